@@ -1,0 +1,47 @@
+# make demo and make test are all a newcomer needs; each sets up .venv itself and starts at once when nothing changed.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+STAMPS := .venv/.stamps
+
+.PHONY: demo test test-slow check format bench docs clean
+
+demo: $(STAMPS)/base
+	$(BIN)/ndcn demo
+
+test: $(STAMPS)/dev
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=95
+
+test-slow: $(STAMPS)/dev
+	$(BIN)/python -m pytest -m slow
+
+check: $(STAMPS)/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(STAMPS)/dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMPS)/dev
+	$(BIN)/python benchmarks/accuracy.py
+
+docs: $(STAMPS)/docs
+	$(BIN)/mkdocs build --strict --quiet
+
+clean:
+	rm -rf .venv build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info
+
+$(STAMPS)/base: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --editable .
+	mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/dev: $(STAMPS)/base
+	$(PIP) --editable '.[test,check]'
+	touch $@
+
+$(STAMPS)/docs: $(STAMPS)/base
+	$(PIP) --editable '.[docs]'
+	touch $@

@@ -1,0 +1,82 @@
+"""ndcn: learn continuous-time dynamics on complex networks from data.
+
+>>> import ndcn
+>>> graph = ndcn.networks.grid(100)
+>>> times = ndcn.sampling.irregular_times(5.0, count=60, seed=0)
+>>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
+>>> parts = ndcn.split(data, seed=0)
+>>> reg = ndcn.DynamicsRegressor(model="ndcn", epochs=20, seed=0).fit(parts.train)
+>>> reg.predict(parts.extrapolation.times)
+Trajectory(10 snapshots of 100 nodes, 1 feature, ...)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import fields, laws, metrics, models, networks, operators, sampling
+from .field import Field
+from .graph import Graph
+from .laws import simulate
+from .models import GraphODE
+from .objective import CrossEntropy, Objective
+from .sampling import Split, split
+from .solve import IntegrationError, Solution, Solver, Statistics, integrate
+from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from . import plot
+    from .estimators import DynamicsRegressor, load
+    from .training import TrainingError
+
+__version__ = "0.1.0"
+
+# These need scikit-learn or matplotlib, which take as long to import as torch: they are loaded when first used.
+_LATER = {
+    "DynamicsRegressor": "estimators",
+    "load": "estimators",
+    "TrainingError": "training",
+    "plot": "plot",
+}
+
+__all__ = [
+    "CrossEntropy",
+    "DynamicsRegressor",
+    "Field",
+    "Graph",
+    "GraphODE",
+    "IntegrationError",
+    "Objective",
+    "Solution",
+    "Solver",
+    "Split",
+    "Statistics",
+    "TrainingError",
+    "Trajectory",
+    "fields",
+    "integrate",
+    "laws",
+    "load",
+    "metrics",
+    "models",
+    "networks",
+    "operators",
+    "plot",
+    "sampling",
+    "simulate",
+    "split",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'ndcn' has no attribute {name!r}")
+    module = importlib.import_module(f".{_LATER[name]}", __name__)
+    value = module if _LATER[name] == name else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -1,0 +1,130 @@
+"""Edge tables: from rows (source, target, weight) with labels to an adjacency matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy import sparse
+
+
+def edge_table_to_adjacency(
+    edges: Any, nodes: Sequence[Hashable] | None, num_nodes: int | None, directed: bool, duplicates: str
+) -> tuple[sparse.coo_array, Sequence[Hashable] | None]:
+    """A with A[target, source] = weight, and the labels in its order (None for 0..n-1)."""
+    if duplicates not in ("error", "sum", "first"):
+        raise ValueError(f'duplicates must be "error", "sum" or "first", got {duplicates!r}')
+    if nodes is not None and num_nodes is not None:
+        raise ValueError("give nodes (labels) or num_nodes (positions), not both")
+    source, target, weight = _columns(edges)
+    source, target, labels, n = _positions(source, target, nodes, num_nodes)
+    table = pd.DataFrame({"source": source, "target": target, "weight": weight})
+
+    repeated = table.duplicated(["source", "target"])
+    if repeated.any():
+        if duplicates == "error":
+            row = table[repeated].iloc[0]
+            u, v = (labels[int(row[c])] if labels is not None else int(row[c]) for c in ("source", "target"))
+            raise ValueError(
+                f"{int(repeated.sum())} edges are listed more than once, the first is {u!r} to {v!r}; "
+                'use duplicates="sum" or duplicates="first"'
+            )
+        groups = table.groupby(["source", "target"], sort=False)["weight"]
+        table = (groups.sum() if duplicates == "sum" else groups.first()).reset_index()
+
+    source, target, weight = (table[c].to_numpy() for c in ("source", "target", "weight"))
+    if not directed:
+        low, high = np.minimum(source, target), np.maximum(source, target)
+        pairs = pd.DataFrame({"low": low, "high": high, "weight": weight}).groupby(["low", "high"], sort=False)[
+            "weight"
+        ]
+        once = pairs.first()
+        disagree = once.index[(pairs.max() != pairs.min()).to_numpy()] if len(once) < len(table) else []
+        if len(disagree):
+            u, v = (labels[k] if labels is not None else k for k in disagree[0])
+            raise ValueError(
+                f"{len(disagree)} edges have another weight in each direction, the first between {u!r} and {v!r}; "
+                "use directed=True to keep both"
+            )
+        low, high, weight = (
+            once.index.get_level_values(0).to_numpy(),
+            once.index.get_level_values(1).to_numpy(),
+            once.to_numpy(),
+        )
+        apart = low != high
+        source, target = np.concatenate([low, high[apart]]), np.concatenate([high, low[apart]])
+        weight = np.concatenate([weight, weight[apart]])
+    return sparse.coo_array((weight, (target, source)), shape=(n, n)), labels
+
+
+def _columns(edges: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if isinstance(edges, pd.DataFrame):
+        if {"source", "target"} <= set(edges.columns):
+            names = [c for c in ("source", "target", "weight") if c in edges.columns]
+        elif edges.shape[1] in (2, 3):
+            names = list(edges.columns)
+        else:
+            raise ValueError(
+                f"an edge table needs columns source, target and perhaps weight; this one has {list(edges.columns)}"
+            )
+        columns = [edges[c].to_numpy() for c in names]
+    elif isinstance(edges, (np.ndarray, torch.Tensor)):
+        array = np.asarray(edges)
+        if array.ndim != 2 or array.shape[1] not in (2, 3):
+            raise ValueError(f"an edge array must have shape (E, 2) or (E, 3), got {array.shape}")
+        columns = [array[:, k] for k in range(array.shape[1])]
+        if array.shape[1] == 3 and array.dtype.kind == "f":
+            if (array[:, :2] != np.round(array[:, :2])).any():
+                raise ValueError("the first two columns of an edge array must be whole numbers")
+            columns[:2] = [c.astype(np.int64) for c in columns[:2]]
+    else:
+        rows = [tuple(row) for row in edges]
+        wrong = next((row for row in rows if len(row) not in (2, 3)), None)
+        if wrong is not None:
+            raise ValueError(f"an edge is (source, target) or (source, target, weight), got {wrong!r}")
+        columns = [pd.Series([row[k] for row in rows], dtype=None if rows else "int64").to_numpy() for k in (0, 1)]
+        columns.append(np.array([row[2] if len(row) == 3 else 1.0 for row in rows]))
+    source, target = columns[:2]
+    for name, column in (("source", source), ("target", target)):
+        missing = np.flatnonzero(pd.isna(column))
+        if len(missing):
+            raise ValueError(
+                f"the {name} of {len(missing)} edges is missing, first in row {missing[0]}; drop those rows"
+            )
+    if len(columns) == 2:
+        return source, target, np.ones(len(source))
+    try:
+        return source, target, np.asarray(columns[2], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"edge weights must be numbers: {error}") from None
+
+
+def _positions(
+    source: np.ndarray, target: np.ndarray, nodes: Sequence[Hashable] | None, num_nodes: int | None
+) -> tuple[np.ndarray, np.ndarray, Sequence[Hashable] | None, int]:
+    if num_nodes is not None:
+        both = np.concatenate([source, target])
+        if len(both) and both.dtype.kind not in "iu":
+            raise ValueError("num_nodes means that edges name positions 0..num_nodes-1, but they are not whole numbers")
+        if len(both) and (both.min() < 0 or both.max() >= num_nodes):
+            raise ValueError(
+                f"the edges name node {both.max()}, but num_nodes={num_nodes} (positions 0..{num_nodes - 1})"
+            )
+        return source, target, None, num_nodes
+    if nodes is not None:
+        index = pd.Index(nodes)
+        u, v = index.get_indexer(source), index.get_indexer(target)
+        unknown = pd.unique(np.concatenate([source[u < 0], target[v < 0]]))
+        if len(unknown):
+            shown = ", ".join(repr(x) for x in unknown[:5].tolist())
+            raise ValueError(f"{len(unknown)} labels in the edge table are not in nodes: {shown}")
+        return u, v, list(nodes), len(index)
+    both = pd.Series(np.concatenate([source, target]))
+    try:
+        codes, labels = pd.factorize(both, sort=True)
+    except TypeError:  # labels of several kinds have no order: keep the order in which they occur
+        codes, labels = pd.factorize(both)
+    return codes[: len(source)], codes[len(source) :], labels.tolist(), len(labels)

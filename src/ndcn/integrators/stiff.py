@@ -1,0 +1,62 @@
+"""Stiff problems: scipy's implicit BDF with the graph's sparsity for its Jacobian."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..graph import Graph
+from ..solve import IntegrationError, Solver, Statistics
+
+
+def solve(
+    field: nn.Module, graph: Graph, x0: torch.Tensor, query: Sequence[float], solver: Solver, t0: float
+) -> tuple[torch.Tensor, Statistics]:
+    """States at the sorted times ``query`` without gradients, and statistics.
+
+    The Jacobian is taken to couple a node with itself and its neighbours only, as it does in every law and learned field
+    of this library; a field that couples others too is still solved, with more iterations.
+    """
+    from scipy import sparse
+    from scipy.integrate import BDF
+
+    shape, d = x0.shape, x0.shape[1]
+
+    def rate(t: float, y: np.ndarray) -> np.ndarray:
+        x = torch.from_numpy(y).to(x0.device, x0.dtype).reshape(shape)
+        out: np.ndarray = field(x.new_tensor(t), x, graph).reshape(-1).double().cpu().numpy()
+        return out
+
+    states = [x0 for q in query if q <= t0]
+    start = x0.detach().double().cpu().numpy().reshape(-1)
+    if len(states) == len(query):
+        return torch.stack(states), Statistics(0, 0, 0)
+    coupled = abs(graph.to_scipy()) + sparse.eye_array(graph.num_nodes)
+    pattern = sparse.kron(coupled, np.ones((d, d)), format="csc")
+    with np.errstate(all="ignore"):
+        bdf = BDF(rate, t0, start, query[-1], rtol=solver.rtol, atol=solver.atol, jac_sparsity=pattern)
+        accepted = 0
+        while len(states) < len(query):
+            before = bdf.t
+            message = bdf.step()
+            if bdf.status == "failed" or not np.isfinite(bdf.y).all():
+                raise IntegrationError(
+                    f"bdf cannot go beyond t = {before:g}: {message or 'the state became infinite or NaN'}; "
+                    "check the field, or loosen rtol and atol",
+                    time=before,
+                )
+            accepted += 1
+            if accepted > solver.max_steps:
+                raise IntegrationError(
+                    f"bdf used its {solver.max_steps} steps and came to t = {bdf.t:g} of {query[-1]:g}; "
+                    "raise max_steps or loosen rtol and atol",
+                    time=bdf.t,
+                )
+            dense = bdf.dense_output()
+            while len(states) < len(query) and query[len(states)] <= bdf.t:
+                y = torch.from_numpy(dense(query[len(states)]))
+                states.append(y.to(x0.device, x0.dtype).reshape(shape))
+    return torch.stack(states), Statistics(bdf.nfev, accepted, 0)

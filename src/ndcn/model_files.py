@@ -1,0 +1,148 @@
+"""Trained models in one file: safetensors for numbers, JSON for settings, nothing that runs code when read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import nn
+
+from . import __version__
+from .estimators import DynamicsRegressor, Start, Units
+from .files import write
+from .graph import Graph
+from .objective import Objective
+from .recipes import Recipe
+from .solve import Solver
+from .training import History
+from .trajectory_files import plain_labels
+
+FORMAT = "ndcn-model"
+VERSION = 1
+
+
+def save(estimator: DynamicsRegressor, path: Path) -> None:
+    """See :meth:`DynamicsRegressor.save`."""
+    from safetensors.torch import save_file
+
+    units, history = estimator.units_, estimator.history_
+    tensors: dict[str, torch.Tensor] = {
+        "loss": torch.tensor(history.loss, dtype=torch.float64),
+        "validation": torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2),
+        "scale": units.scale,
+    }
+    for name, value in estimator.model_.state_dict().items():
+        tensors[f"model.{name}"] = value.detach().cpu().contiguous()
+    starts = []
+    for k, start in enumerate(estimator.train_):
+        a = start.graph.to_scipy()
+        tensors[f"start.{k}.indptr"] = torch.from_numpy(a.indptr.astype(np.int64))
+        tensors[f"start.{k}.indices"] = torch.from_numpy(a.indices.astype(np.int64))
+        tensors[f"start.{k}.weights"] = torch.from_numpy(a.data)
+        tensors[f"start.{k}.x0"] = start.x0.detach().cpu().contiguous()
+        tensors[f"start.{k}.times"] = start.times.contiguous()
+        starts.append(
+            {
+                "t0": start.t0,
+                "directed": start.graph.directed,
+                "nodes": plain_labels(start.graph),
+                "features": start.features,
+            }
+        )
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "ndcn": __version__,
+        "torch": torch.__version__,
+        "kind": "DynamicsRegressor",
+        "settings": _settings(estimator),
+        "model_class": type(estimator.model_).__qualname__,
+        "units": {"origin": units.origin, "rate": units.rate},
+        "history": {"stopped": history.stopped, "seconds": history.seconds},
+        "starts": starts,
+    }
+    write(path, lambda new: save_file(tensors, new, metadata={"ndcn": json.dumps(about)}))
+
+
+def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
+    """See :func:`ndcn.load`."""
+    about, tensors = _read(path)
+    settings = dict(about["settings"])
+    ready = settings["model"] is None
+    if ready and model is None:
+        raise ValueError(
+            f"{path} was trained with a module of your own ({about['model_class']}); pass one of the same kind to take "
+            "the weights: ndcn.load(path, model=...)"
+        )
+    if not ready and model is not None:
+        raise ValueError(f"{path} holds a {settings['model']!r} model, which is rebuilt from the file: drop model=")
+    try:
+        settings["model"] = model if ready else settings["model"]
+        settings["solver"] = None if settings["solver"] is None else Solver(**settings["solver"])
+        if isinstance(settings["objective"], dict):
+            settings["objective"] = Objective(**settings["objective"])
+        estimator = DynamicsRegressor(**settings)
+        units = Units(tensors["scale"], **about["units"])
+        recipe: Recipe = estimator._recipe()
+        starts = [_start(about["starts"][k], tensors, f"start.{k}.") for k in range(len(about["starts"]))]
+        built = estimator._build(starts[0].x0.shape[1], recipe, units)
+        weights = {name[6:]: value for name, value in tensors.items() if name.startswith("model.")}
+        built = built.to(torch.device(estimator.device), getattr(torch, estimator.dtype))
+        built.load_state_dict(weights)
+        estimator.model_, estimator.units_, estimator.train_ = built, units, starts
+        validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
+        estimator.history_ = History(tensors["loss"].tolist(), validation, **about["history"])
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise ValueError(f"{path} does not fit: {error}") from error
+    return estimator
+
+
+def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
+    settings = estimator.get_params(deep=False)
+    if not isinstance(settings["model"], str):
+        settings["model"] = None
+    settings["solver"] = None if settings["solver"] is None else asdict(settings["solver"])
+    objective = settings["objective"]
+    if isinstance(objective, Objective):  # a terminal loss of one's own is not needed to predict, and is not kept
+        terminal = objective.terminal if isinstance(objective.terminal, str) else None
+        settings["objective"] = {
+            "running": objective.running or ("l1" if terminal is None else None),
+            "terminal": terminal,
+            "terminal_weight": objective.terminal_weight,
+            "time_weights": objective.time_weights,
+        }
+    settings["knots"] = None if settings["knots"] is None else [float(t) for t in settings["knots"]]
+    settings["checkpoint"], settings["progress"] = None, None
+    return settings
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    from safetensors import SafetensorError, safe_open
+
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model file {path}")
+    try:
+        with safe_open(path, "pt") as file:
+            about = json.loads((file.metadata() or {}).get("ndcn", "{}"))
+            if about.get("format") != FORMAT:
+                raise ValueError(f"{path} is a safetensors file, but not an ndcn model")
+            if about.get("version") != VERSION:
+                raise ValueError(
+                    f"{path} has format version {about.get('version')}, this ndcn reads version {VERSION}; use a newer ndcn"
+                )
+            return about, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is not an ndcn model, or is damaged: {error}") from error
+
+
+def _start(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str) -> Start:
+    x0 = tensors[f"{prefix}x0"]
+    parts = tuple(tensors[f"{prefix}{name}"].numpy() for name in ("weights", "indices", "indptr"))
+    adjacency = sparse.csr_array(parts, shape=(len(x0), len(x0)))
+    graph = Graph(adjacency, nodes=about["nodes"], directed=about["directed"])
+    return Start(graph, x0, about["t0"], tensors[f"{prefix}times"], tuple(about["features"]))

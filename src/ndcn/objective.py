@@ -1,0 +1,132 @@
+"""What training minimises: integral of a running loss over time, plus a terminal loss at the last time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from .trajectory import Trajectory
+
+Penalty = Callable[[torch.Tensor], torch.Tensor]
+
+PENALTIES: dict[str, Penalty] = {
+    "l1": torch.abs,
+    "l2": torch.square,
+    "huber": lambda e: nn.functional.huber_loss(e, torch.zeros_like(e), reduction="none"),
+}
+
+
+class CrossEntropy:
+    """-sum_i log softmax(X_i(T))[label_i] / count: labels of some nodes, scored on the decoded state at the last time.
+
+    Args:
+        labels: class of each node, shape (n,), integers.
+        mask: which nodes count, shape (n,), boolean; all by default.
+
+    Example:
+        >>> import ndcn, torch
+        >>> loss = ndcn.CrossEntropy(torch.tensor([0, 1]), mask=torch.tensor([True, False]))
+        >>> loss(torch.zeros(2, 3))
+        tensor(1.0986)
+    """
+
+    def __init__(self, labels: Any, mask: Any = None) -> None:
+        self.labels = torch.as_tensor(labels)
+        if self.labels.dim() != 1 or self.labels.is_floating_point():
+            raise ValueError(
+                f"labels must be whole numbers of shape (n,), got {self.labels.dtype} {tuple(self.labels.shape)}"
+            )
+        self.mask = torch.ones_like(self.labels, dtype=torch.bool) if mask is None else torch.as_tensor(mask)
+        if self.mask.shape != self.labels.shape or self.mask.dtype != torch.bool:
+            raise ValueError(f"mask must be boolean of shape {tuple(self.labels.shape)}")
+
+    def __call__(self, state: torch.Tensor) -> torch.Tensor:
+        """The loss of a decoded state, shape (n, classes)."""
+        mask = self.mask.to(state.device)
+        return nn.functional.cross_entropy(state[mask], self.labels.to(state.device)[mask])
+
+
+@dataclass(frozen=True)
+class Objective:
+    """L = sum_k w_k mean |X(t_k) - X^(t_k)|^p + terminal_weight S(X(T)), with sum_k w_k = 1.
+
+    Args:
+        running: penalty of the error at every observed entry: "l1" (the paper's), "l2", "huber", or None.
+        terminal: penalty of the last snapshot ("l1", "l2", "huber"), or any function of the decoded state at the last
+            time, such as :class:`CrossEntropy`; None by default.
+        terminal_weight: factor of the terminal loss.
+        time_weights: "uniform" counts every observation alike; "gaps" weighs a snapshot by the time it stands for
+            (trapezoidal rule), which approximates the integral over time on irregular snapshots.
+
+    Entries that were not observed never count.
+
+    Example:
+        >>> import ndcn
+        >>> ndcn.Objective(running="huber", time_weights="gaps").running
+        'huber'
+    """
+
+    running: str | None = "l1"
+    terminal: str | Callable[[torch.Tensor], torch.Tensor] | None = None
+    terminal_weight: float = 1.0
+    time_weights: str = "uniform"
+
+    def __post_init__(self) -> None:
+        for name in ("running", "terminal"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value not in PENALTIES:
+                raise ValueError(f"unknown {name} loss {value!r}; known are {', '.join(PENALTIES)}")
+        if self.running is None and self.terminal is None:
+            raise ValueError("there is nothing to minimise: give a running or a terminal loss")
+        if self.time_weights not in ("uniform", "gaps"):
+            raise ValueError(f'time_weights must be "uniform" or "gaps", got {self.time_weights!r}')
+
+    def target(self, data: Trajectory, scale: torch.Tensor, dtype: torch.dtype, device: Any) -> Target:
+        """The observations in scaled units on the device, ready to be compared with predictions many times."""
+        states = (data.states.double() / scale.double().cpu()).to(device, dtype)
+        mask = None if data.mask is None else data.mask.to(device)
+        T, n, d = states.shape
+        if self.time_weights == "gaps" and T > 1:
+            gaps = data.times.diff()
+            weights = torch.zeros_like(data.times)
+            weights[:-1] += gaps / 2
+            weights[1:] += gaps / 2
+        else:
+            weights = torch.ones_like(data.times)
+        observed = torch.full((T,), float(n * d)).double() if mask is None else mask.sum(dim=(1, 2)).double().cpu()
+        if self.time_weights == "gaps":  # a snapshot counts by its time, however many entries it has
+            per_entry = torch.where(observed > 0, weights / observed.clamp(min=1), 0)
+            per_entry = per_entry / (weights * (observed > 0)).sum()
+        else:  # every observed entry counts alike
+            per_entry = torch.ones_like(observed) / observed.sum()
+        return Target(states.nan_to_num(0.0), mask, per_entry.to(device, dtype).reshape(T, 1, 1))
+
+    def loss(self, prediction: torch.Tensor, target: Target) -> torch.Tensor:
+        """The value to minimise, for decoded predictions of shape (T, n, d) in scaled units."""
+        terms = []
+        error = prediction - target.states if self.running or isinstance(self.terminal, str) else prediction
+        if target.mask is not None and error is not prediction:
+            error = torch.where(target.mask, error, 0.0)
+        if self.running is not None:
+            penalty = PENALTIES[self.running](error)
+            terms.append((penalty.sum(dim=(1, 2), keepdim=True) * target.weights).sum())
+        if isinstance(self.terminal, str):
+            last = PENALTIES[self.terminal](error[-1])
+            count = last.numel() if target.mask is None else target.mask[-1].sum().clamp(min=1)
+            terms.append(self.terminal_weight * last.sum() / count)
+        elif self.terminal is not None:
+            terms.append(self.terminal_weight * self.terminal(prediction[-1]))
+        return sum(terms[1:], terms[0])
+
+
+@dataclass(frozen=True)
+class Target:
+    """Observations prepared for an objective: states (T, n, d), mask, and the weight of an entry at each time."""
+
+    states: torch.Tensor
+    mask: torch.Tensor | None
+    weights: torch.Tensor

@@ -1,0 +1,247 @@
+"""The training loop: full-batch Adam with progress, early stop, checkpoints and exact resumption."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import torch
+from torch import nn
+
+from .checkpoint import load_checkpoint, save_checkpoint
+from .graph import Graph
+from .objective import Objective, Target
+from .progress import Progress
+from .solve import IntegrationError
+
+
+class TrainingError(RuntimeError):
+    """Training could not go on; the model keeps its last good weights."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One trajectory in the model's own units: start from x0 at t0, compare at ``times`` with ``target``."""
+
+    graph: Graph
+    x0: torch.Tensor
+    t0: float
+    times: torch.Tensor
+    target: Target
+
+    def loss(self, model: nn.Module, objective: Objective) -> torch.Tensor:
+        """The objective of the model's prediction."""
+        return objective.loss(model(self.x0, self.times, self.graph, self.t0), self.target)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train. ``patience`` counts epochs without a better validation loss."""
+
+    epochs: int
+    learning_rate: float
+    weight_decay: float
+    schedule: str
+    clip_norm: float | None = None
+    patience: int | None = None
+    checkpoint: Path | None = None
+    fingerprint: str = ""
+    progress: bool | None = None
+
+    def learning_rate_at(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        return 0.5 * self.learning_rate * (1 + math.cos(math.pi * epoch / self.epochs))
+
+
+@dataclass
+class History:
+    """What happened: training loss of every epoch, (epoch, validation loss) pairs, why it stopped, and how long it took."""
+
+    loss: list[float] = field(default_factory=list)
+    validation: list[tuple[int, float]] = field(default_factory=list)
+    stopped: str = "finished"
+    seconds: float = 0.0
+
+
+VALIDATE_EVERY = 10  # epochs
+SAVE_EVERY = 20.0  # seconds between checkpoints
+
+
+def train(
+    model: nn.Module,
+    problems: Sequence[Problem],
+    validation: Sequence[Problem],
+    objective: Objective,
+    plan: Plan,
+    *,
+    resume: bool = False,
+) -> History:
+    """Minimise the mean objective over the problems; the model ends with the last, or the best validated, weights.
+
+    The model is changed in place. Ctrl-C ends after the current epoch with the best weights so far; a second Ctrl-C
+    interrupts at once.
+
+    Raises:
+        TrainingError: the loss became NaN or infinite; the model has the last weights that gave a finite one.
+    """
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    if not parameters:
+        raise TrainingError("the model has no parameters that could be learned")
+    optimizer = torch.optim.Adam(
+        parameters,
+        lr=plan.learning_rate,
+        weight_decay=plan.weight_decay,
+        fused=all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in parameters),
+    )
+    run = _Run(model, parameters, optimizer, History(), _copy(parameters), _copy(parameters))
+    if resume and plan.checkpoint is not None and plan.checkpoint.exists():
+        load_checkpoint(plan.checkpoint, plan.fingerprint, run)
+    with _interruptible() as interrupted, Progress(plan.epochs, len(run.history.loss), plan.progress) as bar:
+        _loop(run, problems, validation, objective, plan, interrupted, bar)
+    return run.history
+
+
+@dataclass
+class _Run:
+    """All that changes while training; a checkpoint holds exactly this."""
+
+    model: nn.Module
+    parameters: list[nn.Parameter]
+    optimizer: torch.optim.Adam
+    history: History
+    good: list[torch.Tensor]
+    best: list[torch.Tensor]
+    best_loss: float = math.inf
+    best_epoch: int = 0
+
+
+def _loop(
+    run: _Run,
+    problems: Sequence[Problem],
+    validation: Sequence[Problem],
+    objective: Objective,
+    plan: Plan,
+    interrupted: Callable[[], bool],
+    bar: Progress,
+) -> None:
+    history = run.history
+    began = time.monotonic() - history.seconds
+    saved = time.monotonic()
+    for epoch in range(len(history.loss), plan.epochs):
+        for group in run.optimizer.param_groups:
+            group["lr"] = plan.learning_rate_at(epoch)
+        run.optimizer.zero_grad()
+        value, reason = _backward(run.model, problems, objective)
+        if not math.isfinite(value):
+            _restore(run.parameters, run.good)
+            raise TrainingError(
+                f"the loss became {value} in epoch {epoch + 1} of {plan.epochs}{reason}; the weights of epoch {epoch} are "
+                "kept. Try a smaller learning_rate, clip_norm=1.0, or a smaller step_size of the solver"
+            )
+        _copy_into(run.good, run.parameters)
+        if not validation and value < run.best_loss:
+            run.best_loss, run.best_epoch = value, epoch
+            _copy_into(run.best, run.parameters)
+        if plan.clip_norm is not None:
+            nn.utils.clip_grad_norm_(run.parameters, plan.clip_norm)
+        run.optimizer.step()
+        history.loss.append(value)
+        if validation and (epoch + 1) % VALIDATE_EVERY == 0:
+            _validate(run, validation, objective, epoch)
+        now = time.monotonic()
+        history.seconds = now - began
+        bar.update(epoch + 1, value)
+        impatient = (
+            bool(validation)
+            and plan.patience is not None
+            and epoch - run.best_epoch >= plan.patience
+            and epoch + 1 < plan.epochs
+        )
+        stop = interrupted() or impatient
+        if plan.checkpoint is not None and (stop or epoch + 1 == plan.epochs or now - saved > SAVE_EVERY):
+            save_checkpoint(plan.checkpoint, plan.fingerprint, run)
+            saved = now
+        if stop:
+            history.stopped = "early" if impatient else "interrupted"
+            break
+    if validation and history.validation:
+        _restore(run.parameters, run.best)
+    elif history.stopped == "interrupted":
+        _restore(run.parameters, run.best)
+        warnings.warn(
+            f"interrupted after {len(history.loss)} of {plan.epochs} epochs: the best weights so far, of epoch "
+            f"{run.best_epoch}, are kept",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def _backward(model: nn.Module, problems: Sequence[Problem], objective: Objective) -> tuple[float, str]:
+    """Add up the gradient of the mean loss; one problem's graph of computation is held at a time."""
+    total = 0.0
+    try:
+        for problem in problems:
+            loss = problem.loss(model, objective) / len(problems)
+            loss.backward()
+            total += loss.item()
+    except IntegrationError as error:
+        return math.nan, f" ({error})"
+    return total, ""
+
+
+@torch.no_grad()
+def _validate(run: _Run, validation: Sequence[Problem], objective: Objective, epoch: int) -> None:
+    try:
+        value = sum(problem.loss(run.model, objective).item() for problem in validation) / len(validation)
+    except IntegrationError:
+        value = math.inf
+    run.history.validation.append((epoch + 1, value))
+    if value < run.best_loss:
+        run.best_loss, run.best_epoch = value, epoch
+        _copy_into(run.best, run.parameters)
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a question that can be asked between epochs."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    asked = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _copy(parameters: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    return [p.detach().clone() for p in parameters]
+
+
+def _copy_into(kept: Sequence[torch.Tensor], parameters: Sequence[torch.Tensor]) -> None:
+    torch._foreach_copy_(list(kept), [p.detach() for p in parameters])
+
+
+@torch.no_grad()
+def _restore(parameters: Sequence[torch.Tensor], kept: Sequence[torch.Tensor]) -> None:
+    for p, k in zip(parameters, kept, strict=True):
+        p.copy_(k)

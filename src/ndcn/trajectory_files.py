@@ -1,0 +1,95 @@
+"""Trajectories as a folder of Parquet and JSON files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .files import replacing
+from .graph import Graph
+from .trajectory import Trajectory
+
+FORMAT = "ndcn-data"
+VERSION = 1
+
+
+def save(trajectory: Trajectory, folder: Path) -> None:
+    """See :meth:`Trajectory.save`."""
+    if folder.exists() and not _is_ours(folder):
+        raise ValueError(f"{folder} exists and is not ndcn data; choose another name or remove it")
+    graph = trajectory.graph
+    labels = plain_labels(graph)
+    named = graph if labels is None or list(labels) == list(graph.nodes) else _relabelled(graph, labels)
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "directed": graph.directed,
+        "num_nodes": graph.num_nodes,
+        "nodes": labels,
+        "features": list(trajectory.features),
+        "dtype": str(trajectory.states.dtype).removeprefix("torch."),
+    }
+    on_graph = Trajectory(
+        times=trajectory.times,
+        states=trajectory.states,
+        graph=named,
+        mask=trajectory.mask,
+        features=trajectory.features,
+    )
+    with replacing(folder) as new:
+        new.mkdir()
+        on_graph.to_pandas().to_parquet(new / "states.parquet", index=False)
+        named.to_pandas().to_parquet(new / "edges.parquet", index=False)
+        (new / "data.json").write_text(json.dumps(about, indent=1) + "\n")
+
+
+def load(folder: Path) -> Trajectory:
+    """See :meth:`Trajectory.load`."""
+    if not folder.exists():
+        raise FileNotFoundError(f"there is no data folder {folder}; `ndcn simulate --out {folder.name}` makes one")
+    if not _is_ours(folder):
+        raise ValueError(f"{folder} is not an ndcn data folder: it has no data.json written by ndcn")
+    about = json.loads((folder / "data.json").read_text())
+    if about.get("version") != VERSION:
+        raise ValueError(
+            f"{folder} has format version {about.get('version')}, this ndcn reads version {VERSION}; use a newer ndcn"
+        )
+    try:
+        states, edges = (pd.read_parquet(folder / f"{name}.parquet") for name in ("states", "edges"))
+        where: dict[str, Any] = (
+            {"num_nodes": about["num_nodes"]} if about["nodes"] is None else {"nodes": about["nodes"]}
+        )
+        graph = Graph.from_edges(edges, directed=about["directed"], **where)
+        states = states[["time", "node", *about["features"]]].astype(dict.fromkeys(about["features"], about["dtype"]))
+        return Trajectory.from_pandas(states, graph)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"the data in {folder} is damaged: {error}") from error
+
+
+def plain_labels(graph: Graph) -> list[str | int | float] | None:
+    """Labels as JSON can hold them: None for 0..n-1, themselves if all are text or all numbers, else their text."""
+    if isinstance(graph.nodes, range):
+        return None
+    nodes = list(graph.nodes)
+    for kind in (str, int, float):
+        if all(type(node) is kind for node in nodes):
+            return nodes  # type: ignore[return-value]
+    texts = [str(node) for node in nodes]
+    if len(set(texts)) != len(texts):
+        raise ValueError("node labels cannot be saved: two different labels have the same text; use text or numbers")
+    return list(texts)
+
+
+def _relabelled(graph: Graph, labels: list[Any]) -> Graph:
+    return Graph(graph.to_scipy(), nodes=labels, directed=graph.directed)
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        about = json.loads((folder / "data.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(about, dict) and about.get("format") == FORMAT

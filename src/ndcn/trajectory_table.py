@@ -1,0 +1,134 @@
+"""Trajectories as pandas tables and xarray arrays, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from .graph import Graph
+from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def to_pandas(trajectory: Trajectory, layout: str) -> pd.DataFrame:
+    """See :meth:`Trajectory.to_pandas`."""
+    times = trajectory.times.numpy()
+    states = trajectory.states.detach().cpu().numpy()
+    T, n, d = states.shape
+    labels = _labels(trajectory.graph)
+    if layout == "long":
+        columns: dict[str, object] = {"time": np.repeat(times, n), "node": labels[np.tile(np.arange(n), T)]}
+        columns.update({name: states[:, :, k].reshape(-1) for k, name in enumerate(trajectory.features)})
+        return pd.DataFrame(columns)
+    if layout == "wide":
+        index = pd.Index(times, name="time")
+        if d == 1:
+            return pd.DataFrame(states[:, :, 0], index=index, columns=labels.rename("node"))
+        both = pd.MultiIndex.from_product([labels, trajectory.features], names=["node", "feature"])
+        return pd.DataFrame(states.reshape(T, n * d), index=index, columns=both)
+    raise ValueError(f'layout must be "long" or "wide", got {layout!r}')
+
+
+def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node: str) -> Trajectory:
+    """See :meth:`Trajectory.from_pandas`."""
+    if layout == "wide":
+        if isinstance(table.columns, pd.MultiIndex):
+            long = table.stack(level=0, future_stack=True)
+            features = list(pd.unique(table.columns.get_level_values(1)))
+            long = long.rename_axis(index=["time", "node"]).reset_index()[["time", "node", *features]]
+        else:
+            values = table.to_numpy()
+            long = pd.DataFrame(
+                {
+                    "time": np.repeat(table.index.to_numpy(), values.shape[1]),
+                    "node": table.columns[np.tile(np.arange(values.shape[1]), len(values))],
+                    "x": values.reshape(-1),
+                }
+            )
+        return from_pandas(long, graph, "long", "time", "node")
+    if layout != "long":
+        raise ValueError(f'layout must be "long" or "wide", got {layout!r}')
+
+    absent = [name for name in (time, node) if name not in table.columns]
+    if absent:
+        raise ValueError(f"the table has no column {absent[0]!r}; its columns are {list(table.columns)}")
+    features = [str(name) for name in table.columns if name not in (time, node)]
+    if not features:
+        raise ValueError(f"the table has no column of values beside {time!r} and {node!r}")
+    position = _labels(graph).get_indexer(pd.Index(table[node]))
+    unknown = pd.unique(table[node][position < 0])
+    if len(unknown):
+        shown = ", ".join(repr(label) for label in list(unknown)[:5])
+        raise ValueError(f"{len(unknown)} nodes of the table are not in the graph: {shown}")
+    try:
+        clock = table[time].to_numpy(dtype=np.float64)
+        values = np.stack([table[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in features], axis=1)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"times and values must be numbers: {error}") from None
+    if np.isnan(clock).any():
+        raise ValueError(f"the time is missing in row {int(np.flatnonzero(np.isnan(clock))[0])}")
+    times, step = np.unique(clock, return_inverse=True)
+    cell = step * graph.num_nodes + position
+    counts = np.bincount(cell, minlength=0)
+    if counts.max(initial=0) > 1:
+        t, i = divmod(int(counts.argmax()), graph.num_nodes)
+        raise ValueError(f"node {graph.nodes[i]!r} occurs {counts.max()} times at time {times[t]:g}; keep one row each")
+    kinds = {table[name].dtype for name in features}
+    dtype = np.float64 if any(kind == np.float64 for kind in kinds) else np.float32
+    states = np.full((len(times) * graph.num_nodes, len(features)), np.nan, dtype=dtype)
+    states[cell] = values
+    tensor = torch.from_numpy(states.reshape(len(times), graph.num_nodes, len(features)))
+    return Trajectory(times=times, states=tensor, graph=graph, mask=~tensor.isnan(), features=features)
+
+
+def to_xarray(trajectory: Trajectory) -> xr.DataArray:
+    """See :meth:`Trajectory.to_xarray`."""
+    return _xarray().DataArray(
+        trajectory.states.detach().cpu().numpy(),
+        dims=("time", "node", "feature"),
+        coords={
+            "time": trajectory.times.numpy(),
+            "node": list(trajectory.graph.nodes),
+            "feature": list(trajectory.features),
+        },
+    )
+
+
+def from_xarray(array: xr.DataArray, graph: Graph) -> Trajectory:
+    """See :meth:`Trajectory.from_xarray`."""
+    _xarray()
+    if not {"time", "node"} <= set(array.dims) <= {"time", "node", "feature"}:
+        raise ValueError(f"the array needs dimensions time, node and perhaps feature; it has {array.dims}")
+    if "feature" not in array.dims:
+        array = array.expand_dims(feature=["x"])
+    array = array.transpose("time", "node", "feature")
+    position = pd.Index(array["node"].to_numpy()).get_indexer(_labels(graph))
+    if (position < 0).any():
+        lost = graph.nodes[int(np.flatnonzero(position < 0)[0])]
+        raise ValueError(f"node {lost!r} of the graph is not in the array")
+    states = torch.as_tensor(np.ascontiguousarray(array.to_numpy()[:, position]))
+    names = [str(name) for name in array["feature"].to_numpy()] if "feature" in array.coords else None
+    return Trajectory(
+        times=array["time"].to_numpy().astype(np.float64),
+        states=states,
+        graph=graph,
+        mask=~states.isnan(),
+        features=names,
+    )
+
+
+def _labels(graph: Graph) -> pd.Index:
+    return pd.Index(graph.nodes, tupleize_cols=False)
+
+
+def _xarray() -> Any:
+    try:
+        import xarray
+    except ImportError as error:
+        raise ImportError("this needs xarray: pip install 'ndcn[xarray]'") from error
+    return xarray
