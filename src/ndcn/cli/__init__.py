@@ -1,0 +1,59 @@
+"""The command line: ``ndcn demo | simulate | fit | predict | evaluate``, one file for each.
+
+Exit codes: 0 fine, 1 failed or interrupted, 2 wrong usage or bad input.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .demo import demo
+from .evaluate import evaluate
+from .fit import fit
+from .guard import Guarded
+from .predict import predict
+from .simulate import simulate
+
+app = typer.Typer(
+    name="ndcn",
+    cls=Guarded,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from .. import __version__
+
+        typer.echo(f"ndcn {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    help="Learn continuous-time dynamics on complex networks from data.",
+    epilog="Start with: ndcn demo",
+)
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None: ...
+
+
+def _help(text: str) -> str:
+    """A docstring with its paragraphs unwrapped, so that they fill the terminal."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+for _command in (demo, simulate, fit, predict, evaluate):
+    app.command(help=_help(_command.__doc__ or ""))(_command)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``ndcn`` script."""
+    app()

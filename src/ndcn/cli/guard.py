@@ -1,0 +1,78 @@
+"""What went wrong, in one line and an exit code: the only place where exceptions become words for people."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+import typer
+from typer.core import TyperGroup
+
+FAILED, BAD_INPUT = 1, 2
+NO_MEMORY = "not enough memory; try fewer nodes or snapshots"
+
+
+class Guarded(TyperGroup):
+    """A group of commands whose failures end in ``error: ...`` on standard error and never in a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command under :func:`guarded`."""
+        with guarded():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn known exceptions into a message and an exit code, and warnings into notes.
+
+    1 for what failed on the way (training, integration, files that cannot be written, Ctrl-C); 2 for what was wrong at
+    the door (ValueError, TypeError, a file that is not there).
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = _note_warning
+            yield
+    except BrokenPipeError:
+        raise  # the reader of our output has gone: typer ends quietly
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError) as error:
+        raise _ended(error, BAD_INPUT) from error
+    except KeyboardInterrupt as error:
+        raise _ended("interrupted", FAILED) from error
+    except MemoryError as error:
+        raise _ended(NO_MEMORY, FAILED) from error
+    except OSError as error:
+        raise _ended(error, FAILED) from error
+    except RuntimeError as error:
+        if "can't allocate memory" in str(error):  # what torch says on the CPU
+            raise _ended(NO_MEMORY, FAILED) from error
+        if type(error).__module__.partition(".")[0] != "ndcn":  # ours are TrainingError and IntegrationError
+            raise
+        raise _ended(error, FAILED) from error
+
+
+def note(text: str) -> None:
+    """Say something on standard error, away from what the command prints."""
+    typer.echo(text, err=True)
+
+
+def _ended(reason: object, code: int) -> typer.Exit:
+    if isinstance(reason, OSError) and reason.strerror:
+        reason = f"{reason.strerror}: {reason.filename}" if reason.filename else reason.strerror
+    note(f"error: {reason}")
+    return typer.Exit(code)
+
+
+def _note_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    if issubclass(category, (RuntimeWarning, UserWarning)):
+        print(f"note: {message}", file=sys.stderr)

@@ -1,0 +1,113 @@
+"""Names that options accept, checks of where output goes, and printing for machines."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+class LawName(str, Enum):
+    """Laws of ``ndcn.laws.NAMED``."""
+
+    heat = "heat"
+    mutualistic = "mutualistic"
+    gene = "gene"
+
+
+class NetworkName(str, Enum):
+    """Networks of ``ndcn.networks.NAMED``."""
+
+    grid = "grid"
+    random = "random"
+    power_law = "power_law"
+    small_world = "small_world"
+    community = "community"
+
+
+class Order(str, Enum):
+    """How the nodes of a network are ordered."""
+
+    modularity = "modularity"
+    louvain = "louvain"
+    none = "none"
+
+
+class Sampling(str, Enum):
+    """How the times of snapshots are chosen."""
+
+    irregular = "irregular"
+    regular = "regular"
+
+
+class ModelName(str, Enum):
+    """Models of ``ndcn.models.paper.NAMED``."""
+
+    ndcn = "ndcn"
+    no_encode = "no_encode"
+    no_graph = "no_graph"
+    no_control = "no_control"
+
+
+class Preset(str, Enum):
+    """Training recipes of ``ndcn.recipes.RECIPES``."""
+
+    default = "default"
+    paper = "paper"
+
+
+class Loss(str, Enum):
+    """Running losses of ``ndcn.Objective``."""
+
+    l1 = "l1"
+    l2 = "l2"
+    huber = "huber"
+
+
+class Precision(str, Enum):
+    """Floating types to compute in."""
+
+    float32 = "float32"
+    float64 = "float64"
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on standard output.")]
+
+
+def check_output(path: Path) -> None:
+    """Refuse a file name that cannot be written to, before any work is done for it.
+
+    Raises:
+        FileNotFoundError: its folder does not exist.
+        ValueError: it is a folder.
+        PermissionError: its folder must not be written to.
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file")
+    check_parent(path)
+
+
+def check_data_output(folder: Path) -> None:
+    """Refuse a data folder that exists and holds something else, before any work is done for it."""
+    if folder.exists() and not (folder / "data.json").is_file():
+        raise ValueError(f"{folder} exists and is not ndcn data; choose another name or remove it")
+    check_parent(folder)
+
+
+def check_parent(path: Path) -> None:
+    """Refuse a path whose folder does not exist or must not be written to."""
+    parent = path.absolute().parent
+    if not parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {parent} to write {path.name} into; make it first")
+    if not os.access(parent, os.W_OK):
+        raise PermissionError(f"could not write {path}: the folder {parent} is not writable; nothing was changed")
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """One JSON object on standard output."""
+    typer.echo(json.dumps(content, allow_nan=False))

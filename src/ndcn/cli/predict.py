@@ -1,0 +1,128 @@
+"""``ndcn predict``: the state at any times, as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .guard import note
+from .options import Json, check_output, print_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..estimators import DynamicsRegressor
+    from ..trajectory import Trajectory
+
+SUFFIXES = (".csv", ".parquet")
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as `ndcn fit` writes it.")],
+    times: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T1,T2,...",
+            help="Times, separated by commas, in the unit of the data, in any order, from the first training time on.",
+        ),
+    ] = None,
+    until: Annotated[
+        float | None, typer.Option(help="Instead of --times: equally spaced from the first training time to here.")
+    ] = None,
+    count: Annotated[int, typer.Option(min=2, help="With --until: how many times.")] = 100,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with other data: predict on its graph, from its first state. Default: where training began."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Table to write, .csv or .parquet: time, node, features. Default: CSV to standard output."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict the state of every node at any times.
+
+    Example: ndcn predict model.ndcn --times 0.5,1.25,4.9 --out prediction.csv
+    """
+    if (times is None) == (until is None):
+        raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
+    asked = None if times is None else _numbers(times)
+    if out is not None:
+        if out.suffix.lower() not in SUFFIXES:
+            raise ValueError(f"{out}: the name must end in {' or '.join(SUFFIXES)}, which decides the format")
+        check_output(out)
+    import ndcn
+
+    estimator = ndcn.load(model)
+    if asked is None and until is not None:
+        asked = _spread(estimator, until, count)
+    prediction = _run(estimator, asked, data)
+    if out is None:
+        _print(prediction, as_json)
+        return
+    table = prediction.to_pandas()
+    _write(table, out)
+    if as_json:
+        print_json({"out": str(out), "rows": len(table), **_about(prediction)})
+    else:
+        typer.echo(f"{prediction!r}\nwritten to {out}")
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--times {text}: write numbers separated by commas, for example 0.5,1.25,4.9") from None
+
+
+def _spread(estimator: DynamicsRegressor, until: float, count: int) -> list[float]:
+    import numpy as np
+
+    begin = estimator.train_[0].t0
+    if not (until > begin and np.isfinite(until)):
+        raise ValueError(f"--until must lie after the first training time {begin:g}, got {until:g}")
+    spread: list[float] = np.linspace(begin, until, count).tolist()
+    return spread
+
+
+def _run(estimator: DynamicsRegressor, asked: list[float] | None, data: Path | None) -> Trajectory:
+    from ..trajectory import Trajectory
+
+    if data is None:
+        return estimator.predict(asked)
+    other = Trajectory.load(data)
+    begin, first = estimator.train_[0].t0, other.times[0].item()
+    if abs(first - begin) > 1e-9 * max(1.0, abs(begin)):
+        note(f"note: the first state of {data}, at t = {first:g}, is taken for that at t = {begin:g}")
+    return estimator.predict(asked, graph=other.graph, x0=other.first_state())
+
+
+def _write(table: pd.DataFrame, out: Path) -> None:
+    from ..files import write
+
+    if out.suffix.lower() == ".csv":
+        write(out, lambda new: table.to_csv(new, index=False))
+    else:
+        write(out, lambda new: table.to_parquet(new, index=False))
+
+
+def _print(prediction: Trajectory, as_json: bool) -> None:
+    if as_json:
+        print_json({**_about(prediction), "states": prediction.states.tolist()})
+    else:
+        typer.echo(prediction.to_pandas().to_csv(index=False), nl=False)
+
+
+def _about(prediction: Trajectory) -> dict[str, list[object]]:
+    from ..trajectory_files import plain_labels
+
+    labels = plain_labels(prediction.graph)
+    return {
+        "times": prediction.times.tolist(),
+        "nodes": list(range(prediction.graph.num_nodes)) if labels is None else list(labels),
+        "features": list(prediction.features),
+    }
