@@ -10,6 +10,13 @@ import pandas as pd
 import torch
 from scipy import sparse
 
+from .graph import checked_labels
+
+
+def label_index(labels: Any) -> pd.Index:
+    """Labels as a flat pandas index, also where they are tuples."""
+    return pd.Index(labels, tupleize_cols=False)
+
 
 def edge_table_to_adjacency(
     edges: Any, nodes: Sequence[Hashable] | None, num_nodes: int | None, directed: bool, duplicates: str
@@ -23,13 +30,23 @@ def edge_table_to_adjacency(
     source, target, labels, n = _positions(source, target, nodes, num_nodes)
     table = pd.DataFrame({"source": source, "target": target, "weight": weight})
 
+    def name(position: Any) -> str:
+        return repr(int(position) if labels is None else labels[int(position)])
+
+    infinite = table[~np.isfinite(weight)]
+    if len(infinite):
+        row = infinite.iloc[0]
+        raise ValueError(
+            f"{len(infinite)} edge weights are NaN or infinite, the first from {name(row['source'])} to "
+            f"{name(row['target'])}; drop those edges or give them a finite weight"
+        )
     repeated = table.duplicated(["source", "target"])
     if repeated.any():
         if duplicates == "error":
             row = table[repeated].iloc[0]
-            u, v = (labels[int(row[c])] if labels is not None else int(row[c]) for c in ("source", "target"))
             raise ValueError(
-                f"{int(repeated.sum())} edges are listed more than once, the first is {u!r} to {v!r}; "
+                f"{int(repeated.sum())} edges are listed more than once, the first is {name(row['source'])} to "
+                f"{name(row['target'])}; "
                 'use duplicates="sum" or duplicates="first"'
             )
         groups = table.groupby(["source", "target"], sort=False)["weight"]
@@ -44,9 +61,9 @@ def edge_table_to_adjacency(
         once = pairs.first()
         disagree = once.index[(pairs.max() != pairs.min()).to_numpy()] if len(once) < len(table) else []
         if len(disagree):
-            u, v = (labels[k] if labels is not None else k for k in disagree[0])
+            u, v = (name(k) for k in disagree[0])
             raise ValueError(
-                f"{len(disagree)} edges have another weight in each direction, the first between {u!r} and {v!r}; "
+                f"{len(disagree)} edges have another weight in each direction, the first between {u} and {v}; "
                 "use directed=True to keep both"
             )
         low, high, weight = (
@@ -76,7 +93,7 @@ def _columns(edges: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if array.ndim != 2 or array.shape[1] not in (2, 3):
             raise ValueError(f"an edge array must have shape (E, 2) or (E, 3), got {array.shape}")
         columns = [array[:, k] for k in range(array.shape[1])]
-        if array.shape[1] == 3 and array.dtype.kind == "f":
+        if array.dtype.kind == "f":
             if (array[:, :2] != np.round(array[:, :2])).any():
                 raise ValueError("the first two columns of an edge array must be whole numbers")
             columns[:2] = [c.astype(np.int64) for c in columns[:2]]
@@ -108,20 +125,25 @@ def _positions(
     if num_nodes is not None:
         both = np.concatenate([source, target])
         if len(both) and both.dtype.kind not in "iu":
-            raise ValueError("num_nodes means that edges name positions 0..num_nodes-1, but they are not whole numbers")
-        if len(both) and (both.min() < 0 or both.max() >= num_nodes):
             raise ValueError(
-                f"the edges name node {both.max()}, but num_nodes={num_nodes} (positions 0..{num_nodes - 1})"
+                f"num_nodes means that edges name positions 0..num_nodes-1, but they are of type {both.dtype}; "
+                "use integers, or nodes= for labels"
+            )
+        outside = both[(both < 0) | (both >= num_nodes)]
+        if len(outside):
+            raise ValueError(
+                f"the edges name node {outside[0]}, but num_nodes={num_nodes} (positions 0..{num_nodes - 1})"
             )
         return source, target, None, num_nodes
     if nodes is not None:
-        index = pd.Index(nodes)
-        u, v = index.get_indexer(source), index.get_indexer(target)
+        known = checked_labels(nodes, len(nodes))
+        index = label_index(known)
+        u, v = (index.get_indexer(label_index(column)) for column in (source, target))
         unknown = pd.unique(np.concatenate([source[u < 0], target[v < 0]]))
         if len(unknown):
             shown = ", ".join(repr(x) for x in unknown[:5].tolist())
             raise ValueError(f"{len(unknown)} labels in the edge table are not in nodes: {shown}")
-        return u, v, list(nodes), len(index)
+        return u, v, known, len(known)
     both = pd.Series(np.concatenate([source, target]))
     try:
         codes, labels = pd.factorize(both, sort=True)

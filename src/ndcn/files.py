@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from safetensors import SafetensorError
 
 
 @contextlib.contextmanager
@@ -17,8 +20,8 @@ def replacing(path: Path) -> Iterator[Path]:
     The temporary path does not exist yet; the block may make a file or a folder there. A file is flushed to disk before
     it is moved. An existing folder is replaced by the new one.
     """
-    path = Path(path)
-    parent = path.absolute().parent
+    path = Path(os.path.abspath(path))
+    parent = path.parent
     if not parent.is_dir():
         raise FileNotFoundError(f"there is no folder {parent} to write {path.name} into; make it first")
     with _explained(path):
@@ -28,9 +31,7 @@ def replacing(path: Path) -> Iterator[Path]:
             new = scratch / path.name
             yield new
             _flush(new)
-            if path.is_dir() and new.is_dir():
-                os.rename(path, scratch / "old")
-            os.replace(new, path)
+            _move(new, path, aside=scratch / "old")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -38,7 +39,12 @@ def replacing(path: Path) -> Iterator[Path]:
 def write(path: Path, make: Callable[[Path], object]) -> None:
     """Write one file by ``make(temporary_path)`` and put it in place in one move."""
     with replacing(path) as new:
+        new.touch()
+        mode = (
+            new.stat().st_mode
+        )  # what the user's umask gives; some libraries write files that only the owner may read
         make(new)
+        new.chmod(mode)
 
 
 @contextlib.contextmanager
@@ -48,6 +54,20 @@ def _explained(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(error.errno, f"could not write {path}: {reason}; nothing was changed") from error
+    except SafetensorError as error:  # what safetensors raises when the disk is full
+        raise OSError(errno.EIO, f"could not write {path}: {error}; nothing was changed") from error
+
+
+def _move(new: Path, path: Path, aside: Path) -> None:
+    if not (path.is_dir() and new.is_dir()):
+        os.replace(new, path)
+        return
+    os.rename(path, aside)  # a folder that is not empty cannot be replaced in one move
+    try:
+        os.rename(new, path)
+    except BaseException:
+        os.rename(aside, path)
+        raise
 
 
 def _flush(new: Path) -> None:

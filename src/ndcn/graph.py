@@ -48,8 +48,8 @@ class Graph:
                 "use Graph.from_dense, from_edges or from_networkx for other kinds"
             )
         csr = sparse.csr_array(adjacency, dtype=np.float64, copy=True)
-        if csr.shape[0] != csr.shape[1]:
-            raise ValueError(f"the adjacency matrix must be square, got {csr.shape[0]} x {csr.shape[1]}")
+        if csr.ndim != 2 or csr.shape[0] != csr.shape[1]:
+            raise ValueError(f"the adjacency matrix must be square, got {' x '.join(map(str, csr.shape))}")
         if csr.shape[0] == 0:
             raise ValueError("the graph is empty: a graph needs at least one node")
         csr.sum_duplicates()
@@ -69,7 +69,7 @@ class Graph:
         set_once = object.__setattr__
         set_once(self, "_adjacency", SparseMatrix(csr, symmetric=symmetric))
         set_once(self, "directed", not symmetric if directed is None else directed)
-        set_once(self, "nodes", _checked_labels(nodes, csr.shape[0]))
+        set_once(self, "nodes", checked_labels(nodes, csr.shape[0]))
         set_once(self, "_cache", {})
         for array in (csr.data, csr.indices, csr.indptr):
             array.flags.writeable = False
@@ -83,7 +83,8 @@ class Graph:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Graph is frozen: make a new one instead of setting {name!r}")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Graph is frozen: make a new one instead of deleting {name!r}")
 
     # What it is -------------------------------------------------------------------------------------------------
 
@@ -253,7 +254,7 @@ class Graph:
         """From PyTorch Geometric: a ``Data`` object, or an ``edge_index`` tensor of shape (2, E) (source, target).
 
         An edge u -> v means that u acts on v: A[v, u]. Weights are taken from ``edge_weight``, or from an ``edge_attr``
-        with one column. PyTorch Geometric need not be installed.
+        with one column; parallel edges add up. PyTorch Geometric need not be installed.
 
         Example:
             >>> import ndcn, torch
@@ -261,17 +262,18 @@ class Graph:
             Graph(3 nodes, 1 edge, undirected)
         """
         index = data if isinstance(data, torch.Tensor) else getattr(data, "edge_index", None)
-        if index is None or index.dim() != 2 or index.shape[0] != 2:
-            got = type(data).__name__ if index is None else f"a tensor of shape {tuple(index.shape)}"
-            raise ValueError(f"expected a PyG Data object or an edge_index of shape (2, E), got {got}")
+        if index is None or index.dim() != 2 or index.shape[0] != 2 or index.is_floating_point():
+            got = type(data).__name__ if index is None else f"a tensor of shape {tuple(index.shape)}, {index.dtype}"
+            raise ValueError(f"expected a PyG Data object or an integer edge_index of shape (2, E), got {got}")
         weight = getattr(data, "edge_weight", None)
         attribute = getattr(data, "edge_attr", None)
         if weight is None and attribute is not None and attribute.numel() == index.shape[1]:
             weight = attribute.reshape(-1)
         n = num_nodes or getattr(data, "num_nodes", None) or (int(index.max()) + 1 if index.numel() else 0)
         source, target = index.detach().cpu().numpy()
-        if index.numel() and (index.min() < 0 or index.max() >= n):
-            raise ValueError(f"edge_index names node {int(index.max())}, but there are {n} nodes (0..{n - 1})")
+        outside = index[(index < 0) | (index >= n)]
+        if len(outside):
+            raise ValueError(f"edge_index names node {int(outside[0])}, but there are {n} nodes (0..{n - 1})")
         values = np.ones(len(source)) if weight is None else weight.detach().cpu().double().numpy()
         return cls(sparse.coo_array((values, (target, source)), shape=(n, n)))
 
@@ -300,8 +302,10 @@ class Graph:
         """As a table with columns source, target, weight by label; an undirected edge appears once."""
         import pandas as pd
 
+        from .edge_table import label_index
+
         source, target, weight = self._edge_list()
-        labels = pd.Index(self.nodes)
+        labels = label_index(self.nodes)
         return pd.DataFrame({"source": labels[source], "target": labels[target], "weight": weight})
 
     def to_pyg(self) -> Any:
@@ -334,7 +338,8 @@ def _is_symmetric(csr: sparse.csr_array) -> bool:
     )
 
 
-def _checked_labels(nodes: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
+def checked_labels(nodes: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
+    """n distinct labels: range(n) where they are 0..n-1 in order, else a tuple, or a ValueError."""
     if nodes is None or (isinstance(nodes, range) and nodes == range(n)):
         return range(n)
     labels = tuple(node.item() if isinstance(node, np.generic) else node for node in nodes)

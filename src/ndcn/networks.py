@@ -57,11 +57,12 @@ def random(n: int, p: float = 0.1, *, seed: int = 0, order: str | None = "modula
     import networkx as nx
 
     _check_count(n)
+    _check_probability(p=p)
     return _finish(nx.erdos_renyi_graph(n, p, seed=seed), order, seed)
 
 
 def power_law(n: int, m: int = 5, *, seed: int = 0, order: str | None = "modularity") -> Graph:
-    """Barabasi-Albert: each new node links to m old ones, preferring those with many links.
+    """Barabasi-Albert: each new node links to m old ones (to n - 1 if n <= m), preferring those with many links.
 
     Example:
         >>> import ndcn
@@ -71,13 +72,14 @@ def power_law(n: int, m: int = 5, *, seed: int = 0, order: str | None = "modular
     import networkx as nx
 
     _check_count(n)
-    if not 1 <= m < n:
-        raise ValueError(f"power_law needs more than m = {m} nodes, got n = {n}")
-    return _finish(nx.barabasi_albert_graph(n, m, seed=seed), order, seed)
+    if m < 1:
+        raise ValueError(f"each new node of a power_law network needs m >= 1 links, got m = {m}")
+    drawn = nx.barabasi_albert_graph(n, min(m, n - 1), seed=seed) if n > 1 else nx.empty_graph(1)
+    return _finish(drawn, order, seed)
 
 
 def small_world(n: int, k: int = 5, p: float = 0.5, *, seed: int = 0, order: str | None = "modularity") -> Graph:
-    """Newman-Watts-Strogatz: a ring with k neighbours, and a shortcut for each edge with probability p.
+    """Newman-Watts-Strogatz: a ring with k neighbours (n if n < k), and a shortcut for each edge with probability p.
 
     Example:
         >>> import ndcn
@@ -87,9 +89,8 @@ def small_world(n: int, k: int = 5, p: float = 0.5, *, seed: int = 0, order: str
     import networkx as nx
 
     _check_count(n)
-    if k > n:
-        raise ValueError(f"small_world needs at least k = {k} nodes, got n = {n}")
-    return _finish(nx.newman_watts_strogatz_graph(n, k, p, seed=seed), order, seed)
+    _check_probability(p=p)
+    return _finish(nx.newman_watts_strogatz_graph(n, min(k, n), p, seed=seed), order, seed)
 
 
 def community(
@@ -105,6 +106,7 @@ def community(
     import networkx as nx
 
     _check_count(n)
+    _check_probability(p_in=p_in, p_out=p_out)
     sizes = [n // 3, n // 3, n // 4]
     sizes.append(n - sum(sizes))
     drawn = nx.random_partition_graph([size for size in sizes if size], p_in, p_out, seed=seed)
@@ -169,3 +171,9 @@ def _community_order(drawn: nx.Graph, method: str, seed: int) -> list[int]:
 def _check_count(n: int) -> None:
     if n < 1:
         raise ValueError(f"a network needs at least one node, got n = {n}")
+
+
+def _check_probability(**named: float) -> None:
+    for name, p in named.items():
+        if not 0 <= p <= 1:
+            raise ValueError(f"{name} is a probability between 0 and 1, got {p}")

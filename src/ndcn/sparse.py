@@ -89,6 +89,11 @@ class SparseMatrix:
                 ).to(device)
         return self._tensors[key]
 
+    def arrays(self, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Row pointers, column indices and values of the CSR form, on the CPU."""
+        csr = self.tensor(dtype)
+        return csr.crow_indices(), csr.col_indices(), csr.values()
+
     def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
         if not isinstance(x, torch.Tensor) or not x.is_floating_point():
             raise TypeError(f"a sparse operator multiplies floating-point tensors, got {_kind(x)}; use x.float()")
@@ -107,7 +112,7 @@ class SparseMatrix:
         if x.dim() == 1:
             return (matrix @ x.unsqueeze(1)).squeeze(1)
         columns = x.movedim(-2, 0)
-        return (matrix @ columns.reshape(len(columns), -1)).reshape(-1, *columns.shape[1:]).movedim(0, -2)
+        return (matrix @ columns.flatten(1)).reshape(-1, *columns.shape[1:]).movedim(0, -2)
 
     def __repr__(self) -> str:
         return f"SparseMatrix({self.shape[0]} x {self.shape[1]}, {self.nnz} entries)"

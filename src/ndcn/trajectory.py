@@ -27,7 +27,7 @@ class Trajectory:
         states: shape (T, n, d), or (T, n) for one feature; kept in its floating type, else float32.
         graph: the graph on which they live.
         mask: True where an entry was observed, shape as states or (T, n); all True by default.
-        features: d names; "x", or "x1", "x2", ... by default.
+        features: d names other than "time" and "node"; "x", or "x1", "x2", ... by default.
         ordered: False admits times in any order and repeated ones, as in the answer to such a query.
         statistics: how the solver fared, if a solver made the states.
 
@@ -79,7 +79,7 @@ class Trajectory:
         if isinstance(index, (int, np.integer)):
             index = [range(len(self))[index]]
         if isinstance(index, (list, np.ndarray)):
-            index = torch.as_tensor(np.asarray(index))
+            index = torch.as_tensor(np.asarray(index, dtype=None if len(index) else np.int64))
         times = self.times[index]
         if len(times) == 0:
             raise ValueError(f"this selects none of the {len(self)} snapshots")
@@ -201,10 +201,7 @@ class Trajectory:
 
 def checked_times(times: Any, *, ordered: bool) -> torch.Tensor:
     """Times as a float64 tensor of shape (T,), or a ValueError that says what is wrong with them."""
-    try:
-        out = torch.as_tensor(times, dtype=torch.float64).detach().cpu()
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"times must be numbers: {error}") from None
+    out = _tensor(times, "times", torch.float64).detach().cpu()
     if out.dim() != 1 or len(out) == 0:
         raise ValueError(f"times must be a list of at least one number, shape (T,); got shape {tuple(out.shape)}")
     if not out.isfinite().all():
@@ -228,7 +225,7 @@ def checked_times(times: Any, *, ordered: bool) -> torch.Tensor:
 
 def checked_state(x0: Any, graph: Graph, *, name: str = "x0") -> torch.Tensor:
     """One finite state of shape (n, d) for this graph, from (n,) or (n, d), or a ValueError."""
-    x = torch.as_tensor(x0)
+    x = _tensor(x0, name)
     if not x.is_floating_point():
         x = x.float()
     if x.dim() == 1:
@@ -245,8 +242,15 @@ def checked_state(x0: Any, graph: Graph, *, name: str = "x0") -> torch.Tensor:
     return x
 
 
+def _tensor(value: Any, name: str, dtype: torch.dtype | None = None) -> torch.Tensor:
+    try:
+        return torch.as_tensor(value.to_numpy() if hasattr(value, "to_numpy") else value, dtype=dtype)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{name} must be numbers in a tensor, an array or a list: {error}") from None
+
+
 def _checked_states(states: Any, mask: Any, T: int, n: int) -> tuple[torch.Tensor, torch.Tensor | None]:
-    x = torch.as_tensor(states).detach()
+    x = _tensor(states, "states").detach()
     if not x.is_floating_point():
         x = x.float()
     if x.dim() == 2:
@@ -256,7 +260,7 @@ def _checked_states(states: Any, mask: Any, T: int, n: int) -> tuple[torch.Tenso
             f"states must have shape (T, n, d) with T = {T} times and n = {n} nodes of the graph, got {tuple(x.shape)}"
         )
     if mask is not None:
-        mask = torch.as_tensor(mask).to(x.device)
+        mask = _tensor(mask, "mask").to(x.device)
         if mask.dtype != torch.bool:
             raise ValueError(f"mask must be boolean (True where observed), got {mask.dtype}")
         if mask.dim() == 2:
@@ -284,4 +288,6 @@ def _feature_names(features: Sequence[str] | None, d: int) -> tuple[str, ...]:
     names = tuple(str(name) for name in features)
     if len(names) != d or len(set(names)) != d:
         raise ValueError(f"features must be {d} distinct names, got {names}")
+    if {"time", "node"} & set(names):
+        raise ValueError(f'features cannot be called "time" or "node", which name columns of tables, got {names}')
     return names

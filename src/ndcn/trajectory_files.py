@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import torch
 
+from .edge_table import label_index
 from .files import replacing
 from .graph import Graph
 from .trajectory import Trajectory
@@ -63,10 +66,23 @@ def load(folder: Path) -> Trajectory:
             {"num_nodes": about["num_nodes"]} if about["nodes"] is None else {"nodes": about["nodes"]}
         )
         graph = Graph.from_edges(edges, directed=about["directed"], **where)
-        states = states[["time", "node", *about["features"]]].astype(dict.fromkeys(about["features"], about["dtype"]))
-        return Trajectory.from_pandas(states, graph)
+        return _snapshots(states, graph, about["features"], about["dtype"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the data in {folder} is damaged: {error}") from error
+
+
+def _snapshots(table: pd.DataFrame, graph: Graph, features: list[str], dtype: str) -> Trajectory:
+    """From a row for every node, in the order of the graph, of one snapshot after the other; times may repeat."""
+    n = graph.num_nodes
+    T, left = divmod(len(table), n)
+    nodes = label_index(graph.nodes).get_indexer(label_index(table["node"]))
+    clock = table["time"].to_numpy(dtype=np.float64)
+    times = clock[::n].copy()
+    if left or (nodes != np.tile(np.arange(n), T)).any() or (clock != np.repeat(times, n)).any():
+        raise ValueError("states.parquet does not hold every node of the graph once at each time, in order")
+    states = torch.from_numpy(table[features].to_numpy(dtype=dtype, copy=True).reshape(T, n, len(features)))
+    ordered = bool((np.diff(times) > 0).all())
+    return Trajectory(times=times, states=states, graph=graph, mask=~states.isnan(), features=features, ordered=ordered)
 
 
 def plain_labels(graph: Graph) -> list[str | int | float] | None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from .edge_table import label_index
 from .graph import Graph
 from .trajectory import Trajectory
 
@@ -20,7 +21,7 @@ def to_pandas(trajectory: Trajectory, layout: str) -> pd.DataFrame:
     times = trajectory.times.numpy()
     states = trajectory.states.detach().cpu().numpy()
     T, n, d = states.shape
-    labels = _labels(trajectory.graph)
+    labels = label_index(trajectory.graph.nodes)
     if layout == "long":
         columns: dict[str, object] = {"time": np.repeat(times, n), "node": labels[np.tile(np.arange(n), T)]}
         columns.update({name: states[:, :, k].reshape(-1) for k, name in enumerate(trajectory.features)})
@@ -57,10 +58,10 @@ def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node:
     absent = [name for name in (time, node) if name not in table.columns]
     if absent:
         raise ValueError(f"the table has no column {absent[0]!r}; its columns are {list(table.columns)}")
-    features = [str(name) for name in table.columns if name not in (time, node)]
+    features = [name for name in table.columns if name not in (time, node)]
     if not features:
         raise ValueError(f"the table has no column of values beside {time!r} and {node!r}")
-    position = _labels(graph).get_indexer(pd.Index(table[node]))
+    position = label_index(graph.nodes).get_indexer(label_index(table[node]))
     unknown = pd.unique(table[node][position < 0])
     if len(unknown):
         shown = ", ".join(repr(label) for label in list(unknown)[:5])
@@ -78,8 +79,8 @@ def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node:
     if counts.max(initial=0) > 1:
         t, i = divmod(int(counts.argmax()), graph.num_nodes)
         raise ValueError(f"node {graph.nodes[i]!r} occurs {counts.max()} times at time {times[t]:g}; keep one row each")
-    kinds = {table[name].dtype for name in features}
-    dtype = np.float64 if any(kind == np.float64 for kind in kinds) else np.float32
+    wide = any(table[name].dtype.kind == "f" and table[name].dtype.itemsize == 8 for name in features)
+    dtype = np.float64 if wide else np.float32
     states = np.full((len(times) * graph.num_nodes, len(features)), np.nan, dtype=dtype)
     states[cell] = values
     tensor = torch.from_numpy(states.reshape(len(times), graph.num_nodes, len(features)))
@@ -93,7 +94,7 @@ def to_xarray(trajectory: Trajectory) -> xr.DataArray:
         dims=("time", "node", "feature"),
         coords={
             "time": trajectory.times.numpy(),
-            "node": list(trajectory.graph.nodes),
+            "node": label_index(trajectory.graph.nodes).to_numpy(),
             "feature": list(trajectory.features),
         },
     )
@@ -107,10 +108,16 @@ def from_xarray(array: xr.DataArray, graph: Graph) -> Trajectory:
     if "feature" not in array.dims:
         array = array.expand_dims(feature=["x"])
     array = array.transpose("time", "node", "feature")
-    position = pd.Index(array["node"].to_numpy()).get_indexer(_labels(graph))
-    if (position < 0).any():
-        lost = graph.nodes[int(np.flatnonzero(position < 0)[0])]
-        raise ValueError(f"node {lost!r} of the graph is not in the array")
+    found, wanted = label_index(array["node"].to_numpy()), label_index(graph.nodes)
+    if not found.is_unique:
+        raise ValueError(f"node {found[found.duplicated()][0]!r} occurs more than once in the array; keep one")
+    for lost, holder, other in (
+        (wanted.difference(found, sort=False), "graph", "array"),
+        (found.difference(wanted, sort=False), "array", "graph"),
+    ):
+        if len(lost):
+            raise ValueError(f"node {lost[0]!r} of the {holder} is not in the {other}")
+    position = found.get_indexer(wanted)
     states = torch.as_tensor(np.ascontiguousarray(array.to_numpy()[:, position]))
     names = [str(name) for name in array["feature"].to_numpy()] if "feature" in array.coords else None
     return Trajectory(
@@ -120,10 +127,6 @@ def from_xarray(array: xr.DataArray, graph: Graph) -> Trajectory:
         mask=~states.isnan(),
         features=names,
     )
-
-
-def _labels(graph: Graph) -> pd.Index:
-    return pd.Index(graph.nodes, tupleize_cols=False)
 
 
 def _xarray() -> Any:

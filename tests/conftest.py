@@ -1,0 +1,24 @@
+"""Settings and fixtures that all tests share."""
+
+from __future__ import annotations
+
+import hypothesis
+import pytest
+
+from ndcn import Graph
+from problems import GRAPHS, SIGNED_GRAPHS
+
+hypothesis.settings.register_profile("ndcn", deadline=None, derandomize=True, max_examples=25)
+hypothesis.settings.load_profile("ndcn")
+
+
+@pytest.fixture(params=list(GRAPHS))
+def graph(request: pytest.FixtureRequest) -> Graph:
+    """Every kind of graph with weights >= 0: self-loops, isolated nodes, directed, a single node, no edges."""
+    return GRAPHS[request.param]
+
+
+@pytest.fixture(params=list(SIGNED_GRAPHS))
+def any_graph(request: pytest.FixtureRequest) -> Graph:
+    """Every kind of graph, also with negative weights."""
+    return SIGNED_GRAPHS[request.param]
