@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 FORMAT = "ndcn-checkpoint"
 VERSION = 1
-_ADAM = ("step", "exp_avg", "exp_avg_sq")
 
 
 def save_checkpoint(path: Path, fingerprint: str, run: _Run) -> None:
@@ -24,11 +23,12 @@ def save_checkpoint(path: Path, fingerprint: str, run: _Run) -> None:
 
     tensors = {"loss": torch.tensor(run.history.loss, dtype=torch.float64)}
     tensors["validation"] = torch.tensor(run.history.validation, dtype=torch.float64).reshape(-1, 2)
+    for k, value in enumerate(run.tensors):
+        for name, kept in (("weight", value), ("good", run.good[k]), ("best", run.best[k])):
+            tensors[f"{name}.{k}"] = kept.detach().contiguous()
     for k, p in enumerate(run.parameters):
-        tensors[f"weight.{k}"] = p.detach().contiguous()
-        tensors[f"good.{k}"], tensors[f"best.{k}"] = run.good[k].contiguous(), run.best[k].contiguous()
-        for name in _ADAM:
-            tensors[f"{name}.{k}"] = run.optimizer.state[p][name].contiguous()
+        for name, value in run.optimizer.state.get(p, {}).items():  # empty for a parameter that had no gradient yet
+            tensors[f"{name}.{k}"] = value.contiguous()
     about = {
         "format": FORMAT,
         "version": VERSION,
@@ -52,23 +52,30 @@ def load_checkpoint(path: Path, fingerprint: str, run: _Run) -> None:
         with safe_open(path, "pt") as file:
             about = json.loads((file.metadata() or {}).get("ndcn", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError) as error:
         raise ValueError(f"{path} is not a checkpoint that can be read: {error}; remove it to start anew") from error
-    if about.get("format") != FORMAT or about.get("version") != VERSION:
+    if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") != VERSION:
         raise ValueError(f"{path} is not a checkpoint of this version of ndcn; remove it to start anew")
-    if about["fingerprint"] != fingerprint:
+    if about.get("fingerprint") != fingerprint:
         raise ValueError(f"{path} belongs to other data or settings; remove it to start anew, or fit without resume")
+    try:
+        _put(about, tensors, run)
+    except (KeyError, RuntimeError, TypeError) as error:
+        raise ValueError(f"{path} does not fit the model: {error}; remove it to start anew") from error
+
+
+def _put(about: dict[str, Any], tensors: dict[str, torch.Tensor], run: _Run) -> None:
     history = run.history
     history.loss = tensors["loss"].tolist()
     history.validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
     history.seconds = about["seconds"]
     run.best_loss, run.best_epoch = about["best_loss"], about["best_epoch"]
     with torch.no_grad():
-        for k, p in enumerate(run.parameters):
-            p.copy_(tensors[f"weight.{k}"])
+        for k, value in enumerate(run.tensors):
+            value.copy_(tensors[f"weight.{k}"])
             run.good[k].copy_(tensors[f"good.{k}"])
             run.best[k].copy_(tensors[f"best.{k}"])
-            run.optimizer.state[p] = {
-                name: tensors[f"{name}.{k}"].to("cpu" if name == "step" and p.device.type == "cpu" else p.device)
-                for name in _ADAM
-            }
+    for k, p in enumerate(run.parameters):
+        if f"step.{k}" in tensors:
+            names = ("step", "exp_avg", "exp_avg_sq")
+            run.optimizer.state[p] = {name: tensors[f"{name}.{k}"].to(p.device) for name in names}

@@ -21,7 +21,7 @@ from .field import Field, check_field
 from .graph import Graph
 from .models import GraphODE
 from .models.paper import NAMED as MODELS
-from .objective import Objective
+from .objective import CrossEntropy, Objective
 from .recipes import READY_MODULE, RECIPES, Recipe
 from .solve import Solver, Statistics
 from .training import History, Plan, Problem, train
@@ -147,7 +147,7 @@ class DynamicsRegressor(BaseEstimator):
         """
         recipe = self._recipe()
         trajectories = _checked_data(data)
-        dtype, device = _dtype(self.dtype), torch.device(self.device)
+        dtype, device = dtype_named(self.dtype), torch.device(self.device)
         train_parts, held_out = self._hold_out(trajectories)
         first = trajectories[0]
         units = _units(trajectories, recipe)
@@ -168,10 +168,10 @@ class DynamicsRegressor(BaseEstimator):
 
         learn = problems(train_parts)
         _check_model(model, learn[0])
-        plan = self._plan(recipe, trajectories)
+        plan = self._plan(model, recipe, trajectories)
         self.model_, self.units_, self.history_ = model, units, History()
         self.train_ = [Start(t.graph, t.first_state(), t.times[0].item(), t.times, t.features) for t in trajectories]
-        self.history_ = train(model, learn, problems(held_out) if held_out else [], objective, plan, resume=resume)
+        train(model, learn, problems(held_out) if held_out else [], objective, plan, self.history_, resume=resume)
         return self
 
     def _recipe(self) -> Recipe:
@@ -197,6 +197,10 @@ class DynamicsRegressor(BaseEstimator):
             raise ValueError(f'schedule must be "cosine" or "constant", got {recipe.schedule!r}')
         if not 0 <= self.validation < 1:
             raise ValueError(f"validation is a share of the training times in [0, 1), got {self.validation}")
+        if self.patience is not None and (self.patience < 1 or self.validation == 0):
+            raise ValueError("patience is a number of epochs >= 1 and needs a validation share, e.g. validation=0.1")
+        if self.clip_norm is not None and not self.clip_norm > 0:
+            raise ValueError(f"clip_norm must be positive, got {self.clip_norm}")
         return recipe
 
     def _build(self, features: int, recipe: Recipe, units: Units) -> nn.Module:
@@ -236,14 +240,17 @@ class DynamicsRegressor(BaseEstimator):
     def _start(self, trajectory: Trajectory, units: Units) -> torch.Tensor:
         return trajectory.first_state().double() / units.scale
 
-    def _plan(self, recipe: Recipe, trajectories: Sequence[Trajectory]) -> Plan:
-        settings = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in ("checkpoint", "progress")}
-        text = json.dumps([settings, [t.fingerprint for t in trajectories]], sort_keys=True)
+    def _plan(self, model: nn.Module, recipe: Recipe, trajectories: Sequence[Trajectory]) -> Plan:
+        """How to train, with a fingerprint of all that decides the result: settings, first weights and data."""
+        settings = {k: _text(v) for k, v in self.get_params(deep=False).items() if k not in ("checkpoint", "progress")}
+        weights = {name: _text(value) for name, value in model.state_dict().items()}
+        text = json.dumps([settings, weights, [t.fingerprint for t in trajectories]], sort_keys=True)
         return Plan(
             epochs=recipe.epochs,
             learning_rate=recipe.learning_rate,
             weight_decay=recipe.weight_decay,
             schedule=recipe.schedule,
+            seed=self.seed,
             clip_norm=self.clip_norm,
             patience=self.patience,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
@@ -267,6 +274,8 @@ class DynamicsRegressor(BaseEstimator):
             IntegrationError: the solution explodes.
         """
         start = self._fitted()
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}")
         if graph is not None and x0 is None and graph != start.graph:
             raise ValueError("another graph needs its initial state: predict(times, graph=..., x0=...)")
         graph = graph or start.graph
@@ -293,7 +302,7 @@ class DynamicsRegressor(BaseEstimator):
     def _run(
         self, times: torch.Tensor, graph: Graph, x: torch.Tensor, t0: float
     ) -> tuple[torch.Tensor, Statistics | None]:
-        units, dtype, device = self.units_, _dtype(self.dtype), torch.device(self.device)
+        units, dtype, device = self.units_, dtype_named(self.dtype), torch.device(self.device)
         model, scaled = self.model_, (x.double() / units.scale).to(device, dtype)
         start = units.time(torch.tensor(t0, dtype=torch.float64)).item()
         clock = units.time(times).clamp(min=start)
@@ -411,13 +420,30 @@ def _check_model(model: nn.Module, problem: Problem) -> None:
             raise ValueError(f"the decoder returns shape {shape} for one state, the data have {expected}")
 
 
+def _text(value: Any) -> str:
+    """A value as text that is the same in another process; tensors and large objects by their hash."""
+    if isinstance(value, torch.Tensor):
+        data = value.detach().cpu().contiguous()
+        return f"{data.dtype} {tuple(data.shape)} {hashlib.sha256(data.numpy().tobytes()).hexdigest()}"
+    if isinstance(value, Objective):
+        return f"{value.running} {_text(value.terminal)} {value.terminal_weight} {value.time_weights}"
+    if isinstance(value, CrossEntropy):
+        return f"CrossEntropy {_text(value.labels)} {_text(value.mask)}"
+    if isinstance(value, nn.Module) or (callable(value) and not hasattr(value, "__qualname__")):
+        return type(value).__qualname__  # a module's weights are counted among the first weights
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    return repr(value)
+
+
 def _named(known: dict[str, Any], kind: str, name: str) -> Any:
     if name not in known:
         raise ValueError(f"unknown {kind} {name!r}; known are {', '.join(known)}")
     return known[name]
 
 
-def _dtype(name: str) -> torch.dtype:
+def dtype_named(name: str) -> torch.dtype:
+    """float32 or float64, by name."""
     if name not in ("float32", "float64"):
         raise ValueError(f'dtype must be "float32" or "float64", got {name!r}')
     kind: torch.dtype = getattr(torch, name)

@@ -13,7 +13,7 @@ from scipy import sparse
 from torch import nn
 
 from . import __version__
-from .estimators import DynamicsRegressor, Start, Units
+from .estimators import DynamicsRegressor, Start, Units, dtype_named
 from .files import write
 from .graph import Graph
 from .objective import Objective
@@ -37,15 +37,15 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "scale": units.scale,
     }
     for name, value in estimator.model_.state_dict().items():
-        tensors[f"model.{name}"] = value.detach().cpu().contiguous()
+        tensors[f"model.{name}"] = value.detach().cpu()
     starts = []
     for k, start in enumerate(estimator.train_):
         a = start.graph.to_scipy()
         tensors[f"start.{k}.indptr"] = torch.from_numpy(a.indptr.astype(np.int64))
         tensors[f"start.{k}.indices"] = torch.from_numpy(a.indices.astype(np.int64))
         tensors[f"start.{k}.weights"] = torch.from_numpy(a.data)
-        tensors[f"start.{k}.x0"] = start.x0.detach().cpu().contiguous()
-        tensors[f"start.{k}.times"] = start.times.contiguous()
+        tensors[f"start.{k}.x0"] = start.x0.detach().cpu()
+        tensors[f"start.{k}.times"] = start.times
         starts.append(
             {
                 "t0": start.t0,
@@ -66,23 +66,26 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "history": {"stopped": history.stopped, "seconds": history.seconds},
         "starts": starts,
     }
+    tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}  # no views
     write(path, lambda new: save_file(tensors, new, metadata={"ndcn": json.dumps(about)}))
 
 
 def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
     """See :func:`ndcn.load`."""
     about, tensors = _read(path)
-    settings = dict(about["settings"])
+    settings = about.get("settings")
+    if not isinstance(settings, dict) or "model" not in settings:
+        raise ValueError(f"{path} is damaged: it holds no settings")
     ready = settings["model"] is None
     if ready and model is None:
         raise ValueError(
-            f"{path} was trained with a module of your own ({about['model_class']}); pass one of the same kind to take "
-            "the weights: ndcn.load(path, model=...)"
+            f"{path} was trained with a module of your own ({about.get('model_class')}); pass one of the same kind to "
+            "take the weights: ndcn.load(path, model=...)"
         )
     if not ready and model is not None:
         raise ValueError(f"{path} holds a {settings['model']!r} model, which is rebuilt from the file: drop model=")
     try:
-        settings["model"] = model if ready else settings["model"]
+        settings = {**settings, "model": model if ready else settings["model"]}
         settings["solver"] = None if settings["solver"] is None else Solver(**settings["solver"])
         if isinstance(settings["objective"], dict):
             settings["objective"] = Objective(**settings["objective"])
@@ -92,12 +95,12 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         starts = [_start(about["starts"][k], tensors, f"start.{k}.") for k in range(len(about["starts"]))]
         built = estimator._build(starts[0].x0.shape[1], recipe, units)
         weights = {name[6:]: value for name, value in tensors.items() if name.startswith("model.")}
-        built = built.to(torch.device(estimator.device), getattr(torch, estimator.dtype))
+        built = built.to(torch.device(estimator.device), dtype_named(estimator.dtype)).eval()
         built.load_state_dict(weights)
         estimator.model_, estimator.units_, estimator.train_ = built, units, starts
         validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
         estimator.history_ = History(tensors["loss"].tolist(), validation, **about["history"])
-    except (KeyError, TypeError, RuntimeError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
         raise ValueError(f"{path} does not fit: {error}") from error
     return estimator
 
@@ -129,7 +132,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     try:
         with safe_open(path, "pt") as file:
             about = json.loads((file.metadata() or {}).get("ndcn", "{}"))
-            if about.get("format") != FORMAT:
+            if not isinstance(about, dict) or about.get("format") != FORMAT:
                 raise ValueError(f"{path} is a safetensors file, but not an ndcn model")
             if about.get("version") != VERSION:
                 raise ValueError(

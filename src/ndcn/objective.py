@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -43,10 +44,20 @@ class CrossEntropy:
         self.mask = torch.ones_like(self.labels, dtype=torch.bool) if mask is None else torch.as_tensor(mask)
         if self.mask.shape != self.labels.shape or self.mask.dtype != torch.bool:
             raise ValueError(f"mask must be boolean of shape {tuple(self.labels.shape)}")
+        if not self.mask.any():
+            raise ValueError("the mask leaves no labelled node to score")
+        self.labels = self.labels.long()
+        if self.labels[self.mask].min() < 0:
+            raise ValueError("labels that count must be 0 or more")
 
     def __call__(self, state: torch.Tensor) -> torch.Tensor:
         """The loss of a decoded state, shape (n, classes)."""
         mask = self.mask.to(state.device)
+        classes = int(self.labels[self.mask].max()) + 1
+        if state.dim() != 2 or len(state) != len(mask) or state.shape[1] < classes:
+            raise ValueError(
+                f"labels of {len(mask)} nodes in {classes} classes do not fit a decoded state of shape {tuple(state.shape)}"
+            )
         return nn.functional.cross_entropy(state[mask], self.labels.to(state.device)[mask])
 
 
@@ -78,10 +89,13 @@ class Objective:
     def __post_init__(self) -> None:
         for name in ("running", "terminal"):
             value = getattr(self, name)
-            if isinstance(value, str) and value not in PENALTIES:
+            free = value is None or (name == "terminal" and callable(value))
+            if not free and (not isinstance(value, str) or value not in PENALTIES):
                 raise ValueError(f"unknown {name} loss {value!r}; known are {', '.join(PENALTIES)}")
         if self.running is None and self.terminal is None:
             raise ValueError("there is nothing to minimise: give a running or a terminal loss")
+        if not math.isfinite(self.terminal_weight):
+            raise ValueError(f"terminal_weight must be finite, got {self.terminal_weight}")
         if self.time_weights not in ("uniform", "gaps"):
             raise ValueError(f'time_weights must be "uniform" or "gaps", got {self.time_weights!r}')
 

@@ -126,6 +126,7 @@ def integrate(
         t0: the time of x0.
 
     Raises:
+        TypeError: x0 is not a floating-point tensor.
         ValueError: a time is before t0 or not finite.
         IntegrationError: the solution explodes, a tolerance cannot be met, or there are too many steps.
 
@@ -141,6 +142,10 @@ def integrate(
 
     solver = solver or Solver()
     query, inverse = _queries(times, t0)
+    if not isinstance(x0, torch.Tensor) or not x0.is_floating_point():
+        raise TypeError(f"x0 must be a floating-point tensor of shape (n, d), got {_kind(x0)}")
+    if not x0.isfinite().all():
+        raise IntegrationError(f"the state at the start, t = {t0:g}, holds NaN or infinite entries", time=t0)
     tensors = [x0, *field.parameters()]
     differentiate = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     if solver.method in STIFF:
@@ -161,6 +166,8 @@ def _queries(times: Any, t0: float) -> tuple[list[float], torch.Tensor | None]:
     asked = torch.as_tensor(times, dtype=torch.float64).detach().cpu().reshape(-1)
     if len(asked) == 0:
         raise ValueError("no times were asked for")
+    if not math.isfinite(t0):
+        raise ValueError(f"t0 must be finite, got {t0}")
     if not asked.isfinite().all():
         raise ValueError(f"times must be finite, got {asked[~asked.isfinite()][0].item()}")
     if asked.min() < t0:
@@ -170,6 +177,10 @@ def _queries(times: Any, t0: float) -> tuple[list[float], torch.Tensor | None]:
     unique, inverse = asked.unique(return_inverse=True)
     same = len(unique) == len(asked) and bool((unique == asked).all())
     return unique.tolist(), None if same else inverse
+
+
+def _kind(value: object) -> str:
+    return f"a tensor of {value.dtype}" if isinstance(value, torch.Tensor) else type(value).__name__
 
 
 def _positive(value: object) -> bool:

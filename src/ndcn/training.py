@@ -44,12 +44,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train. ``patience`` counts epochs without a better validation loss."""
+    """How to train. ``patience`` counts epochs without a better validation loss; ``seed`` is that of random layers."""
 
     epochs: int
     learning_rate: float
     weight_decay: float
     schedule: str
+    seed: int = 0
     clip_norm: float | None = None
     patience: int | None = None
     checkpoint: Path | None = None
@@ -65,7 +66,10 @@ class Plan:
 
 @dataclass
 class History:
-    """What happened: training loss of every epoch, (epoch, validation loss) pairs, why it stopped, and how long it took."""
+    """What happened: training loss of every epoch, (epoch, validation loss) pairs, why it stopped, and how long it took.
+
+    ``stopped`` is "finished", "early", "interrupted" or "failed".
+    """
 
     loss: list[float] = field(default_factory=list)
     validation: list[tuple[int, float]] = field(default_factory=list)
@@ -83,12 +87,13 @@ def train(
     validation: Sequence[Problem],
     objective: Objective,
     plan: Plan,
+    history: History,
     *,
     resume: bool = False,
-) -> History:
+) -> None:
     """Minimise the mean objective over the problems; the model ends with the last, or the best validated, weights.
 
-    The model is changed in place. Ctrl-C ends after the current epoch with the best weights so far; a second Ctrl-C
+    The model is changed in place, and what happens is written into ``history``. Ctrl-C ends after the current epoch with the best weights so far; a second Ctrl-C
     interrupts at once.
 
     Raises:
@@ -103,12 +108,20 @@ def train(
         weight_decay=plan.weight_decay,
         fused=all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in parameters),
     )
-    run = _Run(model, parameters, optimizer, History(), _copy(parameters), _copy(parameters))
+    tensors = [*parameters, *model.buffers()]
+    run = _Run(model, parameters, tensors, optimizer, history, _copy(tensors), _copy(tensors))
     if resume and plan.checkpoint is not None and plan.checkpoint.exists():
         load_checkpoint(plan.checkpoint, plan.fingerprint, run)
-    with _interruptible() as interrupted, Progress(plan.epochs, len(run.history.loss), plan.progress) as bar:
-        _loop(run, problems, validation, objective, plan, interrupted, bar)
-    return run.history
+    with (
+        _interruptible() as interrupted,
+        Progress(plan.epochs, len(run.history.loss), plan.progress) as bar,
+        torch.random.fork_rng(devices=[]),
+    ):
+        model.train()
+        try:
+            _loop(run, problems, validation, objective, plan, interrupted, bar)
+        finally:
+            model.eval()
 
 
 @dataclass
@@ -117,6 +130,7 @@ class _Run:
 
     model: nn.Module
     parameters: list[nn.Parameter]
+    tensors: list[torch.Tensor]  # the parameters, then the model's buffers
     optimizer: torch.optim.Adam
     history: History
     good: list[torch.Tensor]
@@ -138,52 +152,58 @@ def _loop(
     began = time.monotonic() - history.seconds
     saved = time.monotonic()
     for epoch in range(len(history.loss), plan.epochs):
+        if validation and plan.patience is not None and epoch - run.best_epoch >= plan.patience:
+            history.stopped = "early"
+            break
+        torch.manual_seed(plan.seed + epoch)  # the same in a resumed run
         for group in run.optimizer.param_groups:
             group["lr"] = plan.learning_rate_at(epoch)
         run.optimizer.zero_grad()
         value, reason = _backward(run.model, problems, objective)
         if not math.isfinite(value):
-            _restore(run.parameters, run.good)
-            raise TrainingError(
-                f"the loss became {value} in epoch {epoch + 1} of {plan.epochs}{reason}; the weights of epoch {epoch} are "
-                "kept. Try a smaller learning_rate, clip_norm=1.0, or a smaller step_size of the solver"
-            )
-        _copy_into(run.good, run.parameters)
+            raise _failure(run, f"the loss became {value}", epoch, plan, reason)
+        _copy_into(run.good, run.tensors)
         if not validation and value < run.best_loss:
             run.best_loss, run.best_epoch = value, epoch
-            _copy_into(run.best, run.parameters)
+            _copy_into(run.best, run.tensors)
         if plan.clip_norm is not None:
             nn.utils.clip_grad_norm_(run.parameters, plan.clip_norm)
         run.optimizer.step()
         history.loss.append(value)
-        if validation and (epoch + 1) % VALIDATE_EVERY == 0:
-            _validate(run, validation, objective, epoch)
+        if validation and ((epoch + 1) % VALIDATE_EVERY == 0 or epoch + 1 == plan.epochs):
+            _validate(run, validation, objective, epoch + 1)
         now = time.monotonic()
         history.seconds = now - began
         bar.update(epoch + 1, value)
-        impatient = (
-            bool(validation)
-            and plan.patience is not None
-            and epoch - run.best_epoch >= plan.patience
-            and epoch + 1 < plan.epochs
-        )
-        stop = interrupted() or impatient
+        stop = interrupted() and epoch + 1 < plan.epochs
         if plan.checkpoint is not None and (stop or epoch + 1 == plan.epochs or now - saved > SAVE_EVERY):
             save_checkpoint(plan.checkpoint, plan.fingerprint, run)
             saved = now
         if stop:
-            history.stopped = "early" if impatient else "interrupted"
+            history.stopped = "interrupted"
             break
-    if validation and history.validation:
-        _restore(run.parameters, run.best)
-    elif history.stopped == "interrupted":
-        _restore(run.parameters, run.best)
+    kept = len(history.loss)
+    if math.isfinite(run.best_loss) and (validation or history.stopped == "interrupted"):
+        _restore(run.tensors, run.best)
+        kept = run.best_epoch
+    if not all(p.isfinite().all() for p in run.parameters):  # a finite loss can have a gradient that is not
+        raise _failure(run, "the weights became NaN or infinite", kept - 1, plan)
+    if history.stopped == "interrupted":
         warnings.warn(
-            f"interrupted after {len(history.loss)} of {plan.epochs} epochs: the best weights so far, of epoch "
-            f"{run.best_epoch}, are kept",
+            f"interrupted after {len(history.loss)} of {plan.epochs} epochs: the best weights so far, of epoch {kept}, "
+            "are kept",
             RuntimeWarning,
             stacklevel=4,
         )
+
+
+def _failure(run: _Run, what: str, epoch: int, plan: Plan, reason: str = "") -> TrainingError:
+    _restore(run.tensors, run.good)
+    run.history.stopped = "failed"
+    return TrainingError(
+        f"{what} in epoch {epoch + 1} of {plan.epochs}{reason}; the weights of epoch {epoch} are kept. "
+        "Try a smaller learning_rate, clip_norm=1.0, or a smaller step_size of the solver"
+    )
 
 
 def _backward(model: nn.Module, problems: Sequence[Problem], objective: Objective) -> tuple[float, str]:
@@ -201,14 +221,16 @@ def _backward(model: nn.Module, problems: Sequence[Problem], objective: Objectiv
 
 @torch.no_grad()
 def _validate(run: _Run, validation: Sequence[Problem], objective: Objective, epoch: int) -> None:
+    run.model.eval()
     try:
         value = sum(problem.loss(run.model, objective).item() for problem in validation) / len(validation)
     except IntegrationError:
         value = math.inf
-    run.history.validation.append((epoch + 1, value))
+    run.model.train()
+    run.history.validation.append((epoch, value))
     if value < run.best_loss:
         run.best_loss, run.best_epoch = value, epoch
-        _copy_into(run.best, run.parameters)
+        _copy_into(run.best, run.tensors)
 
 
 @contextmanager

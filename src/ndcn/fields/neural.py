@@ -95,8 +95,8 @@ class LinearInTime(nn.Module):
     def __init__(self, width: int, knots: Sequence[float]) -> None:
         super().__init__()
         times = torch.as_tensor(knots, dtype=torch.float64)
-        if times.dim() != 1 or len(times) < 2 or not (times.diff() > 0).all():
-            raise ValueError(f"knots must be at least two times in increasing order, got {list(knots)}")
+        if times.dim() != 1 or len(times) < 2 or not times.isfinite().all() or not (times.diff() > 0).all():
+            raise ValueError(f"knots must be at least two finite times in increasing order, got {knots}")
         self.register_buffer("knots", times)
         layers = [nn.Linear(width, width) for _ in knots]
         self.weight = nn.Parameter(torch.stack([layer.weight.detach() for layer in layers]))

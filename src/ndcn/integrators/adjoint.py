@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.autograd.function import once_differentiable
 
 from ..graph import Graph
 from ..solve import Solver, Statistics
@@ -48,6 +49,7 @@ class _Adjoint(torch.autograd.Function):
         return states
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         states, x0, *parameters = ctx.saved_tensors
         backwards = _Backwards(ctx.field, parameters, x0.shape)
@@ -84,6 +86,11 @@ class _Backwards(nn.Module):
         with torch.enable_grad():
             x = x.detach().requires_grad_()
             rate = self.field[0](-s, x, graph)
-            slopes = torch.autograd.grad(rate, [x, *self.wanted], adjoint, allow_unused=True)
-        full = [torch.zeros_like(v) if g is None else g for g, v in zip(slopes, [x, *self.wanted], strict=True)]
+            inputs = [x, *self.wanted]
+            slopes = (
+                torch.autograd.grad(rate, inputs, adjoint, allow_unused=True)
+                if rate.requires_grad
+                else (None,) * len(inputs)  # a field that depends on nothing
+            )
+        full = [torch.zeros_like(v) if g is None else g for g, v in zip(slopes, inputs, strict=True)]
         return torch.cat([-rate.detach().reshape(-1), *(g.reshape(-1) for g in full)])

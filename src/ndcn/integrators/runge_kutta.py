@@ -115,7 +115,8 @@ def _along(
             states.append(new)
             at += 1
         x, k1 = new, following
-    if not x.isfinite().all():
+    ends = (x,) if k1 is None else (x, k1)  # the slope there too: states inside the last step were made with it
+    if not all(v.isfinite().all() for v in ends):
         raise _explosion(f, tableau, start, grid)
     return x, torch.stack(states) if states else x.new_empty((0, *x.shape))
 
@@ -131,10 +132,8 @@ def _between(
 ) -> list[State]:
     """States inside a step, by the method's continuous extension or by cubic Hermite interpolation."""
     if tableau.dense is not None:
-        rows = tableau.weights_at(torch.tensor(fractions, dtype=torch.float64)).tolist()
-        return [_combine(x, stages, row, h) for row in rows]
-    if following is None:
-        raise TypeError("Hermite interpolation needs the slope at the end of the step")
+        return [_combine(x, stages, tableau.weights_at(s), h) for s in fractions]
+    assert following is not None
     out = []
     for s in fractions:
         blend = torch.lerp(x, new, s * s * (3 - 2 * s))
@@ -153,7 +152,7 @@ def _checkpointed(f: CountedField, tableau: Tableau, x: State, query: Sequence[f
         segment = grid[start : start + stride + 1]
         count = done
         last = start + stride >= steps
-        while count < len(query) and (last or query[count] <= segment[-1]):
+        while count < len(query) and (last or query[count] <= segment[-1] + SAME * (segment[-1] - segment[-2])):
             count += 1
         wanted = query[done:count]
         done = count
@@ -172,8 +171,7 @@ def _adaptive(
     f: CountedField, tableau: Tableau, x: State, query: Sequence[float], solver: Solver, t0: float
 ) -> tuple[State, Statistics, list[float]]:
     """Choose steps by the embedded error estimate; returns states, statistics and the steps taken."""
-    if tableau.error is None:
-        raise TypeError("an adaptive method needs an embedded error estimate")
+    assert tableau.error is not None
     states: list[State] = [x for q in query if q <= t0]
     at = len(states)
     grid = [t0]
@@ -202,14 +200,14 @@ def _adaptive(
                     + (
                         "the state or its rate of change becomes infinite or NaN there; the field explodes"
                         if not math.isfinite(size)
-                        else "the tolerance cannot be met however small the step; loosen rtol and atol, use float64, or "
-                        'Solver("bdf") if the problem is stiff'
+                        else "the solution explodes or jumps there, or the tolerance cannot be met however small the step; "
+                        'check the field, loosen rtol and atol, use float64, or Solver("bdf") if the problem is stiff'
                     ),
                     time=t,
                 )
             continue
         end = t + h
-        following = stages[-1] if tableau.last_is_next else f(end, new)
+        following = stages[-1]  # every adaptive method here has the slope at the end as its last stage
         first = at
         while at < len(query) and query[at] <= end:
             at += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..graph import Graph
 from ..solve import IntegrationError, Solver, Statistics
 
 
+@torch.no_grad()
 def solve(
     field: nn.Module, graph: Graph, x0: torch.Tensor, query: Sequence[float], solver: Solver, t0: float
 ) -> tuple[torch.Tensor, Statistics]:
@@ -25,7 +27,11 @@ def solve(
 
     shape, d = x0.shape, x0.shape[1]
 
+    calls = 0
+
     def rate(t: float, y: np.ndarray) -> np.ndarray:
+        nonlocal calls
+        calls += 1
         x = torch.from_numpy(y).to(x0.device, x0.dtype).reshape(shape)
         out: np.ndarray = field(x.new_tensor(t), x, graph).reshape(-1).double().cpu().numpy()
         return out
@@ -36,18 +42,22 @@ def solve(
         return torch.stack(states), Statistics(0, 0, 0)
     coupled = abs(graph.to_scipy()) + sparse.eye_array(graph.num_nodes)
     pattern = sparse.kron(coupled, np.ones((d, d)), format="csc")
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scipy's, about tolerances below rounding
+        if not np.isfinite(rate(t0, start)).all():
+            raise IntegrationError(
+                f"the rate of change is NaN or infinite at the start, t = {t0:g}; check the field", time=t0
+            )
         bdf = BDF(rate, t0, start, query[-1], rtol=solver.rtol, atol=solver.atol, jac_sparsity=pattern)
         accepted = 0
         while len(states) < len(query):
             before = bdf.t
-            message = bdf.step()
+            try:
+                message = bdf.step()
+            except (RuntimeError, ValueError) as error:  # a matrix with NaN or infinite entries was to be inverted
+                raise _stopped(before, f"its matrix of slopes cannot be inverted ({error})") from error
             if bdf.status == "failed" or not np.isfinite(bdf.y).all():
-                raise IntegrationError(
-                    f"bdf cannot go beyond t = {before:g}: {message or 'the state became infinite or NaN'}; "
-                    "check the field, or loosen rtol and atol",
-                    time=before,
-                )
+                raise _stopped(before, message or "the state became infinite or NaN")
             accepted += 1
             if accepted > solver.max_steps:
                 raise IntegrationError(
@@ -59,4 +69,10 @@ def solve(
             while len(states) < len(query) and query[len(states)] <= bdf.t:
                 y = torch.from_numpy(dense(query[len(states)]))
                 states.append(y.to(x0.device, x0.dtype).reshape(shape))
-    return torch.stack(states), Statistics(bdf.nfev, accepted, 0)
+    return torch.stack(states), Statistics(calls, accepted, 0)
+
+
+def _stopped(time: float, reason: str) -> IntegrationError:
+    return IntegrationError(
+        f"bdf cannot go beyond t = {time:g}: {reason.rstrip('.')}; check the field, or loosen rtol and atol", time=time
+    )

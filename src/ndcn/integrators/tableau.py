@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 
 @dataclass(frozen=True)
 class Tableau:
@@ -34,12 +32,10 @@ class Tableau:
         """Whether the last stage is the first of the next step (FSAL)."""
         return bool(self.a) and self.b[-1] == 0 and self.a[-1] == self.b[:-1]
 
-    def weights_at(self, s: torch.Tensor) -> torch.Tensor:
-        """Weights of the stages at fractions s of a step, shape (queries, stages)."""
-        if self.dense is None:
-            raise TypeError("this method interpolates by cubic Hermite polynomials")
-        powers = torch.stack([s ** (m + 1) for m in range(len(self.dense[0]))], dim=1)
-        return powers @ s.new_tensor(self.dense).T
+    def weights_at(self, s: float) -> list[float]:
+        """Weights of the stages at the fraction s of a step, by the continuous extension."""
+        assert self.dense is not None  # only asked of methods that have one
+        return [sum(p * s ** (m + 1) for m, p in enumerate(row)) for row in self.dense]
 
 
 EULER = Tableau(order=1, c=(), a=(), b=(1.0,))
