@@ -145,8 +145,13 @@ def _positions(
             raise ValueError(f"{len(unknown)} labels in the edge table are not in nodes: {shown}")
         return u, v, known, len(known)
     both = pd.Series(np.concatenate([source, target]))
+    codes, found = pd.factorize(both)
+    labels = found.tolist()
     try:
-        codes, labels = pd.factorize(both, sort=True)
+        order = sorted(range(len(labels)), key=labels.__getitem__)
     except TypeError:  # labels of several kinds have no order: keep the order in which they occur
-        codes, labels = pd.factorize(both)
-    return codes[: len(source)], codes[len(source) :], labels.tolist(), len(labels)
+        order = list(range(len(labels)))
+    rank = np.empty(len(labels), dtype=np.int64)
+    rank[order] = np.arange(len(labels))
+    codes = rank[codes]
+    return codes[: len(source)], codes[len(source) :], [labels[k] for k in order], len(labels)

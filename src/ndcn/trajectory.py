@@ -244,7 +244,9 @@ def checked_state(x0: Any, graph: Graph, *, name: str = "x0") -> torch.Tensor:
 
 def _tensor(value: Any, name: str, dtype: torch.dtype | None = None) -> torch.Tensor:
     try:
-        return torch.as_tensor(value.to_numpy() if hasattr(value, "to_numpy") else value, dtype=dtype)
+        if isinstance(value, np.ndarray) or hasattr(value, "to_numpy"):
+            value = np.require(value, requirements="W")  # what pandas gives is often read-only, which torch dislikes
+        return torch.as_tensor(value, dtype=dtype)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"{name} must be numbers in a tensor, an array or a list: {error}") from None
 

@@ -35,16 +35,10 @@ def save(trajectory: Trajectory, folder: Path) -> None:
         "features": list(trajectory.features),
         "dtype": str(trajectory.states.dtype).removeprefix("torch."),
     }
-    on_graph = Trajectory(
-        times=trajectory.times,
-        states=trajectory.states,
-        graph=named,
-        mask=trajectory.mask,
-        features=trajectory.features,
-    )
+    states = trajectory.to_pandas().assign(node=np.tile(label_index(named.nodes), len(trajectory)))
     with replacing(folder) as new:
         new.mkdir()
-        on_graph.to_pandas().to_parquet(new / "states.parquet", index=False)
+        states.to_parquet(new / "states.parquet", index=False)
         named.to_pandas().to_parquet(new / "edges.parquet", index=False)
         (new / "data.json").write_text(json.dumps(about, indent=1) + "\n")
 
