@@ -9,12 +9,8 @@ from typing import Annotated
 
 import typer
 
-from .demo import demo
-from .evaluate import evaluate
-from .fit import fit
+from . import demo, evaluate, fit, predict, simulate
 from .guard import Guarded
-from .predict import predict
-from .simulate import simulate
 
 app = typer.Typer(
     name="ndcn",
@@ -50,7 +46,7 @@ def _help(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
-for _command in (demo, simulate, fit, predict, evaluate):
+for _command in (demo.demo, simulate.simulate, fit.fit, predict.predict, evaluate.evaluate):
     app.command(help=_help(_command.__doc__ or ""))(_command)
 
 

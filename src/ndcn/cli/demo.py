@@ -21,6 +21,7 @@ PAPER = {"ndcn": (3.2, 4.1), "no_graph": (41.9, 30.5)}
 TITLES = {"ndcn": "NDCN", "no_graph": "without the graph"}
 END = 5.0
 NODES = 400
+FRAMES = 76
 
 
 def demo(
@@ -54,14 +55,14 @@ def demo(
     errors = {name: _errors(model, parts) for name, model in models.items()}
 
     until = parts.train.times[-1].item()
-    moments = ndcn.sampling.regular_times(END, 76)
+    moments = ndcn.sampling.regular_times(END, FRAMES)
     truth = ndcn.simulate(law, graph, x0, moments)
     prediction = models["ndcn"].predict(moments)
     files = {name: out / name for name in ("compare.png", "animation.gif", "model.ndcn", "data")}
     out.mkdir(exist_ok=True)
     figure = ndcn.plot.compare(truth, prediction, train_until=until, label="NDCN")
     write(files["compare.png"], lambda new: figure.savefig(new, dpi=150, format="png"))
-    ndcn.plot.animate(truth, prediction, files["animation.gif"], frames=76, train_until=until, label="NDCN")
+    ndcn.plot.animate(truth, prediction, files["animation.gif"], frames=FRAMES, train_until=until, label="NDCN")
     models["ndcn"].save(files["model.ndcn"])
     data.save(files["data"])
 

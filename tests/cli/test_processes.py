@@ -1,0 +1,174 @@
+"""The installed command in processes of its own: start-up, Ctrl-C, kill -9, and a disk that is full."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+import ndcn
+from ndcn.cli import app
+
+NDCN = Path(sys.executable).with_name("ndcn")
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+# A checkpoint after every epoch, so that a test need not wait for one.
+EAGER = "import ndcn.training; ndcn.training.SAVE_EVERY = 0.0; from ndcn.cli import main; main()"
+
+
+def ndcn_script(*words: object, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [str(NDCN), *map(str, words)]
+    done = subprocess.run(command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def start(words: list[object], cwd: Path) -> subprocess.Popen[str]:
+    """A running `ndcn fit` that checkpoints every epoch, once its first checkpoint is there."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", EAGER, *map(str, words)],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while not (cwd / "model.ndcn.checkpoint").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "training did not start"
+        time.sleep(0.02)
+    return process
+
+
+def in_this_process(*words: object) -> None:
+    """The same command without the seconds it takes to start; one thread, as in the other processes."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    torch.set_num_threads(before)
+    assert result.exit_code == 0, result.output
+
+
+def weights(path: Path) -> dict[str, torch.Tensor]:
+    return load_file(path)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    graph = ndcn.networks.grid(16)
+    times = ndcn.sampling.irregular_times(2.0, 18, seed=0)
+    path = tmp_path_factory.mktemp("process") / "data"
+    ndcn.simulate(ndcn.laws.Heat(), graph, torch.rand(16, 1, generator=torch.Generator().manual_seed(0)), times).save(
+        path
+    )
+    return path
+
+
+def test_from_data_to_a_model(tmp_path):
+    ndcn_script("simulate", "--nodes", 16, "--snapshots", 12, "--out", "data", cwd=tmp_path)
+    about = json.loads(ndcn_script("fit", "data", "--epochs", 3, "--json", cwd=tmp_path).stdout)
+    assert about["epochs"] == 3
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data", "model.ndcn"]
+
+
+def test_killed_and_resumed_is_as_never_interrupted(tmp_path, data):
+    words = ["fit", data, "--epochs", 150, "--seed", 3]
+    process = start(words, tmp_path)
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "model.ndcn").exists()
+    ndcn_script(*words, "--resume", cwd=tmp_path)
+    assert not (tmp_path / "model.ndcn.checkpoint").exists()
+    in_this_process(*words, "--out", tmp_path / "whole.ndcn")
+    resumed, whole = weights(tmp_path / "model.ndcn"), weights(tmp_path / "whole.ndcn")
+    assert resumed.keys() == whole.keys()
+    assert all(torch.equal(resumed[name], whole[name]) for name in whole)
+
+
+def test_ctrl_c_saves_and_resumes(tmp_path, data):
+    words = ["fit", data, "--epochs", 150, "--seed", 3, "--json"]
+    process = start(words, tmp_path)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" not in err
+    assert "--resume" in err
+    assert json.loads(out)["stopped"] == "interrupted"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model.ndcn", "model.ndcn.checkpoint"]
+    assert len(ndcn.load(tmp_path / "model.ndcn").history_.loss) == json.loads(out)["epochs"] < 150
+    assert json.loads(ndcn_script(*words, "--resume", cwd=tmp_path).stdout)["epochs"] == 150
+    assert [p.name for p in tmp_path.iterdir()] == ["model.ndcn"]
+
+
+def test_ctrl_c_twice_stops_at_once(tmp_path, data):
+    # Every epoch takes long here, so that the second Ctrl-C comes before the first one's epoch has ended.
+    slow = EAGER.replace(
+        "from ndcn.cli",
+        "import time; fast = ndcn.training._backward;"
+        " ndcn.training._backward = lambda *a: (time.sleep(len(__import__('os').listdir())), fast(*a))[1]; from ndcn.cli",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow, "fit", str(data), "--epochs", "400"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while not (tmp_path / "model.ndcn.checkpoint").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" not in err
+    assert out == ""
+    assert "stopped at once" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["model.ndcn.checkpoint"]
+
+
+def test_a_full_disk(tmp_path, data):
+    def small() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    done = subprocess.run(
+        [str(NDCN), "fit", str(data), "--epochs", "2"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        preexec_fn=small,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "error: could not write" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_reader_that_leaves_early_sees_no_traceback(tmp_path, data):
+    in_this_process("fit", data, "--epochs", 2, "--out", tmp_path / "model.ndcn")
+    command = f"{NDCN} predict model.ndcn --until 5 --count 2000 | head -n 1"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout == "time,node,x\n"
+    assert "Traceback" not in done.stderr
