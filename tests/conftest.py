@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hypothesis
 import pytest
+import torch
 
 from ndcn import Graph
 from problems import GRAPHS, SIGNED_GRAPHS
 
 hypothesis.settings.register_profile("ndcn", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("ndcn")
+
+# The matrices of tests are tiny: on a busy machine a second thread makes each product a thousand times slower.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(params=list(GRAPHS))

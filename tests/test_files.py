@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from ndcn.files import replacing, write
 
@@ -111,6 +113,23 @@ def test_an_error_without_a_reason_is_told_by_its_text(tmp_path: Path) -> None:
 
     with pytest.raises(OSError, match=r"could not write .*: the writer gave up; nothing"):
         write(tmp_path / "file", fail)
+
+
+def test_an_error_of_safetensors_is_one_of_writing(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"could not write .*file: .*nothing was changed"):
+        write(tmp_path / "file", lambda new: save_file({"weights": torch.ones(3)}, tmp_path / "absent" / "file"))
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_file_has_the_permissions_that_a_plain_one_has(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+
+    def private(new: Path) -> None:
+        new.write_text("new")
+        new.chmod(0o600)
+
+    write(tmp_path / "file", private)
+    assert (tmp_path / "file").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_a_file_does_not_replace_a_folder_nor_a_folder_a_file(tmp_path: Path) -> None:

@@ -63,6 +63,15 @@ def test_torch_copies_are_made_once_per_dtype() -> None:
     assert matrix.tensor(torch.float64).dtype == torch.float64
 
 
+def test_arrays_are_those_of_scipy() -> None:
+    graph = SIGNED_GRAPHS["directed"]
+    matrix = graph.to_scipy()
+    for array, expected in zip(
+        graph.adjacency.arrays(torch.float64), (matrix.indptr, matrix.indices, matrix.data), strict=True
+    ):
+        assert array.tolist() == expected.tolist()
+
+
 def test_no_gradient_is_recorded_without_need() -> None:
     matrix = SparseMatrix(sparse.eye_array(3))
     assert (matrix @ torch.ones(3)).grad_fn is None

@@ -40,9 +40,7 @@ def write(path: Path, make: Callable[[Path], object]) -> None:
     """Write one file by ``make(temporary_path)`` and put it in place in one move."""
     with replacing(path) as new:
         new.touch()
-        mode = (
-            new.stat().st_mode
-        )  # what the user's umask gives; some libraries write files that only the owner may read
+        mode = new.stat().st_mode  # by the user's umask; some libraries write files that only the owner may read
         make(new)
         new.chmod(mode)
 

@@ -11,7 +11,7 @@ from torch import nn
 from .field import Field, check_field
 from .graph import Graph
 from .solve import Solver, integrate
-from .trajectory import Trajectory, checked_state
+from .trajectory import Trajectory, checked_state, checked_times
 
 
 class Law(Field):
@@ -251,6 +251,7 @@ def simulate(
     x = checked_state(x0, graph)
     start = x.detach().double()
     check_field(field, graph, start, t0)
+    times = checked_times(times, ordered=True)
     solver = solver or Solver("dopri5", rtol=1e-8, atol=1e-8)
     with torch.no_grad():
         solution = integrate(field, graph, start, times, solver=solver, t0=t0)

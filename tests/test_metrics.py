@@ -1,0 +1,70 @@
+"""Errors against NumPy, with and without missing entries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ndcn import Trajectory, metrics
+from problems import GRAPHS, trajectory
+
+GRAPH = GRAPHS["path"]
+
+
+def _pair(missing: bool) -> tuple[Trajectory, Trajectory, np.ndarray, np.ndarray]:
+    truth = trajectory(GRAPH, d=2, missing=missing)
+    guess = Trajectory(times=truth.times, states=trajectory(GRAPH, d=2).states.square(), graph=GRAPH)
+    return guess, truth, (guess.states.double() - truth.states.double()).numpy(), truth.states.double().numpy()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_every_metric(missing: bool) -> None:
+    guess, truth, error, true = _pair(missing)
+    assert metrics.l1(guess, truth) == pytest.approx(np.nanmean(abs(error)))
+    assert metrics.normalized_l1(guess, truth) == pytest.approx(np.nanmean(abs(error)) / np.nanmean(abs(true)))
+    assert metrics.rmse(guess, truth) == pytest.approx(np.sqrt(np.nanmean(error**2)))
+    np.testing.assert_allclose(metrics.per_time(guess, truth), np.nanmean(abs(error), axis=(1, 2)))
+    np.testing.assert_allclose(metrics.per_node(guess, truth), np.nanmean(abs(error), axis=(0, 2)))
+
+
+@given(st.floats(0.1, 100))
+def test_the_normalized_error_has_no_unit(scale: float) -> None:
+    guess, truth, *_ = _pair(False)
+    scaled = [Trajectory(times=data.times, states=scale * data.states, graph=GRAPH) for data in (guess, truth)]
+    assert metrics.normalized_l1(*scaled) == pytest.approx(metrics.normalized_l1(guess, truth), rel=1e-5)
+
+
+def test_no_error_at_all() -> None:
+    truth = trajectory(GRAPH, missing=True)
+    assert metrics.l1(truth, truth) == metrics.normalized_l1(truth, truth) == metrics.rmse(truth, truth) == 0.0
+
+
+def test_a_time_and_a_node_that_were_not_observed() -> None:
+    mask = torch.ones(3, 4, dtype=torch.bool)
+    mask[1], mask[:, 2] = False, False
+    truth = Trajectory(times=range(3), states=torch.ones(3, 4), graph=GRAPH, mask=mask)
+    guess = Trajectory(times=range(3), states=torch.zeros(3, 4), graph=GRAPH)
+    assert metrics.l1(guess, truth) == 1
+    assert metrics.per_time(guess, truth).isnan().tolist() == [False, True, False]
+    assert metrics.per_node(guess, truth).isnan().tolist() == [False, False, True, False]
+
+
+def test_nothing_is_relative_to_zero() -> None:
+    zero = Trajectory(times=[0], states=torch.zeros(1, 4), graph=GRAPH)
+    with pytest.raises(ValueError, match=r"all 0, .* use metrics.l1"):
+        metrics.normalized_l1(zero, zero)
+
+
+def test_shapes_must_agree() -> None:
+    with pytest.raises(ValueError, match=r"has shape \(3, 4, 1\) .* the truth \(4, 4, 1\); predict at the times"):
+        metrics.l1(trajectory(GRAPH)[:3], trajectory(GRAPH))
+
+
+def test_times_must_agree() -> None:
+    truth = trajectory(GRAPH)
+    late = Trajectory(times=truth.times + 0.25, states=truth.states, graph=GRAPH)
+    with pytest.raises(ValueError, match=r"at different times, e.g. 0.25 and 0; predict at the times"):
+        metrics.l1(late, truth)
