@@ -63,7 +63,7 @@ def signed_laplacian(graph: Graph) -> SparseMatrix:
 
     Example:
         >>> import ndcn
-        >>> ndcn.operators.signed_laplacian(ndcn.Graph.from_edges([(0, 1, -2.0)])).to_dense()
+        >>> ndcn.operators.signed_laplacian(ndcn.Graph.from_edges([(0, 1, -4.0)])).to_dense()
         tensor([[1., 1.],
                 [1., 1.]], dtype=torch.float64)
     """
