@@ -33,7 +33,7 @@ docs: $(STAMPS)/docs
 clean:
 	rm -rf .venv build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info
 
-$(STAMPS)/base: pyproject.toml constraints.txt
+$(STAMPS)/base: pyproject.toml setup.py constraints.txt $(wildcard src/ndcn/kernels/*.[ch])
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --editable .
 	mkdir -p $(STAMPS) && touch $@

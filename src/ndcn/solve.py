@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from .integrators.tableau import ADAPTIVE, FIXED
 STIFF = ("bdf",)
 METHODS = (*FIXED, *ADAPTIVE, *STIFF)
 GRADIENTS = ("backprop", "adjoint", "checkpoint")
+KERNELS = ("auto", "torch", "off")
 
 
 class IntegrationError(RuntimeError):
@@ -43,6 +43,9 @@ class Solver:
             only sqrt(steps) of them; "adjoint" solves the adjoint equation backwards in time: constant memory, and a
             gradient that is exact only up to the solver's error.
         max_steps: give up after that many steps.
+        kernel: where the field is a ``GraphField`` or ``NodeField`` with ReLU and the method is Euler, "auto" takes the
+            compiled fast path if it was built, else the torch one; "torch" takes the torch one; "off" the plain loop.
+        segment: with gradient="checkpoint", how many steps lie between the states that are kept; sqrt(steps) by default.
 
     Raises:
         ValueError: an unknown method, a fixed-step method without a step size, or a number out of range.
@@ -54,11 +57,13 @@ class Solver:
     """
 
     method: str = "dopri5"
-    rtol: float = dataclass_field(default=1e-5, repr=False)
-    atol: float = dataclass_field(default=1e-6, repr=False)
+    rtol: float = 1e-5
+    atol: float = 1e-6
     step_size: float | str | None = None
-    gradient: str = dataclass_field(default="backprop", repr=False)
-    max_steps: int = dataclass_field(default=100_000, repr=False)
+    gradient: str = "backprop"
+    max_steps: int = 100_000
+    kernel: str = "auto"
+    segment: int | None = None
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -80,13 +85,14 @@ class Solver:
                 raise ValueError(f"{name} must be a positive number, got {getattr(self, name)!r}")
         if self.max_steps < 1:
             raise ValueError(f"max_steps must be at least 1, got {self.max_steps}")
+        if self.kernel not in KERNELS:
+            raise ValueError(f"unknown kernel {self.kernel!r}; known are {', '.join(KERNELS)}")
+        if self.segment is not None and self.segment < 1:
+            raise ValueError(f"segment must be at least 1, got {self.segment}")
 
     def __repr__(self) -> str:
-        shown = {name: getattr(self, name) for name in ("method", "rtol", "atol", "step_size", "gradient", "max_steps")}
-        kept = [
-            f"{k}={v!r}" for k, v in shown.items() if k == "method" or v != type(self).__dataclass_fields__[k].default
-        ]
-        return f"Solver({', '.join(kept)})"
+        kept = [f for f in fields(self) if f.name == "method" or getattr(self, f.name) != f.default]
+        return f"Solver({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in kept)})"
 
 
 @dataclass(frozen=True)
@@ -138,9 +144,16 @@ def integrate(
         >>> solution.states[:, 0, 0]
         tensor([0.5000, 1.0000], dtype=torch.float64)
     """
-    from .integrators import adjoint, runge_kutta, stiff
+    return solve_and_decode(field, graph, x0, times, solver or Solver(), t0, None)
 
-    solver = solver or Solver()
+
+def solve_and_decode(
+    field: nn.Module, graph: Graph, x0: torch.Tensor, times: Any, solver: Solver, t0: float, decoder: nn.Module | None
+) -> Solution:
+    """:func:`integrate`, and the decoder applied to the states: inside the fast path where it is linear."""
+    from .integrators import adjoint, runge_kutta, stiff
+    from .kernels import euler
+
     query, inverse = _queries(times, t0)
     if not isinstance(x0, torch.Tensor) or not x0.is_floating_point():
         raise TypeError(f"x0 must be a floating-point tensor of shape (n, d), got {_kind(x0)}")
@@ -156,8 +169,14 @@ def integrate(
         states, statistics = stiff.solve(field, graph, x0, query, solver, t0)
     elif differentiate and solver.gradient == "adjoint":
         states, statistics = adjoint.solve(field, graph, x0, query, solver, t0)
+    elif solver.method == "euler" and (backend := euler.backend(field, x0, solver.kernel)) is not None:
+        linear = decoder if type(decoder) is nn.Linear else None
+        states, statistics = euler.solve(field, graph, x0, query, solver, t0, decoder=linear, backend=backend)
+        decoder = None if linear is not None else decoder
     else:
         states, statistics = runge_kutta.solve(field, graph, x0, query, solver, t0)
+    if decoder is not None:
+        states = decoder(states)
     return Solution(states if inverse is None else states[inverse.to(states.device)], statistics)
 
 

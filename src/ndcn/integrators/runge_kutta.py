@@ -47,9 +47,9 @@ def solve(
             _, statistics, grid = _adaptive(f, tableau, x0, query, solver, t0)
             rejected = statistics.rejected_steps
     else:
-        grid = _fixed_grid(query, solver, t0)
+        grid = fixed_grid(query, solver, t0)
     if solver.gradient == "checkpoint" and torch.is_grad_enabled():
-        states = _checkpointed(f, tableau, x0, query, grid)
+        states = _checkpointed(f, tableau, x0, query, grid, solver.segment)
     else:
         states = _along(f, tableau, x0, query, grid)[1]
     return states, Statistics(f.calls, len(grid) - 1, rejected)
@@ -72,7 +72,8 @@ def _combine(x: State, stages: Sequence[State], weights: Sequence[float], h: flo
     return x
 
 
-def _fixed_grid(query: Sequence[float], solver: Solver, t0: float) -> list[float]:
+def fixed_grid(query: Sequence[float], solver: Solver, t0: float) -> list[float]:
+    """The ends of all steps, from t0 to the last requested time or beyond it."""
     if solver.step_size == "observations":
         grid = [t0, *(t for t in query if t > t0)]
         steps = len(grid) - 1
@@ -117,7 +118,7 @@ def _along(
         x, k1 = new, following
     ends = (x,) if k1 is None else (x, k1)  # the slope there too: states inside the last step were made with it
     if not all(v.isfinite().all() for v in ends):
-        raise _explosion(f, tableau, start, grid)
+        raise _find_explosion(f, tableau, start, grid)
     return x, torch.stack(states) if states else x.new_empty((0, *x.shape))
 
 
@@ -142,25 +143,32 @@ def _between(
     return out
 
 
-def _checkpointed(f: CountedField, tableau: Tableau, x: State, query: Sequence[float], grid: Sequence[float]) -> State:
+def _checkpointed(
+    f: CountedField,
+    tableau: Tableau,
+    x: State,
+    query: Sequence[float],
+    grid: Sequence[float],
+    segment: int | None,
+) -> State:
     """The same as ``_along``, keeping only the state at every sqrt(steps)-th step for the way back."""
     steps = len(grid) - 1
-    stride = max(1, math.isqrt(max(steps, 1)))
+    stride = segment or max(1, math.isqrt(max(steps, 1)))
     parts: list[State] = []
     done = 0
     for start in range(0, max(steps, 1), stride):
-        segment = grid[start : start + stride + 1]
+        piece = grid[start : start + stride + 1]
         count = done
         last = start + stride >= steps
-        while count < len(query) and (last or query[count] <= segment[-1] + SAME * (segment[-1] - segment[-2])):
+        while count < len(query) and (last or query[count] <= piece[-1] + SAME * (piece[-1] - piece[-2])):
             count += 1
         wanted = query[done:count]
         done = count
 
         def run(
-            x: State, *_parameters: State, segment: Sequence[float] = segment, wanted: Sequence[float] = wanted
+            x: State, *_parameters: State, piece: Sequence[float] = piece, wanted: Sequence[float] = wanted
         ) -> tuple[State, State]:
-            return _along(f, tableau, x, wanted, segment)
+            return _along(f, tableau, x, wanted, piece)
 
         x, part = checkpoint(run, x, *f.field.parameters(), use_reentrant=False)
         parts.append(part)
@@ -246,12 +254,17 @@ def _first_step(f: CountedField, t: float, x: State, k1: State, solver: Solver, 
 
 
 @torch.no_grad()
-def _explosion(f: CountedField, tableau: Tableau, x: State, grid: Sequence[float]) -> IntegrationError:
+def _find_explosion(f: CountedField, tableau: Tableau, x: State, grid: Sequence[float]) -> IntegrationError:
     """Go along the steps again to find where the state stopped being finite."""
     for t, end in itertools.pairwise(grid):
         x, _ = step(f, tableau, t, end - t, x, f(t, x))
         if not x.isfinite().all():
             break
+    return explosion(t)
+
+
+def explosion(t: float) -> IntegrationError:
+    """The error of fixed steps whose state is not finite after t."""
     return IntegrationError(
         f"the state became infinite or NaN after t = {t:g}; take a smaller step_size, an adaptive method such as dopri5, "
         "or check the field",

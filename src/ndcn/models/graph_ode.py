@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ..graph import Graph
-from ..solve import Solution, Solver, integrate
+from ..solve import Solution, Solver, solve_and_decode
 
 
 class GraphODE(nn.Module):
@@ -38,8 +38,7 @@ class GraphODE(nn.Module):
 
     def solve(self, x0: torch.Tensor, times: Any, graph: Graph, t0: float = 0.0) -> Solution:
         """Decoded states at ``times``, shape (T, n, d), in the order asked for, with the solver's statistics."""
-        hidden = integrate(self.field, graph, self.encoder(x0), times, solver=self.solver, t0=t0)
-        return Solution(self.decoder(hidden.states), hidden.statistics)
+        return solve_and_decode(self.field, graph, self.encoder(x0), times, self.solver, t0, self.decoder)
 
     def forward(self, x0: torch.Tensor, times: Any, graph: Graph, t0: float = 0.0) -> torch.Tensor:
         """Decoded states at ``times`` from the state x0 (n, d) at t0, shape (T, n, d)."""

@@ -1,0 +1,259 @@
+"""Euler through a graph field as one autograd function: where it applies, and how it is cut into segments.
+
+X_{k+1} = X_k + h_k S_k, S_k = relu(Phi X_k W^T + b). A linear readout R commutes with the interpolation between steps,
+so only U_k = X_k R^T and V_k = S_k R^T leave the function: d columns instead of h. The gradient is derived by hand:
+with G = dL/dX_{k+1}, gZ = (h_k G + gV_k R) [S_k > 0] and Y = Phi^T gZ,
+
+    dL/dX_k = G + Y W + gU_k R,    dL/dW += Y^T X_k,    dL/db += sum gZ,    dL/dR += gU_k^T X_k + gV_k^T S_k.
+
+Phi X need not be kept. With segments, only every ``segment``-th state is kept and the others are computed again.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..fields.neural import GraphField, NodeField
+from ..graph import Graph
+from ..integrators.runge_kutta import SAME, explosion, fixed_grid
+from ..solve import Solver, Statistics
+from ..sparse import SparseMatrix
+from . import euler_compiled, euler_torch
+
+
+def backend(field: nn.Module, x0: torch.Tensor, kernel: str) -> ModuleType | None:
+    """Which fast path integrates this field by Euler: the compiled one, the torch one, or None."""
+    if kernel == "off" or type(field) not in (GraphField, NodeField) or field.activation is not torch.relu:
+        return None
+    if not isinstance(field.linear, nn.Linear) or field.linear.bias is None or x0.dim() != 2:
+        return None
+    compiled = (
+        kernel != "torch"
+        and x0.device.type == "cpu"
+        and x0.dtype in euler_compiled.LANES
+        and euler_compiled.library() is not None
+    )
+    return euler_compiled if compiled else euler_torch
+
+
+def solve(
+    field: nn.Module,
+    graph: Graph,
+    x0: torch.Tensor,
+    query: Sequence[float],
+    solver: Solver,
+    t0: float,
+    *,
+    decoder: nn.Linear | None,
+    backend: ModuleType,
+) -> tuple[torch.Tensor, Statistics]:
+    """States at the sorted times ``query``, decoded if a linear decoder is given, and statistics."""
+    schedule = _schedule(tuple(query), solver, t0)
+    count = len(schedule.steps)
+    keep_all = solver.gradient == "backprop" and torch.is_grad_enabled()
+    readout = None if decoder is None else decoder.weight
+    states, slopes = trajectory(
+        field,
+        graph,
+        x0,
+        schedule.steps,
+        readout=readout,
+        with_slopes=schedule.at_slopes is not None,
+        segment=max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count)),
+        backend=backend,
+    )
+    if not states[-1].isfinite().all():
+        bad = int((~states.detach().flatten(1).isfinite().all(dim=1)).nonzero()[0])
+        raise explosion(schedule.grid[max(0, bad - 1)])
+    flat = states if schedule.at_states is None else schedule.at_states @ states.flatten(1)
+    if slopes is not None and schedule.at_slopes is not None:
+        flat = flat + schedule.at_slopes @ slopes.flatten(1)
+    out = flat.reshape(len(query), *states.shape[1:])
+    if decoder is not None and decoder.bias is not None:
+        out = out + decoder.bias
+    return out, Statistics(count + (slopes is not None), count, 0)
+
+
+@dataclass(frozen=True)
+class _Schedule:
+    """Steps to take, and the requested states as combinations of the states and slopes at their ends.
+
+    ``at_states`` is None where the requested times are the ends themselves, ``at_slopes`` where none is inside a step.
+    """
+
+    grid: list[float]
+    steps: torch.Tensor
+    at_states: SparseMatrix | None
+    at_slopes: SparseMatrix | None
+
+
+@functools.lru_cache(maxsize=64)
+def _schedule(query: tuple[float, ...], solver: Solver, t0: float) -> _Schedule:
+    """Cubic Hermite interpolation, as in the plain loop, written as two sparse matrices."""
+    from scipy import sparse
+
+    grid = fixed_grid(query, solver, t0)
+    ends = np.array(grid)
+    steps = torch.from_numpy(np.diff(ends))
+    if list(query) == grid:
+        return _Schedule(grid, steps, None, None)
+    asked = np.array(query)
+    rows = np.arange(len(asked))
+    if len(grid) == 1:
+        left = np.zeros(len(asked), dtype=int)
+        return _Schedule(grid, steps, _matrix(sparse, [(rows, left, np.ones(len(asked)))], len(asked), 1), None)
+    left = np.clip(np.searchsorted(ends, asked, side="right") - 1, 0, len(grid) - 2)
+    h = ends[left + 1] - ends[left]
+    s = (asked - ends[left]) / h
+    s = np.where(s < SAME, 0.0, np.where(s > 1 - SAME, 1.0, s))
+    blend = s * s * (3 - 2 * s)
+    shape = len(asked), len(grid)
+    at_states = _matrix(sparse, [(rows, left, 1 - blend), (rows, left + 1, blend)], *shape)
+    if ((s == 0) | (s == 1)).all():
+        return _Schedule(grid, steps, at_states, None)
+    at_slopes = _matrix(sparse, [(rows, left, h * s * (1 - s) ** 2), (rows, left + 1, -h * s * s * (1 - s))], *shape)
+    return _Schedule(grid, steps, at_states, at_slopes)
+
+
+def _matrix(sparse: ModuleType, parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]], m: int, n: int) -> SparseMatrix:
+    row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
+    matrix = sparse.coo_array((value, (row, column)), shape=(m, n)).tocsr()
+    matrix.eliminate_zeros()
+    return SparseMatrix(matrix)
+
+
+def trajectory(
+    field: nn.Module,
+    graph: Graph,
+    x0: torch.Tensor,
+    steps: torch.Tensor,
+    *,
+    readout: torch.Tensor | None,
+    with_slopes: bool,
+    segment: int,
+    backend: ModuleType,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """States after 0, 1, ... steps and, if asked for, the slopes at each of them; times ``readout``^T if it is given.
+
+    x0: (n, h). steps: step sizes, float64. readout: (d, h). Returns (steps + 1, n, h or d) each.
+    """
+    phi = field.operator(graph) if isinstance(field, GraphField) else _identity(graph)
+    plan = _Plan(phi, steps.contiguous(), with_slopes, max(1, min(segment, max(1, len(steps)))), backend)
+    linear: Any = field.linear
+    weights = [linear.weight, linear.bias] + ([] if readout is None else [readout])
+    states, slopes = _Trajectory.apply(plan, x0, *weights)
+    return states, slopes if with_slopes else None
+
+
+def _identity(graph: Graph) -> SparseMatrix:
+    from scipy import sparse
+
+    if "identity" not in graph._cache:
+        graph._cache["identity"] = SparseMatrix(sparse.eye_array(graph.num_nodes, format="csr"), symmetric=True)
+    identity: SparseMatrix = graph._cache["identity"]
+    return identity
+
+
+@dataclass(frozen=True)
+class _Plan:
+    phi: SparseMatrix
+    steps: torch.Tensor
+    with_slopes: bool
+    segment: int
+    backend: ModuleType
+
+    def segments(self) -> list[tuple[int, int]]:
+        """(first step, end) of each segment; the last one also holds the last state."""
+        count = len(self.steps)
+        return [(a, min(a + self.segment, count)) for a in range(0, max(count, 1), self.segment)]
+
+    def run(
+        self, start: torch.Tensor, a: int, b: int, weight: torch.Tensor, bias: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """States and slopes of steps a..b-1 from the state before them, in padded columns."""
+        n, columns = start.shape
+        extra = int(self.with_slopes and b == len(self.steps))
+        states = start.new_empty(b - a + 1, n, columns)
+        slopes = start.new_empty(b - a + extra, n, columns)
+        states[0] = start
+        self.backend.forward(self.phi, weight, bias, self.steps[a:b], states, slopes)
+        return states, slopes
+
+
+class _Trajectory(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        plan: _Plan,
+        x0: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        readout: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        n, width = x0.shape
+        count, columns = len(plan.steps), plan.backend.padded(width, x0.dtype)
+        outputs = width if readout is None else len(readout)
+        all_states = x0.new_empty(count + 1, n, outputs)
+        all_slopes = x0.new_empty(count + 1 if plan.with_slopes else 0, n, outputs)
+        start = x0.new_zeros(n, columns)
+        start[:, :width] = x0
+        segments = plan.segments()
+        kept: list[torch.Tensor] = []
+        for a, b in segments:
+            kept.append(start)
+            states, slopes = plan.run(start, a, b, weight, bias)
+            last = b == count
+            _read(plan, states if last else states[:-1], width, readout, all_states[a : b + last])
+            if plan.with_slopes:
+                _read(plan, slopes, width, readout, all_slopes[a : b + last])
+            start = states[-1].clone() if len(segments) > 1 else states[-1]
+        if len(segments) == 1:
+            kept = [states, slopes]
+        ctx.plan, ctx.width = plan, width
+        ctx.save_for_backward(weight, bias, readout, *kept)
+        return all_states, all_slopes
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        weight, bias, readout, *kept = ctx.saved_tensors
+        plan, width = ctx.plan, ctx.width
+        grad_states, grad_slopes = grads[0], grads[1] if plan.with_slopes else None
+        segments = plan.segments()
+        grad = torch.zeros_like(kept[0] if len(segments) > 1 else kept[0][0])
+        doubles = [None if p is None else torch.zeros_like(p, dtype=torch.float64) for p in (weight, bias, readout)]
+        for k in range(len(segments) - 1, -1, -1):
+            a, b = segments[k]
+            last = b == len(plan.steps)
+            states, slopes = kept if len(segments) == 1 else plan.run(kept[k], a, b, weight, bias)
+            plan.backend.backward(
+                plan.phi,
+                weight,
+                readout,
+                plan.steps[a:b],
+                states,
+                slopes,
+                last,
+                grad_states[a : b + last],
+                None if grad_slopes is None else grad_slopes[a : b + last],
+                grad,
+                tuple(doubles),
+            )
+        sums = (None if d is None else d.to(weight.dtype) for d in doubles)
+        return (None, grad[:, :width], *sums)[: 4 + (readout is not None)]
+
+
+def _read(plan: _Plan, states: torch.Tensor, width: int, readout: torch.Tensor | None, out: torch.Tensor) -> None:
+    """out = states[..., :width] readout^T, or the states themselves."""
+    if readout is None:
+        out.copy_(states[..., :width])
+    elif len(states):
+        plan.backend.read(states, readout, out)

@@ -1,0 +1,233 @@
+/* Euler steps of dX/dt = relu(Phi X W + b), forward and backward, for one floating type.
+
+   Included once for float and once for double by euler.c, which defines REAL, LANES and NAME.
+
+   Layout: a state is n rows of P numbers, P a multiple of LANES; columns past the width are zero and stay zero, because
+   the padding of W and b is zero. Phi is in CSR with 32-bit indices; PhiT is its transpose. Nothing is allocated here. */
+
+typedef REAL NAME(vec) __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
+#define VEC NAME(vec)
+#define AT(p) (*(VEC *)(p))
+#define CAT(p) (*(const VEC *)(p))
+
+/* out[i, :] = sum_j M[i, j] x[j, :] for C vectors of columns; two entries at a time, to hide the latency. */
+INLINE void NAME(gather)(const int C, const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *x, int P,
+                         int i, REAL *out)
+{
+    VEC even[4] = {0}, odd[4] = {0};
+    int e = ptr[i];
+    const int end = ptr[i + 1];
+    for (; e + 1 < end; e += 2) {
+        const REAL *a = x + (size_t)idx[e] * P, *b = x + (size_t)idx[e + 1] * P;
+        for (int c = 0; c < C; c++) {
+            even[c] += val[e] * CAT(a + c * LANES);
+            odd[c] += val[e + 1] * CAT(b + c * LANES);
+        }
+    }
+    if (e < end)
+        for (int c = 0; c < C; c++) even[c] += val[e] * CAT(x + (size_t)idx[e] * P + c * LANES);
+    for (int c = 0; c < C; c++) AT(out + c * LANES) = even[c] + odd[c];
+}
+
+INLINE void NAME(gather_rows)(const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *x, int P, int first,
+                              int rows, REAL *out)
+{
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < P; c += 4 * LANES) {
+            REAL *o = out + (size_t)r * P + c;
+            switch ((P - c) / LANES) {
+            case 1: NAME(gather)(1, ptr, idx, val, x + c, P, first + r, o); break;
+            case 2: NAME(gather)(2, ptr, idx, val, x + c, P, first + r, o); break;
+            case 3: NAME(gather)(3, ptr, idx, val, x + c, P, first + r, o); break;
+            default: NAME(gather)(4, ptr, idx, val, x + c, P, first + r, o);
+            }
+        }
+}
+
+/* acc[r, :] += y[r, k] * w[k, :] over k < K, for R rows of C vectors held in registers. */
+INLINE void NAME(tile)(const int R, const int C, int K, const REAL *y, const REAL *w, int P, VEC acc[][4])
+{
+    for (int k = 0; k < K; k++) {
+        VEC row[4];
+        for (int c = 0; c < C; c++) row[c] = CAT(w + (size_t)k * P + c * LANES);
+        for (int r = 0; r < R; r++)
+            for (int c = 0; c < C; c++) acc[r][c] += y[(size_t)r * P + k] * row[c];
+    }
+}
+
+/* One tile of a forward step: slope = relu(y w + bias), next = x + dt slope. */
+INLINE void NAME(advance)(const int R, const int C, int K, const REAL *y, const REAL *w, const REAL *bias, int P, REAL dt,
+                          const REAL *x, REAL *slope, REAL *next)
+{
+    VEC acc[ROWS][4];
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < C; c++) acc[r][c] = CAT(bias + c * LANES);
+    NAME(tile)(R, C, K, y, w, P, acc);
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < C; c++) {
+            size_t at = (size_t)r * P + c * LANES;
+            VEC z = acc[r][c];
+            z = (VEC)((__typeof__(z < 0))z & ~(z < 0)); /* keeps NaN, unlike a maximum */
+            AT(slope + at) = z;
+            if (next) AT(next + at) = CAT(x + at) + dt * z;
+        }
+}
+
+/* One tile of a backward step: g += y w. */
+INLINE void NAME(add_product)(const int R, const int C, int K, const REAL *y, const REAL *w, int P, REAL *g)
+{
+    VEC acc[ROWS][4];
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < C; c++) acc[r][c] = CAT(g + (size_t)r * P + c * LANES);
+    NAME(tile)(R, C, K, y, w, P, acc);
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < C; c++) AT(g + (size_t)r * P + c * LANES) = acc[r][c];
+}
+
+/* out[o, :] += sum_r y[r, o] x[r, :] for O consecutive o. */
+INLINE void NAME(outer)(const int O, const int C, int rows, const REAL *y, const REAL *x, int P, REAL *out)
+{
+    VEC acc[ROWS][4];
+    for (int o = 0; o < O; o++)
+        for (int c = 0; c < C; c++) acc[o][c] = CAT(out + (size_t)o * P + c * LANES);
+    for (int r = 0; r < rows; r++) {
+        VEC row[4];
+        for (int c = 0; c < C; c++) row[c] = CAT(x + (size_t)r * P + c * LANES);
+        for (int o = 0; o < O; o++)
+            for (int c = 0; c < C; c++) acc[o][c] += y[(size_t)r * P + o] * row[c];
+    }
+    for (int o = 0; o < O; o++)
+        for (int c = 0; c < C; c++) AT(out + (size_t)o * P + c * LANES) = acc[o][c];
+}
+
+/* Call f(R, C, ...) with constants, so that each case is compiled with its tile in registers. */
+#define PICK_COLUMNS(f, R, left, ...)                                                                                  \
+    switch (left) {                                                                                                    \
+    case 1: f(R, 1, __VA_ARGS__); break;                                                                               \
+    case 2: f(R, 2, __VA_ARGS__); break;                                                                               \
+    case 3: f(R, 3, __VA_ARGS__); break;                                                                               \
+    default: f(R, 4, __VA_ARGS__);                                                                                     \
+    }
+
+/* Forward: X[k + 1] = X[k] + dt[k] S[k], S[k] = relu(Phi X[k] W + b), k < steps; with `extra` also S[steps].
+   W: K x P, row c holds what column c of Phi X contributes. X: (steps + 1) x n x P with X[0] given. */
+CLONES void NAME(forward)(int n, int K, int P, int steps, int extra, const int32_t *ptr, const int32_t *idx,
+                          const REAL *val, const REAL *W, const REAL *bias, const double *dt, REAL *X, REAL *S,
+                          REAL *scratch)
+{
+    const size_t size = (size_t)n * P;
+    for (int k = 0; k < steps + extra; k++) {
+        const REAL *x = X + k * size;
+        REAL *next = k < steps ? X + (k + 1) * size : 0, *slope = S + k * size;
+        const REAL h = k < steps ? (REAL)dt[k] : 0;
+        for (int i = 0; i < n; i += ROWS) {
+            const int rows = n - i < ROWS ? n - i : ROWS;
+            NAME(gather_rows)(ptr, idx, val, x, P, i, rows, scratch);
+            const size_t at = (size_t)i * P;
+            for (int c = 0; c < P; c += 4 * LANES) {
+                const int left = (P - c) / LANES;
+                REAL *to = next ? next + at + c : 0;
+                if (rows == ROWS) {
+                    PICK_COLUMNS(NAME(advance), ROWS, left, K, scratch, W + c, bias + c, P, h, x + at + c, slope + at + c, to)
+                } else
+                    for (int r = 0; r < rows; r++) {
+                        const size_t a = at + (size_t)r * P + c;
+                        PICK_COLUMNS(NAME(advance), 1, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
+                                     slope + a, next ? next + a : 0)
+                    }
+            }
+        }
+    }
+}
+
+/* out[r, j] = sum_c x[r, c] R[j, c]: each row for itself, so that it does not depend on how many rows there are. */
+CLONES void NAME(read)(int64_t rows, int P, int d, const REAL *x, const REAL *R, REAL *out)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int j = 0; j < d; j++) {
+            VEC acc = {0};
+            for (int c = 0; c < P; c += LANES) acc += CAT(x + r * P + c) * CAT(R + (size_t)j * P + c);
+            REAL sum = 0;
+            for (int l = 0; l < LANES; l++) sum += acc[l];
+            out[r * d + j] = sum;
+        }
+}
+
+/* Backward over the same steps. G: n x P, dL/dX[steps] from later steps on entry, dL/dX[0] on return. With `tail` the
+   state X[steps] is an output too and its gradients below count; `extra` implies it.
+   Gradients of the outputs: gX, gS (like X, S) and gU, gV ((steps + 1) x n x d, of U = X R, V = S R, R: d x P by rows);
+   each may be null. W: as forward transposed, row o holds what gradient column o sends to the columns of Phi X.
+   gW (K x P), gb (P) and gR (d x P) are added to in double precision. */
+CLONES void NAME(backward)(int n, int K, int P, int d, int steps, int tail, int extra, const int32_t *ptr,
+                           const int32_t *idx, const REAL *val, const REAL *W, const REAL *R, const double *dt, const REAL *X, const REAL *S,
+                           const REAL *gX, const REAL *gS, const REAL *gU, const REAL *gV, REAL *G, REAL *gZ,
+                           REAL *scratch, REAL *part, double *gW, double *gb, double *gR)
+{
+    const size_t size = (size_t)n * P;
+    REAL *partW = part, *partb = part + (size_t)K * P, *partR = partb + P;
+    for (int k = tail ? steps : steps - 1; k >= 0; k--) {
+        const REAL *x = X + k * size, *slope = S + k * size;
+        const int has_slope = k < steps || extra;
+        const REAL h = k < steps ? (REAL)dt[k] : 0;
+        for (int c = 0; c < (K + 1 + d) * P; c++) part[c] = 0;
+        if (has_slope) {
+            for (int i = 0; i < n; i++)
+                for (int c = 0; c < P; c += LANES) {
+                    const size_t at = (size_t)i * P + c;
+                    VEC g = h * CAT(G + at), s = CAT(slope + at);
+                    if (gS) g += CAT(gS + k * size + at);
+                    if (gV)
+                        for (int j = 0; j < d; j++) {
+                            const REAL v = gV[((size_t)k * n + i) * d + j];
+                            g += v * CAT(R + (size_t)j * P + c);
+                            AT(partR + (size_t)j * P + c) += v * s;
+                        }
+                    g = (VEC)((__typeof__(s > 0))g & (s > 0));
+                    AT(gZ + at) = g;
+                    AT(partb + c) += g;
+                }
+        }
+        for (int i = 0; i < n; i += BLOCK) {
+            const int rows = n - i < BLOCK ? n - i : BLOCK;
+            const size_t at = (size_t)i * P;
+            for (int r = 0; r < rows; r++)
+                for (int c = 0; c < P; c += LANES) {
+                    const size_t a = at + (size_t)r * P + c;
+                    if (gX) AT(G + a) += CAT(gX + k * size + a);
+                    if (gU)
+                        for (int j = 0; j < d; j++) {
+                            const REAL u = gU[((size_t)k * n + i + r) * d + j];
+                            AT(G + a) += u * CAT(R + (size_t)j * P + c);
+                            AT(partR + (size_t)j * P + c) += u * CAT(x + a);
+                        }
+                }
+            if (!has_slope) continue;
+            NAME(gather_rows)(ptr, idx, val, gZ, P, i, rows, scratch);
+            for (int c = 0; c < P; c += 4 * LANES) {
+                const int left = (P - c) / LANES;
+                int r = 0;
+                for (; r + ROWS <= rows; r += ROWS) {
+                    PICK_COLUMNS(NAME(add_product), ROWS, left, K, scratch + (size_t)r * P, W + c, P, G + at + (size_t)r * P + c)
+                }
+                for (; r < rows; r++) {
+                    PICK_COLUMNS(NAME(add_product), 1, left, K, scratch + (size_t)r * P, W + c, P, G + at + (size_t)r * P + c)
+                }
+                int o = 0;
+                for (; o + ROWS <= K; o += ROWS) {
+                    PICK_COLUMNS(NAME(outer), ROWS, left, rows, scratch + o, x + at + c, P, partW + (size_t)o * P + c)
+                }
+                for (; o < K; o++) {
+                    PICK_COLUMNS(NAME(outer), 1, left, rows, scratch + o, x + at + c, P, partW + (size_t)o * P + c)
+                }
+            }
+        }
+        for (int c = 0; c < K * P; c++) gW[c] += partW[c];
+        for (int c = 0; c < P; c++) gb[c] += partb[c];
+        for (int c = 0; c < d * P; c++) gR[c] += partR[c];
+    }
+}
+
+#undef VEC
+#undef AT
+#undef CAT
+#undef PICK_COLUMNS
