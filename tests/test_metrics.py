@@ -68,3 +68,10 @@ def test_times_must_agree() -> None:
     late = Trajectory(times=truth.times + 0.25, states=truth.states, graph=GRAPH)
     with pytest.raises(ValueError, match=r"at different times, e.g. 0.25 and 0; predict at the times"):
         metrics.l1(late, truth)
+
+
+def test_nothing_observed_is_told() -> None:
+    graph = ndcn.networks.grid(2)
+    truth = ndcn.Trajectory(times=[0.0], states=torch.ones(1, 2, 1), graph=graph, mask=torch.zeros(1, 2, dtype=torch.bool))
+    with pytest.raises(ValueError, match="nothing was observed"):
+        ndcn.metrics.l1(ndcn.Trajectory(times=[0.0], states=torch.ones(1, 2, 1), graph=graph), truth)

@@ -156,7 +156,6 @@ def test_shapes_that_do_not_fit_the_graph(shape: tuple[int, ...]) -> None:
     [
         (torch.ones(3, 2), "mask must be boolean .*got torch.float32"),
         (torch.ones(3, 1, dtype=torch.bool), r"the shape of states \(3, 2, 2\), got \(3, 1\)"),
-        (torch.zeros(3, 2, dtype=torch.bool), "marks every entry as missing"),
         ("abc", "mask must be numbers"),
     ],
 )

@@ -25,6 +25,7 @@ from .objective import CrossEntropy, Objective
 from .recipes import READY_MODULE, RECIPES, Recipe
 from .solve import Solver, Statistics
 from .training import History, Plan, Problem, train
+from .threads import threads_for
 from .trajectory import Trajectory, checked_state, checked_times
 
 ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh, "softplus": nn.functional.softplus}
@@ -151,7 +152,7 @@ class DynamicsRegressor(BaseEstimator):
         train_parts, held_out = self._hold_out(trajectories)
         first = trajectories[0]
         units = _units(trajectories, recipe)
-        model = self._build(first.num_features, recipe, units).to(device, dtype)
+        model = self._build(first.num_features, recipe, units).to(device, dtype).eval()
         objective = self.objective if isinstance(self.objective, Objective) else Objective(self.objective)
 
         def problems(targets: Sequence[Trajectory]) -> list[Problem]:
@@ -288,7 +289,8 @@ class DynamicsRegressor(BaseEstimator):
                 f"cannot predict t = {asked.min().item():g}: the first training time is {start.t0:g}, and the model only "
                 "goes forward from there"
             )
-        states, statistics = self._run(asked, graph, x, start.t0)
+        with threads_for(graph.num_nodes * self.hidden):
+            states, statistics = self._run(asked, graph, x, start.t0)
         return Trajectory(
             times=asked,
             states=states,
@@ -388,6 +390,8 @@ def _checked_data(data: Trajectory | Sequence[Trajectory]) -> list[Trajectory]:
             "fit needs an ndcn.Trajectory, or a list of them; Trajectory(times=..., states=..., graph=...) makes one"
         )
     for trajectory in trajectories:
+        if trajectory.mask is not None and not trajectory.mask.any():
+            raise ValueError("the mask marks every entry as missing: there is nothing to learn from")
         if len(trajectory) < 2:
             raise ValueError("one snapshot does not show any dynamics: at least two are needed to learn from")
         if not (trajectory.times.diff() > 0).all():

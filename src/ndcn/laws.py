@@ -11,6 +11,7 @@ from torch import nn
 from .field import Field, check_field
 from .graph import Graph
 from .solve import Solver, integrate
+from .threads import threads_for
 from .trajectory import Trajectory, checked_state, checked_times
 
 
@@ -253,7 +254,7 @@ def simulate(
     check_field(field, graph, start, t0)
     times = checked_times(times, ordered=True)
     solver = solver or Solver("dopri5", rtol=1e-8, atol=1e-8)
-    with torch.no_grad():
+    with torch.no_grad(), threads_for(start.numel()):
         solution = integrate(field, graph, start, times, solver=solver, t0=t0)
     return Trajectory(times=times, states=solution.states.to(x.dtype), graph=graph, statistics=solution.statistics)
 

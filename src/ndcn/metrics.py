@@ -93,4 +93,6 @@ def _errors(prediction: Trajectory, truth: Trajectory) -> torch.Tensor:
             f"prediction and truth are at different times, e.g. {prediction.times[where].item():g} and "
             f"{truth.times[where].item():g}; predict at the times of the truth"
         )
+    if truth.mask is not None and not truth.mask.any():
+        raise ValueError("nothing was observed in the truth, so there is no error to speak of")
     return prediction.states.detach().cpu().double() - truth.states.detach().cpu().double()

@@ -21,6 +21,7 @@ from .graph import Graph
 from .objective import Objective, Target
 from .progress import Progress
 from .solve import IntegrationError
+from .threads import threads_for
 
 
 class TrainingError(RuntimeError):
@@ -77,6 +78,7 @@ class History:
     seconds: float = 0.0
 
 
+HIDDEN = 20  # features of a hidden state, as far as the number of threads is concerned
 VALIDATE_EVERY = 10  # epochs
 SAVE_EVERY = 20.0  # seconds between checkpoints
 
@@ -93,8 +95,8 @@ def train(
 ) -> None:
     """Minimise the mean objective over the problems; the model ends with the last, or the best validated, weights.
 
-    The model is changed in place, and what happens is written into ``history``. Ctrl-C ends after the current epoch with the best weights so far; a second Ctrl-C
-    interrupts at once.
+    The model is changed in place, and what happens is written into ``history``. Ctrl-C ends after the current epoch with
+    the best weights so far; a second Ctrl-C interrupts at once.
 
     Raises:
         TrainingError: the loss became NaN or infinite; the model has the last weights that gave a finite one.
@@ -116,6 +118,7 @@ def train(
         _interruptible() as interrupted,
         Progress(plan.epochs, len(run.history.loss), plan.progress) as bar,
         torch.random.fork_rng(devices=[]),
+        threads_for(max(p.x0.shape[0] for p in problems) * HIDDEN),
     ):
         model.train()
         try:

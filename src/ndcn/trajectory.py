@@ -271,8 +271,6 @@ def _checked_states(states: Any, mask: Any, T: int, n: int) -> tuple[torch.Tenso
             raise ValueError(f"mask must have the shape of states {tuple(x.shape)}, got {tuple(mask.shape)}")
         if mask.all():
             mask = None
-        elif not mask.any():
-            raise ValueError("the mask marks every entry as missing: there is nothing to learn from")
     finite = x.isfinite() if mask is None else x.isfinite() | ~mask
     if not finite.all():
         t, i, k = (~finite).nonzero()[0].tolist()
