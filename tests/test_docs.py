@@ -38,7 +38,10 @@ def commands(block: Block) -> list[list[str]]:
 
 
 def run_page(page: Path, text: str) -> int:
-    """Run the blocks of a page in order, in one namespace and the current folder; how many ran."""
+    """Run the blocks of a page in order, in one namespace and the current folder; how many ran.
+
+    ``python`` blocks and ``ndcn`` commands run; ``py`` marks code that takes minutes and is only compiled.
+    """
     namespace: dict[str, object] = {"__name__": "__main__"}
     ran = 0
     with torch.random.fork_rng(devices=[]):
@@ -47,6 +50,8 @@ def run_page(page: Path, text: str) -> int:
                 code = "\n" * (block.line - 1) + block.text  # so that a traceback names the line of the page
                 exec(compile(code, str(page), "exec"), namespace)
                 ran += 1
+            elif block.language == "py":
+                compile(block.text, str(page), "exec")
             elif block.language in ("sh", "console"):
                 ran += sum(run_command(words, f"{page.name}:{block.line}") for words in commands(block))
     return ran
