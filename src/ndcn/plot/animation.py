@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ..files import write
@@ -136,20 +138,17 @@ def _frames(
         done.set_data([begin, t], [0, 0])
         canvas.draw()
         pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
-    palette = _palette(pictures)
+    palette = _palette()
     return [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
 
 
-def _palette(pictures: list[Picture]) -> Picture:
-    """One palette of 256 colours for all frames, so that colours do not flicker from frame to frame."""
+def _palette() -> Picture:
+    """256 colours for all frames: the colour map, and shades from white to each colour of text and lines."""
     from PIL import Image
 
-    some = [pictures[k] for k in np.unique(np.linspace(0, len(pictures) - 1, 5).round().astype(int))]
-    strip = Image.new("RGB", (some[0].width, some[0].height * len(some)))
-    for k, picture in enumerate(some):
-        strip.paste(picture, (0, k * picture.height))
-    palette = strip.quantize(256, method=Image.Quantize.MEDIANCUT)
-    colours = np.array(palette.getpalette()).reshape(-1, 3)
-    colours[colours.sum(axis=1).argmax()] = 255  # the background stays white
-    palette.putpalette(colours.reshape(-1).tolist())
+    inks = np.array([to_rgb(colour) for colour in (INK, TRUTH, PREDICTION, "black")])
+    shades = 1 - np.linspace(0, 1, 16)[None, :, None] * (1 - inks[:, None, :])
+    colours = np.concatenate([colormaps[STATE_MAP](np.linspace(0, 1, 192))[:, :3], shades.reshape(-1, 3)])
+    palette = Image.new("P", (1, 1))
+    palette.putpalette((255 * colours).round().astype(np.uint8).tobytes())
     return palette
