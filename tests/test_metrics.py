@@ -71,7 +71,7 @@ def test_times_must_agree() -> None:
 
 
 def test_nothing_observed_is_told() -> None:
-    graph = ndcn.networks.grid(2)
-    truth = ndcn.Trajectory(times=[0.0], states=torch.ones(1, 2, 1), graph=graph, mask=torch.zeros(1, 2, dtype=torch.bool))
+    states = torch.ones(1, GRAPH.num_nodes, 1)
+    truth = Trajectory(times=[0.0], states=states, graph=GRAPH, mask=torch.zeros_like(states, dtype=torch.bool))
     with pytest.raises(ValueError, match="nothing was observed"):
-        ndcn.metrics.l1(ndcn.Trajectory(times=[0.0], states=torch.ones(1, 2, 1), graph=graph), truth)
+        metrics.l1(Trajectory(times=[0.0], states=states, graph=GRAPH), truth)
