@@ -106,12 +106,8 @@ class Iteration:
         phi = self._phi(dense=True)
         encoder, linear, decoder = self.model.encoder, self.model.field.linear, self.model.decoder
         n, h = self.graph.num_nodes, linear.in_features
-        term = torchode.ODETerm(
-            lambda t, y: torch.relu(linear(phi @ y.reshape(n, h))).reshape(1, -1), with_stats=False
-        )
-        solver = torchode.AutoDiffAdjoint(
-            torchode.Euler(term=term), torchode.FixedStepController(), max_steps=10_000
-        )
+        term = torchode.ODETerm(lambda t, y: torch.relu(linear(phi @ y.reshape(n, h))).reshape(1, -1), with_stats=False)
+        solver = torchode.AutoDiffAdjoint(torchode.Euler(term=term), torchode.FixedStepController(), max_steps=10_000)
         times = torch.linspace(0, float(self.times[-1]), len(self.times)).reshape(1, -1)
         step = torch.full((1,), float(self.times[-1]) / (len(self.times) - 1))
 

@@ -15,29 +15,48 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import fields, laws, metrics, models, networks, operators, sampling
-from .field import Field
-from .graph import Graph
-from .laws import simulate
-from .models import GraphODE
-from .objective import CrossEntropy, Objective
-from .sampling import Split, split
-from .solve import IntegrationError, Solution, Solver, Statistics, integrate
-from .trajectory import Trajectory
-
 if TYPE_CHECKING:
-    from . import plot
+    from . import fields, laws, metrics, models, networks, operators, plot, sampling
     from .estimators import DynamicsRegressor, load
+    from .field import Field
+    from .graph import Graph
+    from .laws import simulate
+    from .models import GraphODE
+    from .objective import CrossEntropy, Objective
+    from .sampling import Split, split
+    from .solve import IntegrationError, Solution, Solver, Statistics, integrate
     from .training import TrainingError
+    from .trajectory import Trajectory
 
 __version__ = "0.1.0"
 
-# These need scikit-learn or matplotlib, which take as long to import as torch: they are loaded when first used.
+# Everything is loaded when first used: torch, scikit-learn and matplotlib take seconds, `ndcn --help` must not.
 _LATER = {
+    "CrossEntropy": "objective",
     "DynamicsRegressor": "estimators",
-    "load": "estimators",
+    "Field": "field",
+    "Graph": "graph",
+    "GraphODE": "models",
+    "IntegrationError": "solve",
+    "Objective": "objective",
+    "Solution": "solve",
+    "Solver": "solve",
+    "Split": "sampling",
+    "Statistics": "solve",
     "TrainingError": "training",
+    "Trajectory": "trajectory",
+    "fields": "fields",
+    "integrate": "solve",
+    "laws": "laws",
+    "load": "estimators",
+    "metrics": "metrics",
+    "models": "models",
+    "networks": "networks",
+    "operators": "operators",
     "plot": "plot",
+    "sampling": "sampling",
+    "simulate": "laws",
+    "split": "sampling",
 }
 
 __all__ = [

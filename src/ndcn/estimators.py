@@ -24,8 +24,8 @@ from .models.paper import NAMED as MODELS
 from .objective import CrossEntropy, Objective
 from .recipes import READY_MODULE, RECIPES, Recipe
 from .solve import Solver, Statistics
-from .training import History, Plan, Problem, train
 from .threads import threads_for
+from .training import History, Plan, Problem, train
 from .trajectory import Trajectory, checked_state, checked_times
 
 ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh, "softplus": nn.functional.softplus}
@@ -148,7 +148,7 @@ class DynamicsRegressor(BaseEstimator):
         """
         recipe = self._recipe()
         trajectories = _checked_data(data)
-        dtype, device = dtype_named(self.dtype), torch.device(self.device)
+        dtype, device = dtype_named(self.dtype), device_named(self.device)
         train_parts, held_out = self._hold_out(trajectories)
         first = trajectories[0]
         units = _units(trajectories, recipe)
@@ -304,7 +304,7 @@ class DynamicsRegressor(BaseEstimator):
     def _run(
         self, times: torch.Tensor, graph: Graph, x: torch.Tensor, t0: float
     ) -> tuple[torch.Tensor, Statistics | None]:
-        units, dtype, device = self.units_, dtype_named(self.dtype), torch.device(self.device)
+        units, dtype, device = self.units_, dtype_named(self.dtype), device_named(self.device)
         model, scaled = self.model_, (x.double() / units.scale).to(device, dtype)
         start = units.time(torch.tensor(t0, dtype=torch.float64)).item()
         clock = units.time(times).clamp(min=start)
@@ -444,6 +444,17 @@ def _named(known: dict[str, Any], kind: str, name: str) -> Any:
     if name not in known:
         raise ValueError(f"unknown {kind} {name!r}; known are {', '.join(known)}")
     return known[name]
+
+
+def device_named(name: str) -> torch.device:
+    """A device on which this torch can compute, by name."""
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device).add_(1).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ValueError(f"cannot compute on device {name!r}: {reason}; try cpu") from None
+    return device
 
 
 def dtype_named(name: str) -> torch.dtype:

@@ -157,7 +157,7 @@ def _loop(
     on_cpu = all(p.device.type == "cpu" for p in run.parameters)
     reseed = torch.default_generator.manual_seed if on_cpu else torch.manual_seed  # the latter takes half a millisecond
     for epoch in range(len(history.loss), plan.epochs):
-        if validation and plan.patience is not None and epoch - run.best_epoch >= plan.patience:
+        if history.validation and plan.patience is not None and epoch - run.best_epoch >= plan.patience:
             history.stopped = "early"
             break
         reseed(plan.seed + epoch)  # the same in a resumed run

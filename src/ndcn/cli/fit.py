@@ -88,7 +88,6 @@ def fit(
     parts = ndcn.split(
         ndcn.Trajectory.load(data), interpolation=interpolation, extrapolation=extrapolation, seed=split_seed
     )
-    _check_device(device)
     estimator = ndcn.DynamicsRegressor(
         model=model.value,
         preset=preset.value,
@@ -152,13 +151,3 @@ def _report(estimator: DynamicsRegressor, parts: Split, out: Path, as_json: bool
         f"{estimator.model}: {len(history.loss)} epochs in {history.seconds:.1f} s{ended}, "
         f"last training loss {history.loss[-1]:.4g}\nwritten to {out}"
     )
-
-
-def _check_device(device: str) -> None:
-    import torch
-
-    try:
-        torch.empty(1, device=device).add_(1).item()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"cannot compute on device {device!r}: {reason}; try cpu") from None
