@@ -415,13 +415,19 @@ def _units(trajectories: Sequence[Trajectory], recipe: Recipe) -> Units:
 
 
 def _check_model(model: nn.Module, problem: Problem) -> None:
-    if isinstance(model, GraphODE):
+    """Call the model once and explain what is wrong with its answer, if anything is."""
+    x0, expected = problem.x0, tuple(problem.target.states.shape)
+    try:
         with torch.no_grad():
-            check_field(model.field, problem.graph, model.encoder(problem.x0), problem.t0)
-            shape = tuple(model.decoder(model.encoder(problem.x0)).shape)
-        expected = tuple(problem.target.states.shape[1:])
-        if shape != expected:
-            raise ValueError(f"the decoder returns shape {shape} for one state, the data have {expected}")
+            if isinstance(model, GraphODE):
+                check_field(model.field, problem.graph, model.encoder(x0), problem.t0)
+                part, shape, expected = "decoder", tuple(model.decoder(model.encoder(x0)).shape), expected[1:]
+            else:
+                part, shape = "model", tuple(model(x0, problem.times, problem.graph, problem.t0).shape)
+    except RuntimeError as error:  # torch's, of matrices that do not fit
+        raise ValueError(f"the model does not fit states of shape {tuple(x0.shape)}: {error}") from error
+    if shape != expected:
+        raise ValueError(f"the {part} returns shape {shape} where the data have {expected}")
 
 
 def _text(value: Any) -> str:
