@@ -410,6 +410,7 @@ def test_not_fitted() -> None:
         ({"objective": "l3"}, "unknown running loss 'l3'"),
         ({"schedule": "linear"}, 'schedule must be "cosine" or "constant"'),
         ({"dtype": "float16"}, 'dtype must be "float32" or "float64"'),
+        ({"device": "abacus"}, "cannot compute on device 'abacus'.*try cpu"),
         ({"epochs": 0}, "epochs must be >= 1"),
         ({"learning_rate": 0.0}, "learning_rate > 0"),
         ({"learning_rate": math.nan}, "learning_rate > 0"),
@@ -444,6 +445,11 @@ def test_wrong_models_and_data() -> None:
     backwards = DATA[[3, 1, 2]]
     with pytest.raises(ValueError, match="increasing order"):
         regressor().fit(backwards)
+    mask = torch.ones(15, 9, 1, dtype=torch.bool)
+    mask[:5] = False
+    unseen = Trajectory(times=TIMES, states=DATA.states, graph=GRAPH, mask=mask)[:5]
+    with pytest.raises(ValueError, match="nothing to learn from"):
+        regressor().fit([DATA, unseen])
     wide = Trajectory(times=TIMES, states=DATA.states.expand(-1, -1, 2), graph=GRAPH)
     with pytest.raises(ValueError, match=r"different numbers of features: \[1, 2\]"):
         regressor().fit([DATA, wide])

@@ -43,6 +43,8 @@ def solver(method: str, **more: object) -> Solver:
         ({"atol": -1e-6}, "atol must be a positive number"),
         ({"atol": math.nan}, "atol must be a positive number"),
         ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
+        ({"kernel": "fast"}, "unknown kernel 'fast'; known are "),
+        ({"segment": 0}, "segment must be at least 1, got 0"),
     ],
 )
 def test_a_wrong_solver_is_refused(arguments: dict, message: str) -> None:
