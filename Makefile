@@ -28,7 +28,7 @@ bench: $(STAMPS)/dev
 	$(BIN)/python benchmarks/accuracy.py
 
 docs: $(STAMPS)/docs
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf .venv build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info

@@ -456,7 +456,9 @@ def test_a_process_that_is_killed_and_started_again(tmp_path: Path) -> None:
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path, change: dict) -> None:
     path = tmp_path / "run"
     regressor(checkpoint=path, epochs=5).fit(DATA)
-    with pytest.raises(ValueError, match="belongs to other data or settings; remove it to start anew"):
+    with pytest.raises(
+        ValueError, match="belongs to other data or settings, or to another kernel; remove it to start anew"
+    ):
         regressor(**{"checkpoint": path, "epochs": 5, **change}).fit(DATA, resume=True)
     regressor(**{"checkpoint": path, "epochs": 5, **change}).fit(DATA)  # without resume it is replaced
 

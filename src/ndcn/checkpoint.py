@@ -57,7 +57,9 @@ def load_checkpoint(path: Path, fingerprint: str, run: _Run) -> None:
     if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") != VERSION:
         raise ValueError(f"{path} is not a checkpoint of this version of ndcn; remove it to start anew")
     if about.get("fingerprint") != fingerprint:
-        raise ValueError(f"{path} belongs to other data or settings; remove it to start anew, or fit without resume")
+        raise ValueError(
+            f"{path} belongs to other data or settings, or to another kernel; remove it to start anew, or fit without resume"
+        )
     try:
         _put(about, tensors, run)
     except (KeyError, RuntimeError, TypeError) as error:

@@ -19,6 +19,7 @@ from torch import nn
 from . import operators
 from .field import Field, check_field
 from .graph import Graph
+from .kernels import euler_compiled
 from .models import GraphODE
 from .models.paper import NAMED as MODELS
 from .objective import CrossEntropy, Objective
@@ -245,7 +246,8 @@ class DynamicsRegressor(BaseEstimator):
         """How to train, with a fingerprint of all that decides the result: settings, first weights and data."""
         settings = {k: _text(v) for k, v in self.get_params(deep=False).items() if k not in ("checkpoint", "progress")}
         weights = {name: _text(value) for name, value in model.state_dict().items()}
-        text = json.dumps([settings, weights, [t.fingerprint for t in trajectories]], sort_keys=True)
+        kernel = "torch" if euler_compiled.library() is None else "compiled"  # their last bits differ
+        text = json.dumps([settings, weights, kernel, [t.fingerprint for t in trajectories]], sort_keys=True)
         return Plan(
             epochs=recipe.epochs,
             learning_rate=recipe.learning_rate,
@@ -284,7 +286,7 @@ class DynamicsRegressor(BaseEstimator):
         if x.shape[1] != start.x0.shape[1]:
             raise ValueError(f"x0 has {x.shape[1]} features, the model was trained on {start.x0.shape[1]}")
         asked = checked_times(times, ordered=False)
-        if asked.min() < start.t0:
+        if asked.min() < start.t0 - 1e-6 * max(1.0, abs(start.t0)):  # the same time in float32 may be a little less
             raise ValueError(
                 f"cannot predict t = {asked.min().item():g}: the first training time is {start.t0:g}, and the model only "
                 "goes forward from there"
@@ -338,7 +340,7 @@ class DynamicsRegressor(BaseEstimator):
     # Files ------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the trained model into one file: safetensors with settings in JSON, no pickle; see :func:`ndcn.load`."""
+        """Write the trained model into one file: safetensors with settings in JSON, no pickle; see ``ndcn.load``."""
         from . import model_files
 
         self._fitted()
@@ -357,7 +359,7 @@ class Start:
 
 
 def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegressor:
-    """Read a model that :meth:`DynamicsRegressor.save` wrote.
+    """Read a model that ``DynamicsRegressor.save`` wrote.
 
     Args:
         path: the file.

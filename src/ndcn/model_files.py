@@ -27,7 +27,7 @@ VERSION = 1
 
 
 def save(estimator: DynamicsRegressor, path: Path) -> None:
-    """See :meth:`DynamicsRegressor.save`."""
+    """See ``DynamicsRegressor.save``."""
     from safetensors.torch import save_file
 
     units, history = estimator.units_, estimator.history_
@@ -71,7 +71,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
 
 
 def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
-    """See :func:`ndcn.load`."""
+    """See ``ndcn.load``."""
     about, tensors = _read(path)
     settings = about.get("settings")
     if not isinstance(settings, dict) or "model" not in settings:

@@ -68,7 +68,7 @@ class Objective:
     Args:
         running: penalty of the error at every observed entry: "l1" (the paper's), "l2", "huber", or None.
         terminal: penalty of the last snapshot ("l1", "l2", "huber"), or any function of the decoded state at the last
-            time, such as :class:`CrossEntropy`; None by default.
+            time, such as ``CrossEntropy``; None by default.
         terminal_weight: factor of the terminal loss.
         time_weights: "uniform" counts every observation alike; "gaps" weighs a snapshot by the time it stands for
             (trapezoidal rule), which approximates the integral over time on irregular snapshots.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, fields
 from typing import Any
@@ -11,6 +12,7 @@ from torch import nn
 
 from .graph import Graph
 from .integrators.tableau import ADAPTIVE, FIXED
+from .sparse import kind_of
 
 STIFF = ("bdf",)
 METHODS = (*FIXED, *ADAPTIVE, *STIFF)
@@ -150,13 +152,13 @@ def integrate(
 def solve_and_decode(
     field: nn.Module, graph: Graph, x0: torch.Tensor, times: Any, solver: Solver, t0: float, decoder: nn.Module | None
 ) -> Solution:
-    """:func:`integrate`, and the decoder applied to the states: inside the fast path where it is linear."""
+    """``integrate``, and the decoder applied to the states: inside the fast path where it is linear."""
     from .integrators import adjoint, runge_kutta, stiff
     from .kernels import euler
 
     query, inverse = _queries(times, t0)
     if not isinstance(x0, torch.Tensor) or not x0.is_floating_point():
-        raise TypeError(f"x0 must be a floating-point tensor of shape (n, d), got {_kind(x0)}")
+        raise TypeError(f"x0 must be a floating-point tensor of shape (n, d), got {kind_of(x0)}")
     if not x0.isfinite().all():
         raise IntegrationError(f"the state at the start, t = {t0:g}, holds NaN or infinite entries", time=t0)
     tensors = [x0, *field.parameters()]
@@ -183,23 +185,20 @@ def solve_and_decode(
 def _queries(times: Any, t0: float) -> tuple[list[float], torch.Tensor | None]:
     """The requested times sorted and without repetition, and where each of them went (None: already so)."""
     asked = torch.as_tensor(times, dtype=torch.float64).detach().cpu().reshape(-1)
-    if len(asked) == 0:
+    values: list[float] = asked.tolist()  # for a hundred times, plain numbers are faster than tensors
+    if not values:
         raise ValueError("no times were asked for")
     if not math.isfinite(t0):
         raise ValueError(f"t0 must be finite, got {t0}")
-    if not asked.isfinite().all():
-        raise ValueError(f"times must be finite, got {asked[~asked.isfinite()][0].item()}")
-    if asked.min() < t0:
-        raise ValueError(
-            f"cannot go back in time: {asked.min().item():g} was asked for, but the state is given at t = {t0:g}"
-        )
+    for t in values:
+        if not math.isfinite(t):
+            raise ValueError(f"times must be finite, got {t}")
+    if min(values) < t0:
+        raise ValueError(f"cannot go back in time: {min(values):g} was asked for, but the state is given at t = {t0:g}")
+    if all(a < b for a, b in itertools.pairwise(values)):
+        return values, None
     unique, inverse = asked.unique(return_inverse=True)
-    same = len(unique) == len(asked) and bool((unique == asked).all())
-    return unique.tolist(), None if same else inverse
-
-
-def _kind(value: object) -> str:
-    return f"a tensor of {value.dtype}" if isinstance(value, torch.Tensor) else type(value).__name__
+    return unique.tolist(), inverse
 
 
 def _positive(value: object) -> bool:

@@ -146,7 +146,7 @@ class Trajectory:
     def from_pandas(
         cls, table: pd.DataFrame, graph: Graph, *, layout: str = "long", time: str = "time", node: str = "node"
     ) -> Trajectory:
-        """From a table, long or wide as in :meth:`to_pandas`. Rows in any order; what is absent or NaN is missing.
+        """From a table, long or wide as in ``to_pandas``. Rows in any order; what is absent or NaN is missing.
 
         Raises:
             ValueError: a node that the graph does not have, a row that occurs twice, or values that are not numbers.
@@ -188,7 +188,7 @@ class Trajectory:
 
     @classmethod
     def load(cls, folder: str | Path) -> Trajectory:
-        """Read what :meth:`save` wrote.
+        """Read what ``save`` wrote.
 
         Raises:
             FileNotFoundError: there is no such folder.

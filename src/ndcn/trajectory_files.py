@@ -20,7 +20,7 @@ VERSION = 1
 
 
 def save(trajectory: Trajectory, folder: Path) -> None:
-    """See :meth:`Trajectory.save`."""
+    """See ``Trajectory.save``."""
     if folder.exists() and not _is_ours(folder):
         raise ValueError(f"{folder} exists and is not ndcn data; choose another name or remove it")
     graph = trajectory.graph
@@ -44,7 +44,7 @@ def save(trajectory: Trajectory, folder: Path) -> None:
 
 
 def load(folder: Path) -> Trajectory:
-    """See :meth:`Trajectory.load`."""
+    """See ``Trajectory.load``."""
     if not folder.exists():
         raise FileNotFoundError(f"there is no data folder {folder}; `ndcn simulate --out {folder.name}` makes one")
     if not _is_ours(folder):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def to_pandas(trajectory: Trajectory, layout: str) -> pd.DataFrame:
-    """See :meth:`Trajectory.to_pandas`."""
+    """See ``Trajectory.to_pandas``."""
     times = trajectory.times.numpy()
     states = trajectory.states.detach().cpu().numpy()
     T, n, d = states.shape
@@ -36,7 +36,7 @@ def to_pandas(trajectory: Trajectory, layout: str) -> pd.DataFrame:
 
 
 def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node: str) -> Trajectory:
-    """See :meth:`Trajectory.from_pandas`."""
+    """See ``Trajectory.from_pandas``."""
     if layout == "wide":
         if isinstance(table.columns, pd.MultiIndex):
             long = table.stack(level=0, future_stack=True)
@@ -88,7 +88,7 @@ def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node:
 
 
 def to_xarray(trajectory: Trajectory) -> xr.DataArray:
-    """See :meth:`Trajectory.to_xarray`."""
+    """See ``Trajectory.to_xarray``."""
     return _xarray().DataArray(
         trajectory.states.detach().cpu().numpy(),
         dims=("time", "node", "feature"),
@@ -101,7 +101,7 @@ def to_xarray(trajectory: Trajectory) -> xr.DataArray:
 
 
 def from_xarray(array: xr.DataArray, graph: Graph) -> Trajectory:
-    """See :meth:`Trajectory.from_xarray`."""
+    """See ``Trajectory.from_xarray``."""
     _xarray()
     if not {"time", "node"} <= set(array.dims) <= {"time", "node", "feature"}:
         raise ValueError(f"the array needs dimensions time, node and perhaps feature; it has {array.dims}")

@@ -19,7 +19,7 @@ class Guarded(TyperGroup):
     """A group of commands whose failures end in ``error: ...`` on standard error and never in a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command under :func:`guarded`."""
+        """Run the command under ``guarded``."""
         with guarded():
             return super().invoke(ctx)
 

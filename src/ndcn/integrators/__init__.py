@@ -1,1 +1,1 @@
-"""How a field is integrated, behind :func:`ndcn.integrate`: Runge-Kutta by fixed or adaptive steps, adjoint, stiff."""
+"""How a field is integrated, behind ``ndcn.integrate``: Runge-Kutta by fixed or adaptive steps, adjoint, stiff."""

@@ -13,7 +13,7 @@
 #define CLONES __attribute__((visibility("default")))
 #endif
 
-#define ROWS 8    /* rows of a register tile */
+#define ROWS 4    /* rows of a register tile */
 #define BLOCK 64  /* rows of a cache block */
 
 #define REAL float

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -163,6 +164,38 @@ def _identity(graph: Graph) -> SparseMatrix:
     return identity
 
 
+class _Buffers:
+    """Memory of earlier iterations, used again: fresh pages cost as much time as the arithmetic on them.
+
+    A buffer that comes back too early, because a backward pass is repeated, is noticed by autograd: filling it again
+    changes its version.
+    """
+
+    LIMIT = 64 * 2**20  # bytes of a buffer; larger ones are left to the allocator
+    SPARE = 8
+
+    def __init__(self) -> None:
+        self.spare: list[torch.Tensor] = []
+        self.lock = threading.Lock()
+
+    def take(self, *shape: int, like: torch.Tensor) -> torch.Tensor:
+        """A buffer of this shape, with anything in it."""
+        with self.lock:
+            for k, buffer in enumerate(self.spare):
+                if buffer.shape == shape and buffer.dtype == like.dtype and buffer.device == like.device:
+                    return self.spare.pop(k)
+        return like.new_empty(shape)
+
+    def give(self, *buffers: torch.Tensor) -> None:
+        """These are not needed any more."""
+        with self.lock:
+            self.spare += [b for b in buffers if b.numel() * b.element_size() <= self.LIMIT]
+            del self.spare[: -self.SPARE]
+
+
+_buffers = _Buffers()
+
+
 @dataclass(frozen=True)
 class _Plan:
     phi: SparseMatrix
@@ -182,8 +215,8 @@ class _Plan:
         """States and slopes of steps a..b-1 from the state before them, in padded columns."""
         n, columns = start.shape
         extra = int(self.with_slopes and b == len(self.steps))
-        states = start.new_empty(b - a + 1, n, columns)
-        slopes = start.new_empty(b - a + extra, n, columns)
+        states = _buffers.take(b - a + 1, n, columns, like=start)
+        slopes = _buffers.take(b - a + extra, n, columns, like=start)
         states[0] = start
         self.backend.forward(self.phi, weight, bias, self.steps[a:b], states, slopes)
         return states, slopes
@@ -215,7 +248,9 @@ class _Trajectory(torch.autograd.Function):
             _read(plan, states if last else states[:-1], width, readout, all_states[a : b + last])
             if plan.with_slopes:
                 _read(plan, slopes, width, readout, all_slopes[a : b + last])
-            start = states[-1].clone() if len(segments) > 1 else states[-1]
+            if len(segments) > 1:
+                start = states[-1].clone()
+                _buffers.give(states, slopes)
         if len(segments) == 1:
             kept = [states, slopes]
         ctx.plan, ctx.width = plan, width
@@ -247,6 +282,7 @@ class _Trajectory(torch.autograd.Function):
                 grad,
                 tuple(doubles),
             )
+            _buffers.give(states, slopes)
         sums = (None if d is None else d.to(weight.dtype) for d in doubles)
         return (None, grad[:, :width], *sums)[: 4 + (readout is not None)]
 

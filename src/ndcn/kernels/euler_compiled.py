@@ -54,7 +54,7 @@ def forward(
     states: torch.Tensor,
     slopes: torch.Tensor,
 ) -> None:
-    """See :func:`ndcn.kernels.euler_torch.forward`; states and slopes have ``padded`` columns."""
+    """See ``ndcn.kernels.euler_torch.forward``; states and slopes have ``padded`` columns."""
     n, columns = states.shape[1:]
     width = len(weight)
     ptr, idx, val = phi.arrays(states.dtype)
@@ -68,7 +68,7 @@ def forward(
 
 
 def read(states: torch.Tensor, readout: torch.Tensor, out: torch.Tensor) -> None:
-    """See :func:`ndcn.kernels.euler_torch.read`; states have ``padded`` columns."""
+    """See ``ndcn.kernels.euler_torch.read``; states have ``padded`` columns."""
     rows, columns = states.shape[0] * states.shape[1], states.shape[2]
     _call("read", states.dtype, rows, columns, len(readout), states, _pad(readout, columns), out)
 
@@ -86,7 +86,7 @@ def backward(
     grad: torch.Tensor,
     sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor | None],
 ) -> None:
-    """See :func:`ndcn.kernels.euler_torch.backward`; states, slopes and grad have ``padded`` columns."""
+    """See ``ndcn.kernels.euler_torch.backward``; states, slopes and grad have ``padded`` columns."""
     n, columns = states.shape[1:]
     width = len(weight)
     d = 0 if readout is None else len(readout)

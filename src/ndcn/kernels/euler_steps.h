@@ -100,6 +100,51 @@ INLINE void NAME(outer)(const int O, const int C, int rows, const REAL *y, const
         for (int c = 0; c < C; c++) AT(out + (size_t)o * P + c * LANES) = acc[o][c];
 }
 
+/* gZ = (h G + gS + gV R) where the slope is positive, for n rows of C vectors; sums into gb and gR. */
+INLINE void NAME(mask)(int n, const int C, int P, int d, REAL h, const REAL *G, const REAL *slope, const REAL *gS,
+                       const REAL *gV, const REAL *R, REAL *gZ, REAL *gb, REAL *gR)
+{
+    VEC sum[4] = {0};
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < C; c++) {
+            const size_t at = (size_t)i * P + c * LANES;
+            VEC g = h * CAT(G + at), s = CAT(slope + at);
+            if (gS) g += CAT(gS + at);
+            if (gV)
+                for (int j = 0; j < d; j++) {
+                    g += gV[(size_t)i * d + j] * CAT(R + (size_t)j * P + c * LANES);
+                    AT(gR + (size_t)j * P + c * LANES) += gV[(size_t)i * d + j] * s;
+                }
+            g = (VEC)((__typeof__(s > 0))g & (s > 0));
+            AT(gZ + at) = g;
+            sum[c] += g;
+        }
+    for (int c = 0; c < C; c++) AT(gb + c * LANES) += sum[c];
+}
+
+/* G += gX + gU R for `rows` rows of C vectors; gR += gU^T x. */
+INLINE void NAME(collect)(int rows, const int C, int P, int d, const REAL *gX, const REAL *gU, const REAL *R,
+                          const REAL *x, REAL *G, REAL *gR)
+{
+    if (gX)
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < C; c++) AT(G + (size_t)r * P + c * LANES) += CAT(gX + (size_t)r * P + c * LANES);
+    if (gU)
+        for (int j = 0; j < d; j++) {
+            VEC sum[4] = {0}, row[4];
+            for (int c = 0; c < C; c++) row[c] = CAT(R + (size_t)j * P + c * LANES);
+            for (int r = 0; r < rows; r++) {
+                const REAL u = gU[(size_t)r * d + j];
+                for (int c = 0; c < C; c++) {
+                    const size_t at = (size_t)r * P + c * LANES;
+                    AT(G + at) += u * row[c];
+                    sum[c] += u * CAT(x + at);
+                }
+            }
+            for (int c = 0; c < C; c++) AT(gR + (size_t)j * P + c * LANES) += sum[c];
+        }
+}
+
 /* Call f(R, C, ...) with constants, so that each case is compiled with its tile in registers. */
 #define PICK_COLUMNS(f, R, left, ...)                                                                                  \
     switch (left) {                                                                                                    \
@@ -120,21 +165,22 @@ CLONES void NAME(forward)(int n, int K, int P, int steps, int extra, const int32
         const REAL *x = X + k * size;
         REAL *next = k < steps ? X + (k + 1) * size : 0, *slope = S + k * size;
         const REAL h = k < steps ? (REAL)dt[k] : 0;
-        for (int i = 0; i < n; i += ROWS) {
-            const int rows = n - i < ROWS ? n - i : ROWS;
+        for (int i = 0; i < n; i += BLOCK) {
+            const int rows = n - i < BLOCK ? n - i : BLOCK;
             NAME(gather_rows)(ptr, idx, val, x, P, i, rows, scratch);
-            const size_t at = (size_t)i * P;
             for (int c = 0; c < P; c += 4 * LANES) {
                 const int left = (P - c) / LANES;
-                REAL *to = next ? next + at + c : 0;
-                if (rows == ROWS) {
-                    PICK_COLUMNS(NAME(advance), ROWS, left, K, scratch, W + c, bias + c, P, h, x + at + c, slope + at + c, to)
-                } else
-                    for (int r = 0; r < rows; r++) {
-                        const size_t a = at + (size_t)r * P + c;
-                        PICK_COLUMNS(NAME(advance), 1, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
-                                     slope + a, next ? next + a : 0)
-                    }
+                int r = 0;
+                for (; r + ROWS <= rows; r += ROWS) {
+                    const size_t a = (size_t)(i + r) * P + c;
+                    PICK_COLUMNS(NAME(advance), ROWS, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
+                                 slope + a, next ? next + a : 0)
+                }
+                for (; r < rows; r++) {
+                    const size_t a = (size_t)(i + r) * P + c;
+                    PICK_COLUMNS(NAME(advance), 1, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
+                                 slope + a, next ? next + a : 0)
+                }
             }
         }
     }
@@ -147,9 +193,11 @@ CLONES void NAME(read)(int64_t rows, int P, int d, const REAL *x, const REAL *R,
         for (int j = 0; j < d; j++) {
             VEC acc = {0};
             for (int c = 0; c < P; c += LANES) acc += CAT(x + r * P + c) * CAT(R + (size_t)j * P + c);
-            REAL sum = 0;
-            for (int l = 0; l < LANES; l++) sum += acc[l];
-            out[r * d + j] = sum;
+            REAL sum[LANES / 2];
+            for (int l = 0; l < LANES / 2; l++) sum[l] = acc[l] + acc[l + LANES / 2];
+            for (int half = LANES / 4; half; half /= 2)
+                for (int l = 0; l < half; l++) sum[l] += sum[l + half];
+            out[r * d + j] = sum[0];
         }
 }
 
@@ -170,37 +218,18 @@ CLONES void NAME(backward)(int n, int K, int P, int d, int steps, int tail, int 
         const int has_slope = k < steps || extra;
         const REAL h = k < steps ? (REAL)dt[k] : 0;
         for (int c = 0; c < (K + 1 + d) * P; c++) part[c] = 0;
-        if (has_slope) {
-            for (int i = 0; i < n; i++)
-                for (int c = 0; c < P; c += LANES) {
-                    const size_t at = (size_t)i * P + c;
-                    VEC g = h * CAT(G + at), s = CAT(slope + at);
-                    if (gS) g += CAT(gS + k * size + at);
-                    if (gV)
-                        for (int j = 0; j < d; j++) {
-                            const REAL v = gV[((size_t)k * n + i) * d + j];
-                            g += v * CAT(R + (size_t)j * P + c);
-                            AT(partR + (size_t)j * P + c) += v * s;
-                        }
-                    g = (VEC)((__typeof__(s > 0))g & (s > 0));
-                    AT(gZ + at) = g;
-                    AT(partb + c) += g;
-                }
-        }
+        if (has_slope)
+            for (int c = 0; c < P; c += 4 * LANES) {
+                PICK_COLUMNS(NAME(mask), n, (P - c) / LANES, P, d, h, G + c, slope + c, gS ? gS + k * size + c : 0,
+                             gV ? gV + (size_t)k * n * d : 0, R + c, gZ + c, partb + c, partR + c)
+            }
         for (int i = 0; i < n; i += BLOCK) {
             const int rows = n - i < BLOCK ? n - i : BLOCK;
             const size_t at = (size_t)i * P;
-            for (int r = 0; r < rows; r++)
-                for (int c = 0; c < P; c += LANES) {
-                    const size_t a = at + (size_t)r * P + c;
-                    if (gX) AT(G + a) += CAT(gX + k * size + a);
-                    if (gU)
-                        for (int j = 0; j < d; j++) {
-                            const REAL u = gU[((size_t)k * n + i + r) * d + j];
-                            AT(G + a) += u * CAT(R + (size_t)j * P + c);
-                            AT(partR + (size_t)j * P + c) += u * CAT(x + a);
-                        }
-                }
+            for (int c = 0; c < P; c += 4 * LANES) {
+                PICK_COLUMNS(NAME(collect), rows, (P - c) / LANES, P, d, gX ? gX + k * size + at + c : 0,
+                             gU ? gU + ((size_t)k * n + i) * d : 0, R + c, x + at + c, G + at + c, partR + c)
+            }
             if (!has_slope) continue;
             NAME(gather_rows)(ptr, idx, val, gZ, P, i, rows, scratch);
             for (int c = 0; c < P; c += 4 * LANES) {

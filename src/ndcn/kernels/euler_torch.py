@@ -25,12 +25,13 @@ def forward(
     states: (steps + 1, n, h) with states[0] given. slopes: (steps, n, h), or one more to get the slope of the last state.
     """
     matrix = phi.tensor(states.dtype, states.device)
-    transposed = weight.t()
-    for k, slope in enumerate(slopes):
-        torch.addmm(bias, matrix @ states[k], transposed, out=slope)
-        slope.relu_()
-        if k < len(steps):
-            torch.add(states[k], slope, alpha=steps[k].item(), out=states[k + 1])
+    transposed, spread = weight.t(), torch.empty_like(states[0])
+    sizes, rows = steps.tolist(), states.unbind()
+    for k, slope in enumerate(slopes.unbind()):
+        torch.addmm(spread, matrix, rows[k], beta=0, out=spread)
+        torch.addmm(bias, spread, transposed, out=slope).relu_()
+        if k < len(sizes):
+            torch.add(rows[k], slope, alpha=sizes[k], out=rows[k + 1])
 
 
 def read(states: torch.Tensor, readout: torch.Tensor, out: torch.Tensor) -> None:
@@ -57,30 +58,30 @@ def backward(
     or (outputs, n, h) of themselves; ``tail`` says whether the last state is among them. The gradients of weight, bias
     and readout are added to ``sums`` in float64.
     """
-    count = len(steps)
-    matrix = phi.T.tensor(states.dtype, states.device)
-    spread = torch.zeros_like(slopes)
-    total = states.new_zeros(len(weight))
-    for k in range(count if tail else count - 1, -1, -1):
+    matrix, sizes = phi.T.tensor(states.dtype, states.device), steps.tolist()
+    masked, spread = torch.zeros_like(slopes), torch.zeros_like(slopes)  # dL/dZ_k and Phi^T dL/dZ_k
+    from_slopes = None if grad_slopes is None else _expand(grad_slopes, readout)
+    for k in range(len(sizes) - (not tail), -1, -1):
         if k < len(slopes):
-            out = grad * steps[k].item() if k < count else torch.zeros_like(grad)
-            if grad_slopes is not None:
-                out = _add(out, grad_slopes[k], readout)
-            out = torch.where(slopes[k] > 0, out, 0.0)
-            total += out.sum(dim=0)
-            spread[k] = matrix @ out
+            later = grad * sizes[k] if k < len(sizes) else torch.zeros_like(grad)
+            if from_slopes is not None:
+                later += from_slopes[k]
+            torch.ops.aten.threshold_backward.grad_input(later, slopes[k], 0, grad_input=masked[k])
+            torch.addmm(spread[k], matrix, masked[k], beta=0, out=spread[k])
             grad.addmm_(spread[k], weight)
-        grad.copy_(_add(grad, grad_states[k], readout))
+        if readout is None:
+            grad += grad_states[k]
+        else:
+            grad.addmm_(grad_states[k], readout)
     sum_weight, sum_bias, sum_readout = sums
-    used = len(slopes)
-    sum_weight += spread.flatten(0, 1).t() @ states[:used].flatten(0, 1)
-    sum_bias += total
+    sum_weight += spread.flatten(0, 1).t() @ states[: len(slopes)].flatten(0, 1)
+    sum_bias += masked.sum(dim=(0, 1))
     if sum_readout is not None:
-        handed = states[: len(grad_states)]
-        sum_readout += grad_states.flatten(0, 1).t() @ handed.flatten(0, 1)
+        sum_readout += grad_states.flatten(0, 1).t() @ states[: len(grad_states)].flatten(0, 1)
         if grad_slopes is not None:
             sum_readout += grad_slopes.flatten(0, 1).t() @ slopes.flatten(0, 1)
 
 
-def _add(grad: torch.Tensor, output: torch.Tensor, readout: torch.Tensor | None) -> torch.Tensor:
-    return grad + output if readout is None else torch.addmm(grad, output, readout)
+def _expand(output: torch.Tensor, readout: torch.Tensor | None) -> torch.Tensor:
+    """The gradient of states or slopes, from that of what was handed out of them."""
+    return output if readout is None else output @ readout

@@ -244,7 +244,7 @@ def error_over_time(
 ) -> Axes:
     """mean_i |prediction - truth| at each time, in percent of mean |truth| over all times.
 
-    The mean of the curve is the normalised l1 error of :func:`ndcn.metrics.normalized_l1`.
+    The mean of the curve is the normalised l1 error of ``ndcn.metrics.normalized_l1``.
 
     Args:
         prediction: at the times of the truth, states of shape (T, n, d).
