@@ -11,7 +11,9 @@ from scipy import sparse
 from torch import nn
 
 import ndcn
+from ndcn.objective import Target
 from ndcn.sparse import SparseMatrix
+from ndcn.training import Problem
 
 
 def best_of(candidates: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
@@ -69,7 +71,12 @@ class Iteration:
 
         model = copy.deepcopy(self.model)
         model.solver = replace(model.solver, **changes)
-        return self._step(model, lambda x: model(x, self.times, self.graph))
+        problem = Problem(self.graph, self.x0, 0.0, self.times, self._target())
+        parameters, objective = list(model.parameters()), ndcn.Objective("l1")
+        return lambda: list(torch.autograd.grad(problem.loss(model, objective), parameters))
+
+    def _target(self) -> Target:
+        return Target(self.target, None, torch.full((len(self.times), 1, 1), 1 / self.target.numel()))
 
     def torchdiffeq(self, dense: bool) -> Callable[[], list[torch.Tensor]]:
         """torchdiffeq in its usual use."""

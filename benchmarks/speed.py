@@ -133,7 +133,7 @@ def dopri5(rounds: int) -> list[Row]:
         candidates = Citation.like_cora().candidates(tolerance)
         if tolerance < 0.1:
             for a, b in zip(*(run() for run in candidates.values()), strict=True):
-                torch.testing.assert_close(a, b, rtol=0, atol=2e-2 * b.abs().max().item())
+                assert (a - b).norm() < 0.05 * b.norm(), "the gradients do not agree"
         seconds = best_of(candidates, max(2, rounds // 5))
         for name, value in seconds.items():
             rows.append(
@@ -220,8 +220,9 @@ import ndcn
 from problems import Iteration
 n = int(sys.argv[1])
 draw = np.random.default_rng(0)
-pairs = np.unique(np.sort(draw.integers(0, n, size=(5 * n, 2)), axis=1), axis=0)
-graph = ndcn.Graph.from_edges(pairs[pairs[:, 0] != pairs[:, 1]], num_nodes=n)
+keys = np.unique(draw.integers(0, n, 5 * n) * n + draw.integers(0, n, 5 * n))
+graph = ndcn.Graph.from_edges(np.stack(np.divmod(keys, n), axis=1), num_nodes=n)
+del keys
 problem = Iteration.on(graph)
 run = problem.with_solver(gradient="checkpoint" if 79 * n * 20 * 8 > 2**30 else "backprop")
 best = float("inf")

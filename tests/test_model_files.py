@@ -207,7 +207,7 @@ def test_settings_that_do_not_fit(tmp_path: Path, model_file: Path, change: obje
         ndcn.load(rewritten(tmp_path / "m", model_file, change))
 
 
-@pytest.mark.parametrize("drop", ["loss", "scale", "start.0.x0", "model.field.linear.bias"])
+@pytest.mark.parametrize("drop", ["loss.0", "scale", "start.0.x0", "model.0.field.linear.bias"])
 def test_numbers_that_are_missing(tmp_path: Path, model_file: Path, drop: str) -> None:
     with pytest.raises(ValueError, match="does not fit"):
         ndcn.load(rewritten(tmp_path / "m", model_file, lambda a: None, drop))

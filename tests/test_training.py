@@ -17,6 +17,7 @@ from torch import nn
 
 import ndcn
 from ndcn import CrossEntropy, DynamicsRegressor, Field, GraphODE, Objective, Solver, TrainingError, training
+from ndcn.fitting import hold_out
 from ndcn.training import Plan
 
 GRAPH = ndcn.networks.grid(9)
@@ -149,12 +150,12 @@ def test_validation_keeps_the_best_weights() -> None:
 
 def test_held_out_times_are_not_learned_from() -> None:
     reg = regressor(validation=0.2, epochs=1)
-    learn, held = reg._hold_out([DATA])
+    learn, held = hold_out([DATA], 0.2, reg.seed)
     assert len(held[0]) == 3
     assert len(learn[0]) == 12
     assert sorted([*learn[0].times.tolist(), *held[0].times.tolist()]) == DATA.times.tolist()
     assert learn[0].times[0] == 0
-    other = regressor(validation=0.2, seed=1)._hold_out([DATA])[1]
+    other = hold_out([DATA], 0.2, 1)[1]
     assert held[0].times.tolist() != other[0].times.tolist()
 
 

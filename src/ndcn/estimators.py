@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
-import numpy as np
 import torch
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from . import operators
-from .field import Field, check_field
+from .ensemble import fit_all
+from .field import Field
+from .fitting import check_model, checked_data, device_named, dtype_named, fingerprint, hold_out, named
 from .graph import Graph
-from .kernels import euler_compiled
 from .models import GraphODE
 from .models.paper import NAMED as MODELS
-from .objective import CrossEntropy, Objective
+from .objective import Objective
 from .recipes import READY_MODULE, RECIPES, Recipe
 from .solve import Solver, Statistics
 from .threads import threads_for
 from .training import History, Plan, Problem, train
 from .trajectory import Trajectory, checked_state, checked_times
+from .units import Units, units_of
 
 ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh, "softplus": nn.functional.softplus}
-
-
-@dataclass(frozen=True)
-class Units:
-    """Between the data's units and the model's own: x = scale x_model, t = origin + t_model / rate."""
-
-    scale: torch.Tensor
-    origin: float
-    rate: float
-
-    def time(self, t: torch.Tensor) -> torch.Tensor:
-        """Data time to model time."""
-        return (t - self.origin) * self.rate
 
 
 class DynamicsRegressor(BaseEstimator):
@@ -70,9 +56,13 @@ class DynamicsRegressor(BaseEstimator):
         seed: of the initial weights and of the validation times.
         device, dtype: where and in which precision to compute: "cpu", "cuda", ...; "float32" or "float64".
         progress: whether to show a progress bar; None shows it on a terminal.
+        ensemble: how many named models to train from seeds ``seed``, ``seed + 1``, ...; predictions are their mean, and
+            ``predict(..., return_std=True)`` gives their spread too.
+        jobs: processes to train an ensemble with; one for each core by default, and one in all on networks so large
+            that a single fit keeps the cores busy.
 
     Attributes:
-        model_: the trained module. history_: training loss and more. units_: scaling between data and model.
+        model_: the trained module, ``models_`` all of an ensemble. history_, histories_: training loss and more. units_: scaling between data and model.
         solver_: the model's solver, in its own time.
 
     Example:
@@ -108,6 +98,8 @@ class DynamicsRegressor(BaseEstimator):
         device: str = "cpu",
         dtype: str = "float32",
         progress: bool | None = None,
+        ensemble: int = 1,
+        jobs: int | None = None,
     ) -> None:
         self.model = model
         self.preset = preset
@@ -129,6 +121,13 @@ class DynamicsRegressor(BaseEstimator):
         self.device = device
         self.dtype = dtype
         self.progress = progress
+        self.ensemble = ensemble
+        self.jobs = jobs
+
+    models_: list[nn.Module]
+    histories_: list[History]
+    units_: Units
+    train_: list[Start]
 
     # Learning ---------------------------------------------------------------------------------------------------
 
@@ -147,20 +146,42 @@ class DynamicsRegressor(BaseEstimator):
             ValueError: unknown names, or data that cannot be learned from.
             TrainingError: the loss became NaN or infinite; ``model_`` keeps the last good weights.
         """
+        trajectories = checked_data(data)
         recipe = self._recipe()
-        trajectories = _checked_data(data)
+        if self.ensemble == 1:
+            self._fit_one(trajectories, recipe, resume)
+        else:
+            self._fit_many(trajectories, resume)
+        return self
+
+    def _fit_many(self, trajectories: list[Trajectory], resume: bool) -> None:
+        if not isinstance(self.model, str):
+            raise ValueError(
+                "an ensemble draws other first weights for each member, which a ready module cannot: fit it alone"
+            )
+        members = []
+        for k in range(self.ensemble):
+            path = None if self.checkpoint is None else f"{self.checkpoint}.{k}"
+            member = clone(self).set_params(ensemble=1, seed=self.seed + k, checkpoint=path, progress=False)
+            members.append(member)
+        done = fit_all(members, trajectories, jobs=self.jobs, resume=resume, progress=self.progress)
+        self.models_, self.histories_ = [m.model_ for m in done], [m.history_ for m in done]
+        self.units_, self.train_ = done[0].units_, done[0].train_
+
+    def _fit_one(self, trajectories: list[Trajectory], recipe: Recipe, resume: bool) -> None:
         dtype, device = dtype_named(self.dtype), device_named(self.device)
-        train_parts, held_out = self._hold_out(trajectories)
+        train_parts, held_out = hold_out(trajectories, self.validation, self.seed)
         first = trajectories[0]
-        units = _units(trajectories, recipe)
-        model = self._build(first.num_features, recipe, units).to(device, dtype).eval()
+        units = units_of(trajectories, recipe)
+        nodes = max(t.graph.num_nodes for t in trajectories)
+        model = self._build(first.num_features, recipe, units, nodes).to(device, dtype).eval()
         objective = self.objective if isinstance(self.objective, Objective) else Objective(self.objective)
 
         def problems(targets: Sequence[Trajectory]) -> list[Problem]:
             return [
                 Problem(
                     graph=part.graph,
-                    x0=self._start(whole, units).to(device, dtype),
+                    x0=(whole.first_state().double() / units.scale).to(device, dtype),
                     t0=units.time(whole.times[0]).item(),
                     times=units.time(part.times),
                     target=objective.target(part, units.scale, dtype, device),
@@ -169,12 +190,11 @@ class DynamicsRegressor(BaseEstimator):
             ]
 
         learn = problems(train_parts)
-        _check_model(model, learn[0])
+        check_model(model, learn[0])
         plan = self._plan(model, recipe, trajectories)
-        self.model_, self.units_, self.history_ = model, units, History()
+        self.models_, self.units_, self.histories_ = [model], units, [History()]
         self.train_ = [Start(t.graph, t.first_state(), t.times[0].item(), t.times, t.features) for t in trajectories]
         train(model, learn, problems(held_out) if held_out else [], objective, plan, self.history_, resume=resume)
-        return self
 
     def _recipe(self) -> Recipe:
         if isinstance(self.model, str):
@@ -193,6 +213,8 @@ class DynamicsRegressor(BaseEstimator):
             if getattr(self, name) is not None
         }
         recipe = replace(base, **given)
+        if self.ensemble < 1:
+            raise ValueError(f"ensemble must be at least 1, got {self.ensemble}")
         if recipe.epochs < 1 or not recipe.learning_rate > 0 or not recipe.weight_decay >= 0:
             raise ValueError("epochs must be >= 1, learning_rate > 0 and weight_decay >= 0")
         if recipe.schedule not in ("cosine", "constant"):
@@ -205,16 +227,16 @@ class DynamicsRegressor(BaseEstimator):
             raise ValueError(f"clip_norm must be positive, got {self.clip_norm}")
         return recipe
 
-    def _build(self, features: int, recipe: Recipe, units: Units) -> nn.Module:
+    def _build(self, features: int, recipe: Recipe, units: Units, nodes: int) -> nn.Module:
         if isinstance(self.model, nn.Module):
             ready = copy.deepcopy(self.model)
             return GraphODE(nn.Identity(), ready, nn.Identity(), self.solver) if isinstance(ready, Field) else ready
         choices: dict[str, Any] = {
-            "solver": self.solver or recipe.solver(),
-            "activation": _named(ACTIVATIONS, "activation", self.activation),
+            "solver": self.solver or recipe.solver(nodes * self.hidden * dtype_named(self.dtype).itemsize),
+            "activation": named(ACTIVATIONS, "activation", self.activation),
         }
         if self.model != "no_graph":
-            choices["operator"] = _named(operators.NAMED, "operator", self.operator)
+            choices["operator"] = named(operators.NAMED, "operator", self.operator)
         if self.model != "no_encode":
             choices["hidden"] = self.hidden
         if self.knots is not None:
@@ -225,29 +247,8 @@ class DynamicsRegressor(BaseEstimator):
             torch.manual_seed(self.seed)
             return MODELS[self.model](features, **choices)
 
-    def _hold_out(self, trajectories: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
-        if self.validation == 0:
-            return list(trajectories), []
-        generator = np.random.default_rng(self.seed)
-        learn, held = [], []
-        for trajectory in trajectories:
-            count = max(1, round(self.validation * len(trajectory)))
-            if len(trajectory) - count < 2:
-                raise ValueError(f"{len(trajectory)} snapshots are too few to hold out {count} and learn from the rest")
-            drawn = np.sort(1 + generator.choice(len(trajectory) - 1, size=count, replace=False))
-            learn.append(trajectory[np.setdiff1d(np.arange(len(trajectory)), drawn)])
-            held.append(trajectory[drawn])
-        return learn, held
-
-    def _start(self, trajectory: Trajectory, units: Units) -> torch.Tensor:
-        return trajectory.first_state().double() / units.scale
-
     def _plan(self, model: nn.Module, recipe: Recipe, trajectories: Sequence[Trajectory]) -> Plan:
-        """How to train, with a fingerprint of all that decides the result: settings, first weights and data."""
-        settings = {k: _text(v) for k, v in self.get_params(deep=False).items() if k not in ("checkpoint", "progress")}
-        weights = {name: _text(value) for name, value in model.state_dict().items()}
-        kernel = "torch" if euler_compiled.library() is None else "compiled"  # their last bits differ
-        text = json.dumps([settings, weights, kernel, [t.fingerprint for t in trajectories]], sort_keys=True)
+        settings = {k: v for k, v in self.get_params(deep=False).items() if k not in ("checkpoint", "progress", "jobs")}
         return Plan(
             epochs=recipe.epochs,
             learning_rate=recipe.learning_rate,
@@ -257,19 +258,32 @@ class DynamicsRegressor(BaseEstimator):
             clip_norm=self.clip_norm,
             patience=self.patience,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
-            fingerprint=hashlib.sha256(text.encode()).hexdigest(),
+            fingerprint=fingerprint(settings, model, trajectories),
             progress=self.progress,
         )
 
     # Using what was learned -------------------------------------------------------------------------------------
 
-    def predict(self, times: Any, *, graph: Graph | None = None, x0: Any = None) -> Trajectory:
+    @overload
+    def predict(
+        self, times: Any, *, graph: Graph | None = None, x0: Any = None, return_std: Literal[False] = False
+    ) -> Trajectory: ...
+
+    @overload
+    def predict(
+        self, times: Any, *, graph: Graph | None = None, x0: Any = None, return_std: Literal[True]
+    ) -> tuple[Trajectory, Trajectory]: ...
+
+    def predict(
+        self, times: Any, *, graph: Graph | None = None, x0: Any = None, return_std: bool = False
+    ) -> Trajectory | tuple[Trajectory, Trajectory]:
         """The state at any times from the first training time on, in any order.
 
         Args:
             times: shape (T,), in the data's units.
             graph: another graph on which the same law is to run; then ``x0`` is needed.
             x0: the state at the first training time, shape (n, d); that of the training data by default.
+            return_std: for an ensemble, also return the standard deviation between its members.
 
         Raises:
             NotFittedError: before fit.
@@ -291,23 +305,31 @@ class DynamicsRegressor(BaseEstimator):
                 f"cannot predict t = {asked.min().item():g}: the first training time is {start.t0:g}, and the model only "
                 "goes forward from there"
             )
+        if return_std and len(self.models_) == 1:
+            raise ValueError("one model has no spread: return_std needs an ensemble, DynamicsRegressor(ensemble=5)")
         with threads_for(graph.num_nodes * self.hidden):
-            states, statistics = self._run(asked, graph, x, start.t0)
-        return Trajectory(
-            times=asked,
-            states=states,
-            graph=graph,
-            features=start.features,
-            ordered=bool((asked.diff() > 0).all()),
-            statistics=statistics,
-        )
+            runs = [self._run(model, asked, graph, x, start.t0) for model in self.models_]
+        every = torch.stack([states for states, _ in runs]) if len(runs) > 1 else runs[0][0].unsqueeze(0)
+
+        def answer(states: torch.Tensor) -> Trajectory:
+            return Trajectory(
+                times=asked,
+                states=states,
+                graph=graph,
+                features=start.features,
+                ordered=bool((asked.diff() > 0).all()),
+                statistics=runs[0][1],
+            )
+
+        mean = answer(every.mean(dim=0) if len(runs) > 1 else every[0])
+        return (mean, answer(every.std(dim=0))) if return_std else mean
 
     @torch.no_grad()
     def _run(
-        self, times: torch.Tensor, graph: Graph, x: torch.Tensor, t0: float
+        self, model: nn.Module, times: torch.Tensor, graph: Graph, x: torch.Tensor, t0: float
     ) -> tuple[torch.Tensor, Statistics | None]:
         units, dtype, device = self.units_, dtype_named(self.dtype), device_named(self.device)
-        model, scaled = self.model_, (x.double() / units.scale).to(device, dtype)
+        scaled = (x.double() / units.scale).to(device, dtype)
         start = units.time(torch.tensor(t0, dtype=torch.float64)).item()
         clock = units.time(times).clamp(min=start)
         if isinstance(model, GraphODE):
@@ -326,13 +348,25 @@ class DynamicsRegressor(BaseEstimator):
         return float(1 - residual / spread)
 
     @property
+    def model_(self) -> nn.Module:
+        """The trained module; of an ensemble, the first."""
+        self._fitted()
+        return self.models_[0]
+
+    @property
+    def history_(self) -> History:
+        """What happened in training; of an ensemble, in that of the first."""
+        self._fitted()
+        return self.histories_[0]
+
+    @property
     def solver_(self) -> Solver | None:
         """The solver of the trained model, in its own time."""
         self._fitted()
         return getattr(self.model_, "solver", None)
 
     def _fitted(self) -> Start:
-        if not hasattr(self, "model_"):
+        if not hasattr(self, "models_"):
             raise NotFittedError("this DynamicsRegressor has learned nothing yet: call fit first")
         start: Start = self.train_[0]
         return start
@@ -383,91 +417,3 @@ def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegress
     from . import model_files
 
     return model_files.load(Path(path), model)
-
-
-def _checked_data(data: Trajectory | Sequence[Trajectory]) -> list[Trajectory]:
-    trajectories = [data] if isinstance(data, Trajectory) else list(data)
-    if not trajectories or not all(isinstance(t, Trajectory) for t in trajectories):
-        raise TypeError(
-            "fit needs an ndcn.Trajectory, or a list of them; Trajectory(times=..., states=..., graph=...) makes one"
-        )
-    for trajectory in trajectories:
-        if trajectory.mask is not None and not trajectory.mask.any():
-            raise ValueError("the mask marks every entry as missing: there is nothing to learn from")
-        if len(trajectory) < 2:
-            raise ValueError("one snapshot does not show any dynamics: at least two are needed to learn from")
-        if not (trajectory.times.diff() > 0).all():
-            raise ValueError("the times of the training data must be in increasing order, each once")
-    if len({t.num_features for t in trajectories}) > 1:
-        raise ValueError(
-            f"the trajectories have different numbers of features: {[t.num_features for t in trajectories]}"
-        )
-    return trajectories
-
-
-def _units(trajectories: Sequence[Trajectory], recipe: Recipe) -> Units:
-    d = trajectories[0].num_features
-    if not recipe.rescale:
-        return Units(torch.ones(d, dtype=torch.float64), 0.0, 1.0)
-    values = torch.cat([t.states.detach().cpu().double().reshape(-1, d) for t in trajectories])
-    scale = values.abs().nanmean(dim=0)
-    origin = min(t.times[0].item() for t in trajectories)
-    last = max(t.times[-1].item() for t in trajectories)
-    return Units(torch.where(scale > 0, scale, 1.0), origin, recipe.span / (last - origin))
-
-
-def _check_model(model: nn.Module, problem: Problem) -> None:
-    """Call the model once and explain what is wrong with its answer, if anything is."""
-    x0, expected = problem.x0, tuple(problem.target.states.shape)
-    try:
-        with torch.no_grad():
-            if isinstance(model, GraphODE):
-                check_field(model.field, problem.graph, model.encoder(x0), problem.t0)
-                part, shape, expected = "decoder", tuple(model.decoder(model.encoder(x0)).shape), expected[1:]
-            else:
-                part, shape = "model", tuple(model(x0, problem.times, problem.graph, problem.t0).shape)
-    except RuntimeError as error:  # torch's, of matrices that do not fit
-        raise ValueError(f"the model does not fit states of shape {tuple(x0.shape)}: {error}") from error
-    if shape != expected:
-        raise ValueError(f"the {part} returns shape {shape} where the data have {expected}")
-
-
-def _text(value: Any) -> str:
-    """A value as text that is the same in another process; tensors and large objects by their hash."""
-    if isinstance(value, torch.Tensor):
-        data = value.detach().cpu().contiguous()
-        return f"{data.dtype} {tuple(data.shape)} {hashlib.sha256(data.numpy().tobytes()).hexdigest()}"
-    if isinstance(value, Objective):
-        return f"{value.running} {_text(value.terminal)} {value.terminal_weight} {value.time_weights}"
-    if isinstance(value, CrossEntropy):
-        return f"CrossEntropy {_text(value.labels)} {_text(value.mask)}"
-    if isinstance(value, nn.Module) or (callable(value) and not hasattr(value, "__qualname__")):
-        return type(value).__qualname__  # a module's weights are counted among the first weights
-    if callable(value):
-        return f"{value.__module__}.{value.__qualname__}"
-    return repr(value)
-
-
-def _named(known: dict[str, Any], kind: str, name: str) -> Any:
-    if name not in known:
-        raise ValueError(f"unknown {kind} {name!r}; known are {', '.join(known)}")
-    return known[name]
-
-
-def device_named(name: str) -> torch.device:
-    """A device on which this torch can compute, by name."""
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device).add_(1).item()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ValueError(f"cannot compute on device {name!r}: {reason}; try cpu") from None
-    return device
-
-
-def dtype_named(name: str) -> torch.dtype:
-    """float32 or float64, by name."""
-    if name not in ("float32", "float64"):
-        raise ValueError(f'dtype must be "float32" or "float64", got {name!r}')
-    kind: torch.dtype = getattr(torch, name)
-    return kind

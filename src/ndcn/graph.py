@@ -153,6 +153,10 @@ class Graph:
         text: str = self._cache["fingerprint"]
         return text
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies between processes carry the edges, not what was computed from them."""
+        return _again, (self.to_scipy(), self.nodes, self.directed)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and (self is other or self.fingerprint == other.fingerprint)
 
@@ -326,6 +330,10 @@ class Graph:
             source, target, weight = source[keep], target[keep], weight[keep]
         order = np.lexsort((target, source))
         return source[order], target[order], weight[order].copy()
+
+
+def _again(adjacency: sparse.csr_array, nodes: Sequence[Hashable], directed: bool) -> Graph:
+    return Graph(adjacency, nodes=nodes, directed=directed)
 
 
 def _is_symmetric(csr: sparse.csr_array) -> bool:

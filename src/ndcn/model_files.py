@@ -13,14 +13,16 @@ from scipy import sparse
 from torch import nn
 
 from . import __version__
-from .estimators import DynamicsRegressor, Start, Units, dtype_named
+from .estimators import DynamicsRegressor, Start
 from .files import write
+from .fitting import dtype_named
 from .graph import Graph
 from .objective import Objective
 from .recipes import Recipe
 from .solve import Solver
 from .training import History
 from .trajectory_files import plain_labels
+from .units import Units
 
 FORMAT = "ndcn-model"
 VERSION = 1
@@ -30,14 +32,13 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
     """See ``DynamicsRegressor.save``."""
     from safetensors.torch import save_file
 
-    units, history = estimator.units_, estimator.history_
-    tensors: dict[str, torch.Tensor] = {
-        "loss": torch.tensor(history.loss, dtype=torch.float64),
-        "validation": torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2),
-        "scale": units.scale,
-    }
-    for name, value in estimator.model_.state_dict().items():
-        tensors[f"model.{name}"] = value.detach().cpu()
+    units = estimator.units_
+    tensors: dict[str, torch.Tensor] = {"scale": units.scale}
+    for k, (model, history) in enumerate(zip(estimator.models_, estimator.histories_, strict=True)):
+        tensors[f"loss.{k}"] = torch.tensor(history.loss, dtype=torch.float64)
+        tensors[f"validation.{k}"] = torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2)
+        for name, value in model.state_dict().items():
+            tensors[f"model.{k}.{name}"] = value.detach().cpu()
     starts = []
     for k, start in enumerate(estimator.train_):
         a = start.graph.to_scipy()
@@ -63,7 +64,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "settings": _settings(estimator),
         "model_class": type(estimator.model_).__qualname__,
         "units": {"origin": units.origin, "rate": units.rate},
-        "history": {"stopped": history.stopped, "seconds": history.seconds},
+        "histories": [{"stopped": h.stopped, "seconds": h.seconds} for h in estimator.histories_],
         "starts": starts,
     }
     tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}  # no views
@@ -93,13 +94,21 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         units = Units(tensors["scale"], **about["units"])
         recipe: Recipe = estimator._recipe()
         starts = [_start(about["starts"][k], tensors, f"start.{k}.") for k in range(len(about["starts"]))]
-        built = estimator._build(starts[0].x0.shape[1], recipe, units)
-        weights = {name[6:]: value for name, value in tensors.items() if name.startswith("model.")}
-        built = built.to(torch.device(estimator.device), dtype_named(estimator.dtype)).eval()
-        built.load_state_dict(weights)
-        estimator.model_, estimator.units_, estimator.train_ = built, units, starts
-        validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
-        estimator.history_ = History(tensors["loss"].tolist(), validation, **about["history"])
+        nodes = max(start.graph.num_nodes for start in starts)
+        models, histories = [], []
+        for k, history in enumerate(about["histories"]):
+            prefix = f"model.{k}."
+            weights = {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
+            built = estimator._build(starts[0].x0.shape[1], recipe, units, nodes)
+            built = built.to(torch.device(estimator.device), dtype_named(estimator.dtype)).eval()
+            built.load_state_dict(weights)
+            validation = [(int(epoch), value) for epoch, value in tensors[f"validation.{k}"].tolist()]
+            models.append(built)
+            histories.append(History(tensors[f"loss.{k}"].tolist(), validation, **history))
+        if not models:
+            raise ValueError("it holds no model")
+        estimator.models_, estimator.histories_ = models, histories
+        estimator.units_, estimator.train_ = units, starts
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
         raise ValueError(f"{path} does not fit: {error}") from error
     return estimator

@@ -5,19 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.autograd.function import once_differentiable
 
 from .trajectory import Trajectory
 
-Penalty = Callable[[torch.Tensor], torch.Tensor]
+Function = Callable[[torch.Tensor], torch.Tensor]
+
+
+class Penalty(NamedTuple):
+    """A function of the error, and its derivative."""
+
+    value: Function
+    slope: Function
+
 
 PENALTIES: dict[str, Penalty] = {
-    "l1": torch.abs,
-    "l2": torch.square,
-    "huber": lambda e: nn.functional.huber_loss(e, torch.zeros_like(e), reduction="none"),
+    "l1": Penalty(torch.abs, torch.sgn),
+    "l2": Penalty(torch.square, lambda e: 2 * e),
+    "huber": Penalty(
+        lambda e: nn.functional.huber_loss(e, torch.zeros_like(e), reduction="none"), lambda e: e.clamp(-1, 1)
+    ),
 }
 
 
@@ -101,7 +112,7 @@ class Objective:
 
     def target(self, data: Trajectory, scale: torch.Tensor, dtype: torch.dtype, device: Any) -> Target:
         """The observations in scaled units on the device, ready to be compared with predictions many times."""
-        states = (data.states.double() / scale.double().cpu()).to(device, dtype)
+        states = data.states.to(device, dtype) / scale.to(device, dtype)
         mask = None if data.mask is None else data.mask.to(device)
         T, n, d = states.shape
         if self.time_weights == "gaps" and T > 1:
@@ -117,21 +128,22 @@ class Objective:
             per_entry = per_entry / (weights * (observed > 0)).sum()
         else:  # every observed entry counts alike
             per_entry = torch.ones_like(observed) / observed.sum()
-        return Target(states.nan_to_num(0.0), mask, per_entry.to(device, dtype).reshape(T, 1, 1))
+        return Target(
+            states if mask is None else states.nan_to_num_(0.0), mask, per_entry.to(device, dtype).reshape(T, 1, 1)
+        )
 
     def loss(self, prediction: torch.Tensor, target: Target) -> torch.Tensor:
         """The value to minimise, for decoded predictions of shape (T, n, d) in scaled units."""
         terms = []
-        error = prediction - target.states if self.running or isinstance(self.terminal, str) else prediction
-        if target.mask is not None and error is not prediction:
-            error = torch.where(target.mask, error, 0.0)
         if self.running is not None:
-            penalty = PENALTIES[self.running](error)
-            terms.append((penalty.sum(dim=(1, 2), keepdim=True) * target.weights).sum())
+            terms.append(_Weighted.apply(prediction, PENALTIES[self.running], target))
         if isinstance(self.terminal, str):
-            last = PENALTIES[self.terminal](error[-1])
-            count = last.numel() if target.mask is None else target.mask[-1].sum().clamp(min=1)
-            terms.append(self.terminal_weight * last.sum() / count)
+            mask = None if target.mask is None else target.mask[-1:]
+            count = target.states[-1].numel() if mask is None else mask.sum().clamp(min=1)
+            last = Target(
+                target.states[-1:], mask, (self.terminal_weight / count) * torch.ones_like(target.weights[-1:])
+            )
+            terms.append(_Weighted.apply(prediction[-1:], PENALTIES[self.terminal], last))
         elif self.terminal is not None:
             terms.append(self.terminal_weight * self.terminal(prediction[-1]))
         return sum(terms[1:], terms[0])
@@ -144,3 +156,29 @@ class Target:
     states: torch.Tensor
     mask: torch.Tensor | None
     weights: torch.Tensor
+
+
+class _Weighted(torch.autograd.Function):
+    """sum_k w_k sum_i penalty(prediction - states): one pass for value and gradient, a few million entries at a time."""
+
+    AT_ONCE = 4_000_000
+
+    @staticmethod
+    def forward(ctx: Any, prediction: torch.Tensor, penalty: Penalty, target: Target) -> torch.Tensor:
+        slope = torch.empty_like(prediction)
+        total = prediction.new_zeros(())
+        rows = max(1, _Weighted.AT_ONCE // prediction[0].numel())
+        for k in range(0, len(prediction), rows):
+            here = slice(k, k + rows)
+            error = prediction[here] - target.states[here]
+            if target.mask is not None:
+                error.masked_fill_(~target.mask[here], 0.0)
+            total += (penalty.value(error).sum(dim=(1, 2), keepdim=True) * target.weights[here]).sum()
+            torch.mul(penalty.slope(error), target.weights[here], out=slope[here])
+        ctx.save_for_backward(slope)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return ctx.saved_tensors[0] * grads[0], None, None

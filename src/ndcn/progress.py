@@ -15,10 +15,11 @@ class Progress:
         total: epochs in all.
         done: epochs done already.
         show: True or False, or None to show on a terminal only.
+        unit: what is counted.
     """
 
-    def __init__(self, total: int, done: int, show: bool | None) -> None:
-        self.total, self.done = total, done
+    def __init__(self, total: int, done: int, show: bool | None, unit: str = "epochs") -> None:
+        self.total, self.done, self.unit = total, done, unit
         self.show = sys.stderr.isatty() if show is None else show
         self.bar: Any = None
         self.drawn = 0.0
@@ -32,7 +33,7 @@ class Progress:
             self.bar = Bar(
                 TextColumn("training"),
                 BarColumn(),
-                TextColumn("{task.completed}/{task.total} epochs"),
+                TextColumn(f"{{task.completed}}/{{task.total}} {self.unit}"),
                 TextColumn("loss {task.fields[loss]}"),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),

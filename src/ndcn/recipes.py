@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from .solve import Solver
 
+KEEP_ALL = 2**30  # bytes
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -29,11 +31,16 @@ class Recipe:
     span: float = 5.0
     steps: int | None = None
 
-    def solver(self) -> Solver:
-        """Euler with the recipe's steps, in the model's own time."""
+    def solver(self, state_bytes: int) -> Solver:
+        """Euler with the recipe's steps, in the model's own time.
+
+        If the states and slopes of a hundred steps take more than ``KEEP_ALL`` bytes, only those of every sqrt(steps)-th
+        step are kept for the gradient (``gradient="checkpoint"``): a third more time, a tenth of the memory.
+        """
+        gradient = "backprop" if 2 * 100 * state_bytes <= KEEP_ALL else "checkpoint"
         if self.steps is None:
-            return Solver("euler", step_size="observations")
-        return Solver("euler", step_size=self.span / self.steps)
+            return Solver("euler", step_size="observations", gradient=gradient)
+        return Solver("euler", step_size=self.span / self.steps, gradient=gradient)
 
 
 RECIPES = {

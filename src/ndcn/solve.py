@@ -47,7 +47,7 @@ class Solver:
         max_steps: give up after that many steps.
         kernel: where the field is a ``GraphField`` or ``NodeField`` with ReLU and the method is Euler, "auto" takes the
             compiled fast path if it was built, else the torch one; "torch" takes the torch one; "off" the plain loop.
-        segment: with gradient="checkpoint", how many steps lie between the states that are kept; sqrt(steps) by default.
+        segment: with gradient="checkpoint", how many steps lie between the states that are kept; about sqrt(steps) by default.
 
     Raises:
         ValueError: an unknown method, a fixed-step method without a step size, or a number out of range.

@@ -15,6 +15,8 @@
 
 #define ROWS 4    /* rows of a register tile */
 #define BLOCK 64  /* rows of a cache block */
+#define CACHE (1 << 20) /* bytes of a state above which its rows are fetched ahead */
+#define AHEAD 16        /* entries of the matrix to fetch ahead */
 
 #define REAL float
 #define LANES 8

@@ -6,7 +6,8 @@ with G = dL/dX_{k+1}, gZ = (h_k G + gV_k R) [S_k > 0] and Y = Phi^T gZ,
 
     dL/dX_k = G + Y W + gU_k R,    dL/dW += Y^T X_k,    dL/db += sum gZ,    dL/dR += gU_k^T X_k + gV_k^T S_k.
 
-Phi X need not be kept. With segments, only every ``segment``-th state is kept and the others are computed again.
+Phi X need not be kept. With segments, only every ``segment``-th state is kept and the others are computed again; inside a
+segment states and slopes are kept, so sqrt(steps / 2) steps take the least memory.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def solve(
         schedule.steps,
         readout=readout,
         with_slopes=schedule.at_slopes is not None,
-        segment=max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count)),
+        segment=max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count // 2)),
         backend=backend,
     )
     if not states[-1].isfinite().all():

@@ -10,15 +10,22 @@ typedef REAL NAME(vec) __attribute__((vector_size(LANES * sizeof(REAL)), aligned
 #define AT(p) (*(VEC *)(p))
 #define CAT(p) (*(const VEC *)(p))
 
-/* out[i, :] = sum_j M[i, j] x[j, :] for C vectors of columns; two entries at a time, to hide the latency. */
+/* out[i, :] = sum_j M[i, j] x[j, :] for C vectors of columns; two entries at a time, to hide the latency. Rows that will
+   be needed soon are fetched ahead if the state is too large for the cache (`ahead` entries, else 0). */
 INLINE void NAME(gather)(const int C, const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *x, int P,
-                         int i, REAL *out)
+                         int i, int ahead, REAL *out)
 {
     VEC even[4] = {0}, odd[4] = {0};
     int e = ptr[i];
     const int end = ptr[i + 1];
     for (; e + 1 < end; e += 2) {
         const REAL *a = x + (size_t)idx[e] * P, *b = x + (size_t)idx[e + 1] * P;
+        if (ahead)
+            for (int k = 0; k < 2; k++) {
+                const char *soon = (const char *)(x + (size_t)idx[e + ahead + k] * P);
+                for (size_t byte = 0; byte < C * LANES * sizeof(REAL); byte += 64) __builtin_prefetch(soon + byte);
+                __builtin_prefetch(soon + C * LANES * sizeof(REAL) - 1);
+            }
         for (int c = 0; c < C; c++) {
             even[c] += val[e] * CAT(a + c * LANES);
             odd[c] += val[e + 1] * CAT(b + c * LANES);
@@ -29,19 +36,22 @@ INLINE void NAME(gather)(const int C, const int32_t *ptr, const int32_t *idx, co
     for (int c = 0; c < C; c++) AT(out + c * LANES) = even[c] + odd[c];
 }
 
-INLINE void NAME(gather_rows)(const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *x, int P, int first,
-                              int rows, REAL *out)
+INLINE void NAME(gather_rows)(const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *x, int n, int P,
+                              int first, int rows, REAL *out)
 {
-    for (int r = 0; r < rows; r++)
+    const int large = (size_t)n * P * sizeof(REAL) > CACHE;
+    for (int r = 0; r < rows; r++) {
+        const int ahead = large && ptr[first + r + 1] + AHEAD + 1 < ptr[n] ? AHEAD : 0;
         for (int c = 0; c < P; c += 4 * LANES) {
             REAL *o = out + (size_t)r * P + c;
             switch ((P - c) / LANES) {
-            case 1: NAME(gather)(1, ptr, idx, val, x + c, P, first + r, o); break;
-            case 2: NAME(gather)(2, ptr, idx, val, x + c, P, first + r, o); break;
-            case 3: NAME(gather)(3, ptr, idx, val, x + c, P, first + r, o); break;
-            default: NAME(gather)(4, ptr, idx, val, x + c, P, first + r, o);
+            case 1: NAME(gather)(1, ptr, idx, val, x + c, P, first + r, ahead, o); break;
+            case 2: NAME(gather)(2, ptr, idx, val, x + c, P, first + r, ahead, o); break;
+            case 3: NAME(gather)(3, ptr, idx, val, x + c, P, first + r, ahead, o); break;
+            default: NAME(gather)(4, ptr, idx, val, x + c, P, first + r, ahead, o);
             }
         }
+    }
 }
 
 /* acc[r, :] += y[r, k] * w[k, :] over k < K, for R rows of C vectors held in registers. */
@@ -167,7 +177,7 @@ CLONES void NAME(forward)(int n, int K, int P, int steps, int extra, const int32
         const REAL h = k < steps ? (REAL)dt[k] : 0;
         for (int i = 0; i < n; i += BLOCK) {
             const int rows = n - i < BLOCK ? n - i : BLOCK;
-            NAME(gather_rows)(ptr, idx, val, x, P, i, rows, scratch);
+            NAME(gather_rows)(ptr, idx, val, x, n, P, i, rows, scratch);
             for (int c = 0; c < P; c += 4 * LANES) {
                 const int left = (P - c) / LANES;
                 int r = 0;
@@ -231,7 +241,7 @@ CLONES void NAME(backward)(int n, int K, int P, int d, int steps, int tail, int 
                              gU ? gU + ((size_t)k * n + i) * d : 0, R + c, x + at + c, G + at + c, partR + c)
             }
             if (!has_slope) continue;
-            NAME(gather_rows)(ptr, idx, val, gZ, P, i, rows, scratch);
+            NAME(gather_rows)(ptr, idx, val, gZ, n, P, i, rows, scratch);
             for (int c = 0; c < P; c += 4 * LANES) {
                 const int left = (P - c) / LANES;
                 int r = 0;

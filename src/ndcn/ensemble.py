@@ -1,0 +1,62 @@
+"""Several fits at once: one process for each core, one thread in each."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from .progress import Progress
+from .threads import WORTH_TWO
+from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .estimators import DynamicsRegressor
+
+
+def fit_all(
+    members: Sequence[DynamicsRegressor],
+    data: Sequence[Trajectory],
+    *,
+    jobs: int | None,
+    resume: bool,
+    progress: bool | None,
+) -> list[DynamicsRegressor]:
+    """The members, each fitted to the same data.
+
+    On networks so large that one fit keeps all cores busy, and with ``jobs=1``, they are fitted one after the other.
+    Ctrl-C keeps the members that are done, if there are any.
+    """
+    from joblib import Parallel, delayed
+
+    if jobs is None:
+        large = max(t.graph.num_nodes for t in data) * members[0].hidden >= WORTH_TWO
+        jobs = (
+            1 if large else min(len(members), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+        )
+    done: list[DynamicsRegressor] = []
+    with Progress(len(members), 0, progress, unit="members") as bar:
+        try:
+            for member in Parallel(n_jobs=jobs, return_as="generator")(
+                delayed(_fit)(member, data, resume, alone=jobs == 1) for member in members
+            ):
+                done.append(member)
+                bar.update(len(done), member.history_.loss[-1])
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            warnings.warn(
+                f"interrupted: {len(done)} of {len(members)} members are done and are kept",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+    return done
+
+
+def _fit(member: DynamicsRegressor, data: Sequence[Trajectory], resume: bool, alone: bool) -> DynamicsRegressor:
+    if not alone:
+        torch.set_num_threads(1)
+    return member.fit(data, resume=resume)
