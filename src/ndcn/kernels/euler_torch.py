@@ -59,20 +59,21 @@ def backward(
     and readout are added to ``sums`` in float64.
     """
     matrix, sizes = phi.T.tensor(states.dtype, states.device), steps.tolist()
-    masked, spread = torch.zeros_like(slopes), torch.zeros_like(slopes)  # dL/dZ_k and Phi^T dL/dZ_k
+    masked, spread = torch.empty_like(slopes), torch.empty_like(slopes)  # dL/dZ_k, Phi^T dL/dZ_k
     from_slopes = None if grad_slopes is None else _expand(grad_slopes, readout)
+    outputs, all_slopes = grad_states.unbind(), slopes.unbind()
+    all_masked, all_spread = masked.unbind(), spread.unbind()
     for k in range(len(sizes) - (not tail), -1, -1):
-        if k < len(slopes):
-            later = grad * sizes[k] if k < len(sizes) else torch.zeros_like(grad)
-            if from_slopes is not None:
-                later += from_slopes[k]
-            torch.ops.aten.threshold_backward.grad_input(later, slopes[k], 0, grad_input=masked[k])
-            torch.addmm(spread[k], matrix, masked[k], beta=0, out=spread[k])
-            grad.addmm_(spread[k], weight)
+        if k < len(all_slopes):
+            size = sizes[k] if k < len(sizes) else 0.0
+            later = grad * size if from_slopes is None else torch.add(from_slopes[k], grad, alpha=size)
+            torch.ops.aten.threshold_backward.grad_input(later, all_slopes[k], 0, grad_input=all_masked[k])
+            torch.addmm(all_spread[k], matrix, all_masked[k], beta=0, out=all_spread[k])
+            grad.addmm_(all_spread[k], weight)
         if readout is None:
-            grad += grad_states[k]
+            grad += outputs[k]
         else:
-            grad.addmm_(grad_states[k], readout)
+            grad.addmm_(outputs[k], readout)
     sum_weight, sum_bias, sum_readout = sums
     sum_weight += spread.flatten(0, 1).t() @ states[: len(slopes)].flatten(0, 1)
     sum_bias += masked.sum(dim=(0, 1))
