@@ -184,7 +184,7 @@ def test_without_the_library_the_torch_path_is_taken(monkeypatch):
     monkeypatch.setattr(euler_compiled, "library", lambda: None)
     assert euler.backend(ndcn.fields.GraphField(3), torch.rand(4, 3), "auto") is euler_torch
     with pytest.raises(RuntimeError, match="not available"):
-        euler_compiled.read(torch.rand(1, 4, 8), torch.rand(1, 3), torch.empty(1, 4, 1))
+        euler_compiled._call("forward", torch.float32)
 
 
 @pytest.mark.parametrize("damage", ["not a library", "other version", "no symbols"])

@@ -6,15 +6,14 @@ with G = dL/dX_{k+1}, gZ = (h_k G + gV_k R) [S_k > 0] and Y = Phi^T gZ,
 
     dL/dX_k = G + Y W + gU_k R,    dL/dW += Y^T X_k,    dL/db += sum gZ,    dL/dR += gU_k^T X_k + gV_k^T S_k.
 
-Phi X need not be kept. With segments, only every ``segment``-th state is kept and the others are computed again; inside a
-segment states and slopes are kept, so sqrt(steps / 2) steps take the least memory.
+Phi X need not be kept. With segments, only every ``segment``-th state is kept and the others are computed again. The
+compiled kernel keeps the slopes alone and finds the states again on the way back, X_k = X_{k+1} - h_k S_k.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.autograd.function import once_differentiable
 
 from ..fields.neural import GraphField, NodeField
 from ..graph import Graph
@@ -70,7 +70,7 @@ def solve(
         schedule.steps,
         readout=readout,
         with_slopes=schedule.at_slopes is not None,
-        segment=max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count // 2)),
+        segment=max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count)),
         backend=backend,
     )
     if not states[-1].isfinite().all():
@@ -149,10 +149,11 @@ def trajectory(
     x0: (n, h). steps: step sizes, float64. readout: (d, h). Returns (steps + 1, n, h or d) each.
     """
     phi = field.operator(graph) if isinstance(field, GraphField) else _identity(graph)
-    plan = _Plan(phi, steps.contiguous(), with_slopes, max(1, min(segment, max(1, len(steps)))), backend)
     linear: Any = field.linear
-    weights = [linear.weight, linear.bias] + ([] if readout is None else [readout])
-    states, slopes = _Trajectory.apply(plan, x0, *weights)
+    given = [linear.weight, linear.bias, torch.eye(x0.shape[1]).to(x0) if readout is None else readout]
+    needed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (x0, *given))
+    plan = _Plan(phi, steps.contiguous(), with_slopes, max(1, min(segment, max(1, len(steps)))), needed, backend)
+    states, slopes = _Trajectory.apply(plan, x0, *given)
     return states, slopes if with_slopes else None
 
 
@@ -165,132 +166,69 @@ def _identity(graph: Graph) -> SparseMatrix:
     return identity
 
 
-class _Buffers:
-    """Memory of earlier iterations, used again: fresh pages cost as much time as the arithmetic on them.
-
-    A buffer that comes back too early, because a backward pass is repeated, is noticed by autograd: filling it again
-    changes its version.
-    """
-
-    LIMIT = 64 * 2**20  # bytes of a buffer; larger ones are left to the allocator
-    SPARE = 8
-
-    def __init__(self) -> None:
-        self.spare: list[torch.Tensor] = []
-        self.lock = threading.Lock()
-
-    def take(self, *shape: int, like: torch.Tensor) -> torch.Tensor:
-        """A buffer of this shape, with anything in it."""
-        with self.lock:
-            for k, buffer in enumerate(self.spare):
-                if buffer.shape == shape and buffer.dtype == like.dtype and buffer.device == like.device:
-                    return self.spare.pop(k)
-        return like.new_empty(shape)
-
-    def give(self, *buffers: torch.Tensor) -> None:
-        """These are not needed any more."""
-        with self.lock:
-            self.spare += [b for b in buffers if b.numel() * b.element_size() <= self.LIMIT]
-            del self.spare[: -self.SPARE]
-
-
-_buffers = _Buffers()
-
-
 @dataclass(frozen=True)
 class _Plan:
     phi: SparseMatrix
     steps: torch.Tensor
     with_slopes: bool
     segment: int
+    differentiate: bool
     backend: ModuleType
 
-    def segments(self) -> list[tuple[int, int]]:
-        """(first step, end) of each segment; the last one also holds the last state."""
+    def segments(self) -> list[tuple[int, int, int]]:
+        """(first step, end, end of the outputs) of each segment; the last one also hands out the last state."""
         count = len(self.steps)
-        return [(a, min(a + self.segment, count)) for a in range(0, max(count, 1), self.segment)]
-
-    def run(
-        self, start: torch.Tensor, a: int, b: int, weight: torch.Tensor, bias: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """States and slopes of steps a..b-1 from the state before them, in padded columns."""
-        n, columns = start.shape
-        extra = int(self.with_slopes and b == len(self.steps))
-        states = _buffers.take(b - a + 1, n, columns, like=start)
-        slopes = _buffers.take(b - a + extra, n, columns, like=start)
-        states[0] = start
-        self.backend.forward(self.phi, weight, bias, self.steps[a:b], states, slopes)
-        return states, slopes
+        cuts = [(a, min(a + self.segment, count)) for a in range(0, max(count, 1), self.segment)]
+        return [(a, b, b + (b == count)) for a, b in cuts]
 
 
 class _Trajectory(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        plan: _Plan,
-        x0: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor,
-        readout: torch.Tensor | None = None,
+        ctx: Any, plan: _Plan, x0: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, readout: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         n, width = x0.shape
         count, columns = len(plan.steps), plan.backend.padded(width, x0.dtype)
-        outputs = width if readout is None else len(readout)
-        all_states = x0.new_empty(count + 1, n, outputs)
-        all_slopes = x0.new_empty(count + 1 if plan.with_slopes else 0, n, outputs)
+        states = x0.new_empty(count + 1, n, len(readout))
+        slopes = x0.new_empty(count + 1 if plan.with_slopes else 0, n, len(readout))
         start = x0.new_zeros(n, columns)
         start[:, :width] = x0
         segments = plan.segments()
+        whole = len(segments) == 1 and plan.differentiate
         kept: list[torch.Tensor] = []
-        for a, b in segments:
-            kept.append(start)
-            states, slopes = plan.run(start, a, b, weight, bias)
-            last = b == count
-            _read(plan, states if last else states[:-1], width, readout, all_states[a : b + last])
-            if plan.with_slopes:
-                _read(plan, slopes, width, readout, all_slopes[a : b + last])
-            if len(segments) > 1:
-                start = states[-1].clone()
-                _buffers.give(states, slopes)
-        if len(segments) == 1:
-            kept = [states, slopes]
+        for a, b, last in segments:
+            out = slopes[a:last] if plan.with_slopes else None
+            steps = plan.steps[a:b]
+            end, tape = plan.backend.forward(
+                plan.phi, weight, bias, readout, steps, start, states[a:last], out, keep=whole
+            )
+            kept += tape if whole else [start]
+            start = end
         ctx.plan, ctx.width = plan, width
-        ctx.save_for_backward(weight, bias, readout, *kept)
-        return all_states, all_slopes
+        ctx.save_for_backward(weight, bias, readout, *(kept if plan.differentiate else []))
+        return states, slopes
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         weight, bias, readout, *kept = ctx.saved_tensors
         plan, width = ctx.plan, ctx.width
-        grad_states, grad_slopes = grads[0], grads[1] if plan.with_slopes else None
         segments = plan.segments()
-        grad = torch.zeros_like(kept[0] if len(segments) > 1 else kept[0][0])
-        doubles = [None if p is None else torch.zeros_like(p, dtype=torch.float64) for p in (weight, bias, readout)]
-        for k in range(len(segments) - 1, -1, -1):
-            a, b = segments[k]
-            last = b == len(plan.steps)
-            states, slopes = kept if len(segments) == 1 else plan.run(kept[k], a, b, weight, bias)
-            plan.backend.backward(
-                plan.phi,
-                weight,
-                readout,
-                plan.steps[a:b],
-                states,
-                slopes,
-                last,
-                grad_states[a : b + last],
-                None if grad_slopes is None else grad_slopes[a : b + last],
-                grad,
-                tuple(doubles),
-            )
-            _buffers.give(states, slopes)
-        sums = (None if d is None else d.to(weight.dtype) for d in doubles)
-        return (None, grad[:, :width], *sums)[: 4 + (readout is not None)]
-
-
-def _read(plan: _Plan, states: torch.Tensor, width: int, readout: torch.Tensor | None, out: torch.Tensor) -> None:
-    """out = states[..., :width] readout^T, or the states themselves."""
-    if readout is None:
-        out.copy_(states[..., :width])
-    elif len(states):
-        plan.backend.read(states, readout, out)
+        grad: torch.Tensor | None = None
+        sums = tuple(torch.zeros_like(p, dtype=torch.float64) for p in (weight, bias, readout))
+        for a, b, last in reversed(segments):
+            steps = plan.steps[a:b]
+            grad_slopes = grads[1][a:last] if plan.with_slopes else None
+            if len(segments) == 1:
+                tape = tuple(kept)
+            else:  # the outputs are made once more and thrown away: they are small
+                start = kept.pop()
+                outputs = [start.new_empty(last - a, len(start), len(readout)) for _ in range(2)]
+                slopes = outputs[1] if plan.with_slopes else None
+                _, tape = plan.backend.forward(
+                    plan.phi, weight, bias, readout, steps, start, outputs[0], slopes, keep=True
+                )
+            grad = torch.zeros_like(tape[-1] if tape[-1].dim() == 2 else tape[0][0]) if grad is None else grad
+            plan.backend.backward(plan.phi, weight, readout, steps, tape, grads[0][a:last], grad_slopes, grad, sums)
+        assert grad is not None
+        return (None, grad[:, :width], *(total.to(weight.dtype) for total in sums))

@@ -9,17 +9,19 @@ from pathlib import Path
 import torch
 
 from ..sparse import SparseMatrix
+from .buffers import give, take
 
-ABI = 1
+ABI = 2
 LANES = {torch.float32: 8, torch.float64: 4}
 BLOCK = 64  # rows of the library's cache block
 
 _NAMES = {torch.float32: "f32", torch.float64: "f64"}
 _ARGUMENTS = {
-    "forward": [ctypes.c_int] * 5 + [ctypes.c_void_p] * 9,
-    "read": [ctypes.c_int64] + [ctypes.c_int] * 2 + [ctypes.c_void_p] * 3,
-    "backward": [ctypes.c_int] * 7 + [ctypes.c_void_p] * 19,
+    "forward": [ctypes.c_int] * 8 + [ctypes.c_void_p] * 13,
+    "backward": [ctypes.c_int] * 7 + [ctypes.c_void_p] * 17,
 }
+
+Tape = tuple[torch.Tensor, ...]
 
 
 @functools.cache
@@ -50,65 +52,57 @@ def forward(
     phi: SparseMatrix,
     weight: torch.Tensor,
     bias: torch.Tensor,
+    readout: torch.Tensor,
     steps: torch.Tensor,
+    start: torch.Tensor,
     states: torch.Tensor,
-    slopes: torch.Tensor,
-) -> None:
-    """See ``ndcn.kernels.euler_torch.forward``; states and slopes have ``padded`` columns."""
-    n, columns = states.shape[1:]
-    width = len(weight)
-    ptr, idx, val = phi.arrays(states.dtype)
-    w, b = _pad(weight.t(), columns), _pad(bias.reshape(1, -1), columns)
-    scratch = states.new_empty(BLOCK, columns)
+    slopes: torch.Tensor | None,
+    keep: bool,
+) -> tuple[torch.Tensor, Tape]:
+    """See ``euler_torch.forward``; start and end have ``padded`` columns. The tape holds the slopes and the end."""
+    n, columns = start.shape
+    count, extra = len(steps), int(slopes is not None and len(slopes) > len(steps))
+    here, there = start.clone(), torch.empty_like(start)
+    kept = take(count + extra if keep else min(1, count + extra), n, columns, like=start)
     _call(
-        "forward", states.dtype,
-        n, width, columns, len(steps), len(slopes) - len(steps),
-        ptr, idx, val, w, b, steps, states, slopes, scratch,
+        "forward", start.dtype,
+        n, len(weight), columns, len(readout), count, int(len(states) > count), extra, int(keep),
+        *phi.arrays(start.dtype), _pad(weight.t(), columns), _pad(bias.reshape(1, -1), columns), _pad(readout, columns),
+        steps, here, there, kept, states, slopes, start.new_empty(BLOCK, columns),
     )  # fmt: skip
-
-
-def read(states: torch.Tensor, readout: torch.Tensor, out: torch.Tensor) -> None:
-    """See ``ndcn.kernels.euler_torch.read``; states have ``padded`` columns."""
-    rows, columns = states.shape[0] * states.shape[1], states.shape[2]
-    _call("read", states.dtype, rows, columns, len(readout), states, _pad(readout, columns), out)
+    end = there if count % 2 else here
+    if not keep:
+        give(kept)
+        return end, ()
+    return end, (kept, end)
 
 
 def backward(
     phi: SparseMatrix,
     weight: torch.Tensor,
-    readout: torch.Tensor | None,
+    readout: torch.Tensor,
     steps: torch.Tensor,
-    states: torch.Tensor,
-    slopes: torch.Tensor,
-    tail: bool,
+    tape: Tape,
     grad_states: torch.Tensor,
     grad_slopes: torch.Tensor | None,
     grad: torch.Tensor,
-    sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor | None],
+    sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
 ) -> None:
-    """See ``ndcn.kernels.euler_torch.backward``; states, slopes and grad have ``padded`` columns."""
-    n, columns = states.shape[1:]
-    width = len(weight)
-    d = 0 if readout is None else len(readout)
-    ptr, idx, val = phi.T.arrays(states.dtype)
-    w = _pad(weight, columns)
-    r = None if readout is None else _pad(readout, columns)
-    scratch = states.new_empty(BLOCK, columns)
-    part = states.new_empty(width + 1 + d, columns)
-    totals = [states.new_zeros(rows, columns, dtype=torch.float64) for rows in (width, 1, d)]
-    own = None if readout is not None else _pad(grad_states, columns)
-    own_slopes = None if readout is not None or grad_slopes is None else _pad(grad_slopes, columns)
-    read = None if readout is None else grad_states.contiguous()
-    read_slopes = None if readout is None or grad_slopes is None else grad_slopes.contiguous()
+    """See ``euler_torch.backward``; grad has ``padded`` columns."""
+    kept, end = tape
+    n, columns = end.shape
+    count, width, d = len(steps), len(weight), len(readout)
+    totals = [end.new_zeros(rows, columns, dtype=torch.float64) for rows in (width, 1, d)]
     _call(
-        "backward", states.dtype,
-        n, width, columns, d, len(steps), int(tail), len(slopes) - len(steps),
-        ptr, idx, val, w, r, steps, states, slopes, own, own_slopes, read, read_slopes,
-        grad, torch.empty_like(grad), scratch, part, *totals,
+        "backward", end.dtype,
+        n, width, columns, d, count, int(len(grad_states) > count), len(kept) - count,
+        *phi.T.arrays(end.dtype), _pad(weight, columns), _pad(readout, columns), steps, end.clone(), kept,
+        grad_states.contiguous(), None if grad_slopes is None else grad_slopes.contiguous(),
+        grad, torch.empty_like(grad), end.new_empty(BLOCK, columns), end.new_empty(width + 1 + d, columns), *totals,
     )  # fmt: skip
     for into, total in zip(sums, totals, strict=True):
-        if into is not None:
-            into += total[:, :width].reshape(into.shape)
+        into += total[:, :width].reshape(into.shape)
+    give(kept)
 
 
 def _call(function: str, dtype: torch.dtype, *arguments: int | torch.Tensor | None) -> None:

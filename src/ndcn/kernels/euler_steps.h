@@ -110,16 +110,31 @@ INLINE void NAME(outer)(const int O, const int C, int rows, const REAL *y, const
         for (int c = 0; c < C; c++) AT(out + (size_t)o * P + c * LANES) = acc[o][c];
 }
 
-/* gZ = (h G + gS + gV R) where the slope is positive, for n rows of C vectors; sums into gb and gR. */
-INLINE void NAME(mask)(int n, const int C, int P, int d, REAL h, const REAL *G, const REAL *slope, const REAL *gS,
-                       const REAL *gV, const REAL *R, REAL *gZ, REAL *gb, REAL *gR)
+/* out[r, j] = sum_c x[r, c] R[j, c]: each row for itself, so that it does not depend on how many rows there are. */
+INLINE void NAME(read)(int rows, int P, int d, const REAL *x, const REAL *R, REAL *out)
+{
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < d; j++) {
+            VEC acc = {0};
+            for (int c = 0; c < P; c += LANES) acc += CAT(x + (size_t)r * P + c) * CAT(R + (size_t)j * P + c);
+            REAL sum[LANES / 2];
+            for (int l = 0; l < LANES / 2; l++) sum[l] = acc[l] + acc[l + LANES / 2];
+            for (int half = LANES / 4; half; half /= 2)
+                for (int l = 0; l < half; l++) sum[l] += sum[l + half];
+            out[(size_t)r * d + j] = sum[0];
+        }
+}
+
+/* gZ = (h G + gV R) where the slope is positive, and x -= h slope, for n rows of C vectors; sums into gb and gR. */
+INLINE void NAME(mask)(int n, const int C, int P, int d, REAL h, const REAL *G, const REAL *slope, const REAL *gV,
+                       const REAL *R, REAL *x, REAL *gZ, REAL *gb, REAL *gR)
 {
     VEC sum[4] = {0};
     for (int i = 0; i < n; i++)
         for (int c = 0; c < C; c++) {
             const size_t at = (size_t)i * P + c * LANES;
             VEC g = h * CAT(G + at), s = CAT(slope + at);
-            if (gS) g += CAT(gS + at);
+            AT(x + at) -= h * s;
             if (gV)
                 for (int j = 0; j < d; j++) {
                     g += gV[(size_t)i * d + j] * CAT(R + (size_t)j * P + c * LANES);
@@ -132,27 +147,23 @@ INLINE void NAME(mask)(int n, const int C, int P, int d, REAL h, const REAL *G, 
     for (int c = 0; c < C; c++) AT(gb + c * LANES) += sum[c];
 }
 
-/* G += gX + gU R for `rows` rows of C vectors; gR += gU^T x. */
-INLINE void NAME(collect)(int rows, const int C, int P, int d, const REAL *gX, const REAL *gU, const REAL *R,
-                          const REAL *x, REAL *G, REAL *gR)
+/* G += gU R for `rows` rows of C vectors; gR += gU^T x. */
+INLINE void NAME(collect)(int rows, const int C, int P, int d, const REAL *gU, const REAL *R, const REAL *x, REAL *G,
+                          REAL *gR)
 {
-    if (gX)
-        for (int r = 0; r < rows; r++)
-            for (int c = 0; c < C; c++) AT(G + (size_t)r * P + c * LANES) += CAT(gX + (size_t)r * P + c * LANES);
-    if (gU)
-        for (int j = 0; j < d; j++) {
-            VEC sum[4] = {0}, row[4];
-            for (int c = 0; c < C; c++) row[c] = CAT(R + (size_t)j * P + c * LANES);
-            for (int r = 0; r < rows; r++) {
-                const REAL u = gU[(size_t)r * d + j];
-                for (int c = 0; c < C; c++) {
-                    const size_t at = (size_t)r * P + c * LANES;
-                    AT(G + at) += u * row[c];
-                    sum[c] += u * CAT(x + at);
-                }
+    for (int j = 0; j < d; j++) {
+        VEC sum[4] = {0}, row[4];
+        for (int c = 0; c < C; c++) row[c] = CAT(R + (size_t)j * P + c * LANES);
+        for (int r = 0; r < rows; r++) {
+            const REAL u = gU[(size_t)r * d + j];
+            for (int c = 0; c < C; c++) {
+                const size_t at = (size_t)r * P + c * LANES;
+                AT(G + at) += u * row[c];
+                sum[c] += u * CAT(x + at);
             }
-            for (int c = 0; c < C; c++) AT(gR + (size_t)j * P + c * LANES) += sum[c];
         }
+        for (int c = 0; c < C; c++) AT(gR + (size_t)j * P + c * LANES) += sum[c];
+    }
 }
 
 /* Call f(R, C, ...) with constants, so that each case is compiled with its tile in registers. */
@@ -164,16 +175,19 @@ INLINE void NAME(collect)(int rows, const int C, int P, int d, const REAL *gX, c
     default: f(R, 4, __VA_ARGS__);                                                                                     \
     }
 
-/* Forward: X[k + 1] = X[k] + dt[k] S[k], S[k] = relu(Phi X[k] W + b), k < steps; with `extra` also S[steps].
-   W: K x P, row c holds what column c of Phi X contributes. X: (steps + 1) x n x P with X[0] given. */
-CLONES void NAME(forward)(int n, int K, int P, int steps, int extra, const int32_t *ptr, const int32_t *idx,
-                          const REAL *val, const REAL *W, const REAL *bias, const double *dt, REAL *X, REAL *S,
-                          REAL *scratch)
+/* Forward: x_{k+1} = x_k + dt[k] s_k, s_k = relu(Phi x_k W + bias), for k < steps; with `extra` also s_steps.
+   A: n x P, holds x_0 on entry; B: n x P; x_steps is in A if steps is even, else in B.
+   W: K x P, row c holds what column c of Phi x contributes. R: d x P.
+   U: outputs x_k R^T for k < steps, and for k = steps with `tail`; V: outputs s_k R^T, or null.
+   S: (steps + extra) x n x P keeps all slopes with `keep`, else n x P is enough. scratch: BLOCK x P. */
+CLONES void NAME(forward)(int n, int K, int P, int d, int steps, int tail, int extra, int keep, const int32_t *ptr,
+                          const int32_t *idx, const REAL *val, const REAL *W, const REAL *bias, const REAL *R,
+                          const double *dt, REAL *A, REAL *B, REAL *S, REAL *U, REAL *V, REAL *scratch)
 {
-    const size_t size = (size_t)n * P;
+    const size_t size = (size_t)n * P, out = (size_t)n * d;
     for (int k = 0; k < steps + extra; k++) {
-        const REAL *x = X + k * size;
-        REAL *next = k < steps ? X + (k + 1) * size : 0, *slope = S + k * size;
+        const REAL *x = k % 2 ? B : A;
+        REAL *next = k == steps ? 0 : k % 2 ? A : B, *slope = S + (keep ? k * size : 0);
         const REAL h = k < steps ? (REAL)dt[k] : 0;
         for (int i = 0; i < n; i += BLOCK) {
             const int rows = n - i < BLOCK ? n - i : BLOCK;
@@ -192,66 +206,52 @@ CLONES void NAME(forward)(int n, int K, int P, int steps, int extra, const int32
                                  slope + a, next ? next + a : 0)
                 }
             }
+            const size_t a = (size_t)i * P, o = k * out + (size_t)i * d;
+            NAME(read)(rows, P, d, x + a, R, U + o);
+            if (V) NAME(read)(rows, P, d, slope + a, R, V + o);
         }
     }
+    if (tail && !extra) NAME(read)(n, P, d, steps % 2 ? B : A, R, U + steps * out);
 }
 
-/* out[r, j] = sum_c x[r, c] R[j, c]: each row for itself, so that it does not depend on how many rows there are. */
-CLONES void NAME(read)(int64_t rows, int P, int d, const REAL *x, const REAL *R, REAL *out)
-{
-    for (int64_t r = 0; r < rows; r++)
-        for (int j = 0; j < d; j++) {
-            VEC acc = {0};
-            for (int c = 0; c < P; c += LANES) acc += CAT(x + r * P + c) * CAT(R + (size_t)j * P + c);
-            REAL sum[LANES / 2];
-            for (int l = 0; l < LANES / 2; l++) sum[l] = acc[l] + acc[l + LANES / 2];
-            for (int half = LANES / 4; half; half /= 2)
-                for (int l = 0; l < half; l++) sum[l] += sum[l + half];
-            out[r * d + j] = sum[0];
-        }
-}
-
-/* Backward over the same steps. G: n x P, dL/dX[steps] from later steps on entry, dL/dX[0] on return. With `tail` the
-   state X[steps] is an output too and its gradients below count; `extra` implies it.
-   Gradients of the outputs: gX, gS (like X, S) and gU, gV ((steps + 1) x n x d, of U = X R, V = S R, R: d x P by rows);
-   each may be null. W: as forward transposed, row o holds what gradient column o sends to the columns of Phi X.
-   gW (K x P), gb (P) and gR (d x P) are added to in double precision. */
+/* Backward over the same steps. x: x_steps on entry, x_0 on return, found again as x_k = x_{k+1} - dt[k] s_k.
+   G: n x P, dL/dx_steps from later steps on entry, dL/dx_0 on return. gU, gV: gradients of U and V; gV may be null.
+   W: transposed against forward, row o holds what column o of a gradient sends to the columns of Phi x.
+   gW (K x P), gb (P) and gR (d x P) are added to in double precision. part: (K + 1 + d) x P. */
 CLONES void NAME(backward)(int n, int K, int P, int d, int steps, int tail, int extra, const int32_t *ptr,
-                           const int32_t *idx, const REAL *val, const REAL *W, const REAL *R, const double *dt, const REAL *X, const REAL *S,
-                           const REAL *gX, const REAL *gS, const REAL *gU, const REAL *gV, REAL *G, REAL *gZ,
-                           REAL *scratch, REAL *part, double *gW, double *gb, double *gR)
+                           const int32_t *idx, const REAL *val, const REAL *W, const REAL *R, const double *dt, REAL *x,
+                           const REAL *S, const REAL *gU, const REAL *gV, REAL *G, REAL *gZ, REAL *scratch, REAL *part,
+                           double *gW, double *gb, double *gR)
 {
-    const size_t size = (size_t)n * P;
+    const size_t size = (size_t)n * P, out = (size_t)n * d;
     REAL *partW = part, *partb = part + (size_t)K * P, *partR = partb + P;
     for (int k = tail ? steps : steps - 1; k >= 0; k--) {
-        const REAL *x = X + k * size, *slope = S + k * size;
         const int has_slope = k < steps || extra;
         const REAL h = k < steps ? (REAL)dt[k] : 0;
         for (int c = 0; c < (K + 1 + d) * P; c++) part[c] = 0;
         if (has_slope)
             for (int c = 0; c < P; c += 4 * LANES) {
-                PICK_COLUMNS(NAME(mask), n, (P - c) / LANES, P, d, h, G + c, slope + c, gS ? gS + k * size + c : 0,
-                             gV ? gV + (size_t)k * n * d : 0, R + c, gZ + c, partb + c, partR + c)
+                PICK_COLUMNS(NAME(mask), n, (P - c) / LANES, P, d, h, G + c, S + k * size + c, gV ? gV + k * out : 0,
+                             R + c, x + c, gZ + c, partb + c, partR + c)
             }
         for (int i = 0; i < n; i += BLOCK) {
             const int rows = n - i < BLOCK ? n - i : BLOCK;
             const size_t at = (size_t)i * P;
             for (int c = 0; c < P; c += 4 * LANES) {
-                PICK_COLUMNS(NAME(collect), rows, (P - c) / LANES, P, d, gX ? gX + k * size + at + c : 0,
-                             gU ? gU + ((size_t)k * n + i) * d : 0, R + c, x + at + c, G + at + c, partR + c)
+                PICK_COLUMNS(NAME(collect), rows, (P - c) / LANES, P, d, gU + k * out + (size_t)i * d, R + c, x + at + c,
+                             G + at + c, partR + c)
             }
             if (!has_slope) continue;
             NAME(gather_rows)(ptr, idx, val, gZ, n, P, i, rows, scratch);
             for (int c = 0; c < P; c += 4 * LANES) {
                 const int left = (P - c) / LANES;
-                int r = 0;
+                int r = 0, o = 0;
                 for (; r + ROWS <= rows; r += ROWS) {
                     PICK_COLUMNS(NAME(add_product), ROWS, left, K, scratch + (size_t)r * P, W + c, P, G + at + (size_t)r * P + c)
                 }
                 for (; r < rows; r++) {
                     PICK_COLUMNS(NAME(add_product), 1, left, K, scratch + (size_t)r * P, W + c, P, G + at + (size_t)r * P + c)
                 }
-                int o = 0;
                 for (; o + ROWS <= K; o += ROWS) {
                     PICK_COLUMNS(NAME(outer), ROWS, left, rows, scratch + o, x + at + c, P, partW + (size_t)o * P + c)
                 }
