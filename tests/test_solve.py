@@ -42,14 +42,24 @@ def solver(method: str, **more: object) -> Solver:
         ({"rtol": "tight"}, "rtol must be a positive number"),
         ({"atol": -1e-6}, "atol must be a positive number"),
         ({"atol": math.nan}, "atol must be a positive number"),
-        ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
+        ({"max_steps": 0}, "max_steps must be a whole number, at least 1, got 0"),
+        ({"max_steps": None}, "max_steps must be a whole number, at least 1, got None"),
+        ({"max_steps": 2.5}, "max_steps must be a whole number"),
         ({"kernel": "fast"}, "unknown kernel 'fast'; known are "),
-        ({"segment": 0}, "segment must be at least 1, got 0"),
+        ({"segment": 0}, "segment must be a whole number, at least 1, got 0"),
+        ({"segment": "few"}, "segment must be a whole number"),
     ],
 )
 def test_a_wrong_solver_is_refused(arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Solver(**arguments)
+
+
+def test_numbers_of_numpy_become_plain() -> None:
+    solver = Solver("euler", step_size=np.float32(0.5), max_steps=np.int64(7), rtol=np.float64(1e-3))
+    assert solver == Solver("euler", step_size=0.5, max_steps=7, rtol=1e-3)
+    assert [type(value) for value in (solver.step_size, solver.max_steps, solver.rtol)] == [float, int, float]
+    assert repr(solver) == "Solver(method='euler', rtol=0.001, step_size=0.5, max_steps=7)"
 
 
 def test_repr_shows_what_differs_from_the_default_and_makes_it_again() -> None:

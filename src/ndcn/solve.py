@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any
 
 import torch
@@ -40,7 +41,7 @@ class Solver:
         step_size: for fixed-step methods, in units of time. The steps start at t0 and states between them come from
             cubic Hermite interpolation, so the answer at a time does not depend on which other times are asked for.
             ``"observations"`` steps from each requested time to the next instead, as the paper's code does; then it
-            does depend on them.
+            does depend on them. ``DynamicsRegressor.predict`` adds the training times to those requested.
         gradient: "backprop" goes back through the stored steps; "checkpoint" gives the same gradient with memory for
             only sqrt(steps) of them; "adjoint" solves the adjoint equation backwards in time: constant memory, and a
             gradient that is exact only up to the solver's error.
@@ -85,12 +86,16 @@ class Solver:
         for name in ("rtol", "atol"):
             if not _positive(getattr(self, name)):
                 raise ValueError(f"{name} must be a positive number, got {getattr(self, name)!r}")
-        if self.max_steps < 1:
-            raise ValueError(f"max_steps must be at least 1, got {self.max_steps}")
+        if not _count(self.max_steps):
+            raise ValueError(f"max_steps must be a whole number, at least 1, got {self.max_steps!r}")
         if self.kernel not in KERNELS:
             raise ValueError(f"unknown kernel {self.kernel!r}; known are {', '.join(KERNELS)}")
-        if self.segment is not None and self.segment < 1:
-            raise ValueError(f"segment must be at least 1, got {self.segment}")
+        if self.segment is not None and not _count(self.segment):
+            raise ValueError(f"segment must be a whole number, at least 1, got {self.segment!r}")
+        for field in fields(self):  # NumPy's numbers become Python's, as files need them
+            value = getattr(self, field.name)
+            if isinstance(value, Real):
+                object.__setattr__(self, field.name, int(value) if isinstance(value, Integral) else float(value))
 
     def __repr__(self) -> str:
         kept = [f for f in fields(self) if f.name == "method" or getattr(self, f.name) != f.default]
@@ -202,4 +207,8 @@ def _queries(times: Any, t0: float) -> tuple[list[float], torch.Tensor | None]:
 
 
 def _positive(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and float(value) > 0
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
