@@ -70,6 +70,41 @@ def test_times_must_agree() -> None:
         metrics.l1(late, truth)
 
 
+@pytest.mark.parametrize(("begin", "gap"), [(0.0, 1e-8), (0.0, 1.0), (1.7e9, 1.0), (1.7e9, 1e6)])
+def test_times_agree_relative_to_their_span(begin: float, gap: float) -> None:
+    truth = trajectory(GRAPH)
+    times = begin + gap * torch.arange(len(truth), dtype=torch.float64)
+    one, same, other = (
+        Trajectory(times=times + shift * gap, states=truth.states, graph=GRAPH) for shift in (0, 1e-7, 0.001)
+    )
+    assert metrics.l1(same, one) == 0
+    with pytest.raises(ValueError, match="at different times"):
+        metrics.l1(other, one)
+
+
+def test_a_single_time_agrees_with_itself_only() -> None:
+    one, later = (
+        Trajectory(times=[t], states=torch.ones(1, GRAPH.num_nodes), graph=GRAPH) for t in (1.7e9, 1.7e9 + 1000)
+    )
+    assert metrics.l1(one, one) == 0
+    with pytest.raises(ValueError, match=r"e.g. 1700001000 and 1700000000"):
+        metrics.l1(later, one)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_r2(missing: bool) -> None:
+    guess, truth, error, true = _pair(missing)
+    spread = true - np.nanmean(true, axis=(0, 1))
+    assert metrics.r2(guess, truth) == pytest.approx(1 - np.nansum(error**2) / np.nansum(spread**2))
+    assert metrics.r2(truth, truth) == 1
+
+
+def test_r2_needs_states_that_vary() -> None:
+    still = Trajectory(times=[0, 1], states=torch.ones(2, 4), graph=GRAPH)
+    with pytest.raises(ValueError, match=r"do not vary, so R\^2 is not defined; use metrics.l1"):
+        metrics.r2(still, still)
+
+
 def test_nothing_observed_is_told() -> None:
     states = torch.ones(1, GRAPH.num_nodes, 1)
     truth = Trajectory(times=[0.0], states=states, graph=GRAPH, mask=torch.zeros_like(states, dtype=torch.bool))

@@ -52,6 +52,28 @@ def rmse(prediction: Trajectory, truth: Trajectory) -> float:
     return _errors(prediction, truth).square().nanmean().sqrt().item()
 
 
+def r2(prediction: Trajectory, truth: Trajectory) -> float:
+    """1 - sum (prediction - truth)^2 / sum (truth - mean)^2, with the mean of each feature; 1 is perfect.
+
+    Raises:
+        ValueError: the truth does not vary, or shapes or times do not agree.
+
+    Example:
+        >>> import ndcn, torch
+        >>> pair, times = ndcn.Graph.from_edges([(0, 1)]), [0.0]
+        >>> truth = ndcn.Trajectory(times=times, states=torch.tensor([[[1.0], [3.0]]]), graph=pair)
+        >>> guess = ndcn.Trajectory(times=times, states=torch.tensor([[[1.0], [2.0]]]), graph=pair)
+        >>> ndcn.metrics.r2(guess, truth)
+        0.5
+    """
+    residual = _errors(prediction, truth).square().nansum().item()
+    true = truth.states.detach().cpu().double()
+    spread = (true - true.nanmean(dim=(0, 1), keepdim=True)).square().nansum().item()
+    if spread == 0:
+        raise ValueError("the true states do not vary, so R^2 is not defined; use metrics.l1 or metrics.rmse")
+    return 1 - residual / spread
+
+
 def per_time(prediction: Trajectory, truth: Trajectory) -> torch.Tensor:
     """mean |prediction - truth| at each time, shape (T,), float64; NaN where nothing was observed.
 
@@ -87,11 +109,13 @@ def _errors(prediction: Trajectory, truth: Trajectory) -> torch.Tensor:
             f"the prediction has shape {tuple(prediction.states.shape)} (time, node, feature), the truth "
             f"{tuple(truth.states.shape)}; predict at the times of the truth"
         )
-    if not torch.allclose(prediction.times, truth.times, rtol=1e-6, atol=1e-9):
-        where = int((prediction.times - truth.times).abs().argmax())
+    apart = (prediction.times - truth.times).abs()
+    span = (truth.times.max() - truth.times.min()).item()
+    if apart.max() > (1e-6 * span if span > 0 else 1e-12 * truth.times[0].item()):
+        where = int(apart.argmax())
         raise ValueError(
-            f"prediction and truth are at different times, e.g. {prediction.times[where].item():g} and "
-            f"{truth.times[where].item():g}; predict at the times of the truth"
+            f"prediction and truth are at different times, e.g. {prediction.times[where].item():.15g} and "
+            f"{truth.times[where].item():.15g}; predict at the times of the truth"
         )
     if truth.mask is not None and not truth.mask.any():
         raise ValueError("nothing was observed in the truth, so there is no error to speak of")
