@@ -88,7 +88,7 @@ def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_an_ensemble_needs() -> None:
-    with pytest.raises(ValueError, match="at least 1, got 0"):
+    with pytest.raises(ValueError, match="ensemble must be a whole number >= 1, got 0"):
         ndcn.DynamicsRegressor(ensemble=0).fit(DATA)
     with pytest.raises(ValueError, match="ready module cannot"):
         ndcn.DynamicsRegressor(model=ndcn.models.ndcn(), ensemble=2).fit(DATA)

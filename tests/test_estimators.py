@@ -13,6 +13,7 @@ from torch import nn
 
 import ndcn
 from ndcn import (
+    CrossEntropy,
     DynamicsRegressor,
     Field,
     Graph,
@@ -265,6 +266,35 @@ def test_modules_that_do_not_fit_are_explained() -> None:
         regressor(Wide()).fit(DATA)
 
 
+def test_what_a_ready_module_would_ignore_is_refused() -> None:
+    settings = {"hidden": 5, "preset": "paper", "operator": "kipf", "activation": "tanh", "knots": np.array([0.0, 1.0])}
+    for name, value in settings.items():
+        with pytest.raises(ValueError, match=f"^{name}: of no effect on a ready module such as this Decay; drop it"):
+            regressor(Decay(), **{name: value}).fit(DATA)
+    with pytest.raises(ValueError, match=r"^hidden, solver: of no effect .* Steps; drop them"):
+        regressor(Steps(), hidden=3, solver=Solver()).fit(DATA)
+    with pytest.raises(ValueError, match=r"^solver: of no effect"):
+        regressor(GraphODE(nn.Identity(), Decay(), nn.Identity()), solver=Solver()).fit(DATA)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_labels_alone_need_no_decoder_to_the_data(d: int) -> None:
+    labels = torch.tensor([0, 1, 2] * 3)
+    data = Trajectory(times=TIMES, states=DATA.states.expand(-1, -1, d), graph=GRAPH)
+    solver = Solver("euler", step_size=0.5)
+    model = GraphODE(nn.Linear(d, 8), ndcn.fields.GraphField(8), nn.Linear(8, 3), solver)
+    reg = regressor(model, objective=Objective(None, terminal=CrossEntropy(labels)), epochs=30).fit(data)
+    assert reg.history_.loss[-1] < reg.history_.loss[0]
+    found = reg.predict([1.0, 2.0])
+    assert found.states.shape == (2, 9, 3)
+    assert found.features == ("x1", "x2", "x3")
+    with pytest.raises(ValueError, match=r"the decoder returns shape \(9, 3\)"):
+        regressor(model, objective=Objective("l1", terminal=CrossEntropy(labels))).fit(data)
+    short = GraphODE(nn.Linear(d, 8), ndcn.fields.GraphField(8), nn.Linear(8, 2), solver)
+    with pytest.raises(ValueError, match="labels of 9 nodes in 3 classes do not fit"):
+        regressor(short, objective=Objective(None, terminal=CrossEntropy(labels))).fit(data)
+
+
 # What it predicts ---------------------------------------------------------------------------------------------------
 
 
@@ -276,10 +306,35 @@ def test_the_answer_at_a_time_does_not_depend_on_the_others(fitted: DynamicsRegr
     assert torch.equal(fitted.predict(torch.linspace(0, 3, 50).tolist() + times).states[-4:], together)
 
 
-def test_with_the_papers_stepping_it_does() -> None:
-    reg = regressor(preset="paper").fit(DATA)
-    alone, among = reg.predict([2.0]).states[0], reg.predict([1.0, 2.0]).states[1]
-    assert (alone - among).abs().max() > 1e-3
+@pytest.fixture(scope="module")
+def stepping() -> DynamicsRegressor:
+    return regressor(preset="paper", epochs=60).fit(DATA)
+
+
+def test_with_the_papers_stepping_it_does(stepping: DynamicsRegressor) -> None:
+    alone, among = stepping.predict([2.5]).states[0], stepping.predict([2.2, 2.5]).states[1]
+    assert (alone - among).abs().max() > 1e-6
+
+
+def test_the_papers_stepping_takes_the_training_times_too(stepping: DynamicsRegressor) -> None:
+    everything = stepping.predict([*DATA.times.tolist(), 2.5])
+    alone = stepping.predict([2.5])
+    assert torch.equal(alone.states[0], everything.states[-1])
+    assert alone.times.tolist() == [2.5]
+    assert alone.statistics == everything.statistics
+    assert torch.equal(stepping.predict(DATA.times[[5, 3]]).states, everything.states[[5, 3]])
+    other = networks.power_law(20, seed=0)
+    x0 = states(other, 1).float()
+    elsewhere = stepping.predict([*DATA.times.tolist(), 2.5], graph=other, x0=x0)
+    assert torch.equal(stepping.predict([2.5], graph=other, x0=x0).states[0], elsewhere.states[-1])
+    later = stepping.predict([12.5], x0=X0, t0=10.0)  # the same steps, begun at another time
+    torch.testing.assert_close(later.states, alone.states, rtol=1e-4, atol=1e-4)
+
+
+def test_extrapolation_with_the_papers_recipe() -> None:
+    parts = ndcn.split(ndcn.simulate(laws.Heat(), GRAPH, X0, ndcn.sampling.irregular_times(2.0, count=60, seed=0)))
+    reg = regressor(preset="paper", epochs=200).fit(parts.train)
+    assert ndcn.metrics.normalized_l1(reg.predict(parts.extrapolation.times[-1:]), parts.extrapolation[-1]) < 0.3
 
 
 def test_repeated_and_unsorted_times_come_back_as_asked(fitted: DynamicsRegressor) -> None:
@@ -299,6 +354,31 @@ def test_prediction_before_the_first_time_is_refused() -> None:
     for times in ([], [math.nan], [math.inf], [-1.0], ["noon"], [[1.0]]):
         with pytest.raises(ValueError, match="times must be"):
             reg.predict(times)
+
+
+@pytest.mark.parametrize(("begin", "unit", "before"), [(1.7e9, 1.0, 1000.0), (1.7e9, 1e4, 1.0), (1e-8, 1e-8, 1e-8)])
+def test_before_the_first_time_is_a_matter_of_the_window(begin: float, unit: float, before: float) -> None:
+    reg = regressor(epochs=2).fit(Trajectory(times=begin + unit * DATA.times, states=DATA.states, graph=GRAPH))
+    assert torch.equal(reg.predict([begin - 1e-7 * unit]).states, reg.predict([begin]).states)  # rounded times
+    with pytest.raises(ValueError, match="the first training time is"):
+        reg.predict([begin - before])
+
+
+def test_a_start_at_another_time(fitted: DynamicsRegressor) -> None:
+    late = fitted.predict([5.5, 7.0], x0=X0, t0=5.0)
+    assert late.times.tolist() == [5.5, 7.0]
+    torch.testing.assert_close(late.states, fitted.predict([0.5, 2.0]).states, rtol=1e-4, atol=1e-4)
+    shifted = Trajectory(times=DATA.times + 5, states=DATA.states, graph=GRAPH)
+    both = regressor(epochs=60).fit([DATA, shifted])
+    assert both.score(shifted, x0=X0, t0=5.0) == pytest.approx(both.score(DATA), abs=1e-3)
+    assert both.score(shifted, x0=X0) < both.score(DATA) - 0.01
+    with pytest.raises(ValueError, match=r"cannot predict t = 4: the state x0 is given at 5"):
+        fitted.predict([4.0], x0=X0, t0=5.0)
+    with pytest.raises(ValueError, match="give x0 too"):
+        fitted.predict([4.0], t0=1.0)
+    for wrong in (math.nan, "noon"):
+        with pytest.raises(ValueError, match="t0 must be a finite number"):
+            fitted.predict([4.0], x0=X0, t0=wrong)
 
 
 def test_another_graph_and_start(fitted: DynamicsRegressor) -> None:
@@ -365,6 +445,15 @@ def test_score(fitted: DynamicsRegressor) -> None:
     assert fitted.score(masked) == pytest.approx(expected.item())
 
 
+def test_score_refuses_what_cannot_be_compared(fitted: DynamicsRegressor) -> None:
+    wide = Trajectory(times=TIMES, states=DATA.states.expand(-1, -1, 3), graph=GRAPH)
+    with pytest.raises(ValueError, match=r"the prediction has shape \(15, 9, 1\).*the truth \(15, 9, 3\)"):
+        fitted.score(wide)
+    still = Trajectory(times=TIMES, states=torch.ones(15, 9, 1), graph=GRAPH)
+    with pytest.raises(ValueError, match="do not vary"):
+        fitted.score(still)
+
+
 # scikit-learn's habits ----------------------------------------------------------------------------------------------
 
 
@@ -411,16 +500,28 @@ def test_not_fitted() -> None:
         ({"schedule": "linear"}, 'schedule must be "cosine" or "constant"'),
         ({"dtype": "float16"}, 'dtype must be "float32" or "float64"'),
         ({"device": "abacus"}, "cannot compute on device 'abacus'.*try cpu"),
-        ({"epochs": 0}, "epochs must be >= 1"),
-        ({"learning_rate": 0.0}, "learning_rate > 0"),
-        ({"learning_rate": math.nan}, "learning_rate > 0"),
-        ({"weight_decay": -1.0}, "weight_decay >= 0"),
+        ({"dtype": torch.float16}, 'dtype must be "float32" or "float64", got torch.float16'),
+        ({"device": 1.5}, "cannot compute on device '1.5'"),
+        ({"epochs": 0}, "epochs must be a whole number >= 1, got 0"),
+        ({"epochs": 2.5}, "epochs must be a whole number >= 1, got 2.5"),
+        ({"hidden": 2.5}, "hidden must be a whole number >= 1, got 2.5"),
+        ({"hidden": 0}, "hidden must be a whole number >= 1, got 0"),
+        ({"seed": -1}, f"seed must be a whole number from 0 to {2**63 - 1}, got -1"),
+        ({"seed": 2**63}, "seed must be a whole number from 0"),
+        ({"seed": None}, "seed must be a whole number from 0 .*, got None"),
+        ({"seed": 2**63 - 2, "ensemble": 3}, "seed must be a whole number from 0"),
+        ({"jobs": 0, "ensemble": 2}, "jobs must be a whole number >= 1"),
+        ({"learning_rate": 0.0}, "learning_rate must be a number > 0"),
+        ({"learning_rate": math.nan}, "learning_rate must be a number > 0"),
+        ({"learning_rate": "a"}, "learning_rate must be a number > 0, got 'a'"),
+        ({"weight_decay": -1.0}, "weight_decay must be a number >= 0"),
+        ({"validation": None}, "validation is a share"),
         ({"validation": 1.0}, r"validation is a share of the training times in \[0, 1\)"),
         ({"validation": -0.1}, "validation is a share"),
         ({"validation": 0.95}, "15 snapshots are too few to hold out 14"),
         ({"patience": 5}, "needs a validation share"),
-        ({"patience": 0, "validation": 0.2}, "patience is a number of epochs >= 1"),
-        ({"clip_norm": 0.0}, "clip_norm must be positive"),
+        ({"patience": 0, "validation": 0.2}, "patience must be a whole number >= 1"),
+        ({"clip_norm": 0.0}, "clip_norm must be a positive number"),
         ({"model": "no_graph", "knots": [0.0, 1.0]}, "no_graph has no weights W"),
         ({"model": "no_control", "knots": [0.0, 1.0]}, "no_control has no weights W"),
         ({"knots": [1.0, 0.0]}, "not in increasing order"),
@@ -435,6 +536,12 @@ def test_wrong_settings(settings: dict, message: str) -> None:
 def test_wrong_models_and_data() -> None:
     with pytest.raises(TypeError, match=r"model must be a name or an nn.Module, got int"):
         DynamicsRegressor(3).fit(DATA)
+    with pytest.raises(TypeError, match=r"solver must be an ndcn.Solver such as Solver\(\"dopri5\"\), got 'dopri5'"):
+        regressor(solver="dopri5").fit(DATA)
+    with pytest.raises(TypeError, match=r"Linear could not be called as model\(x0, times, graph, t0\)"):
+        regressor(nn.Linear(1, 1)).fit(DATA)
+    with pytest.raises(ValueError, match=r"bfloat16 .* use states.float\(\)"):
+        regressor().fit(Trajectory(times=TIMES, states=DATA.states.bfloat16(), graph=GRAPH))
     with pytest.raises(ValueError, match="one snapshot does not show any dynamics"):
         regressor().fit(DATA[0])
     with pytest.raises(ValueError, match="one snapshot"):
@@ -453,6 +560,9 @@ def test_wrong_models_and_data() -> None:
     wide = Trajectory(times=TIMES, states=DATA.states.expand(-1, -1, 2), graph=GRAPH)
     with pytest.raises(ValueError, match=r"different numbers of features: \[1, 2\]"):
         regressor().fit([DATA, wide])
+    named = Trajectory(times=TIMES, states=DATA.states, graph=GRAPH, features=["heat"])
+    with pytest.raises(ValueError, match=r"features of different names \(heat; x\)"):
+        regressor().fit([DATA, named])
 
 
 def test_an_operator_that_divides_by_degrees_refuses_negative_weights() -> None:

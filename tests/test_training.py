@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import signal
 import subprocess
@@ -150,12 +151,12 @@ def test_validation_keeps_the_best_weights() -> None:
 
 def test_held_out_times_are_not_learned_from() -> None:
     reg = regressor(validation=0.2, epochs=1)
-    learn, held = hold_out([DATA], 0.2, reg.seed)
+    learn, held = hold_out([DATA], 0.2, reg.seed, Objective())
     assert len(held[0]) == 3
     assert len(learn[0]) == 12
     assert sorted([*learn[0].times.tolist(), *held[0].times.tolist()]) == DATA.times.tolist()
     assert learn[0].times[0] == 0
-    other = hold_out([DATA], 0.2, 1)[1]
+    other = hold_out([DATA], 0.2, 1, Objective())[1]
     assert held[0].times.tolist() != other[0].times.tolist()
 
 
@@ -166,6 +167,20 @@ def test_early_stopping() -> None:
     losses = dict(history.validation)
     best = min(losses, key=lambda epoch: losses[epoch])
     assert len(history.loss) == best + 20 < 500
+
+
+def test_a_terminal_loss_keeps_the_last_snapshot_in_training() -> None:
+    objective = Objective("l1", terminal="l2", terminal_weight=3.0)
+    for seed in range(20):
+        learn, held = hold_out([DATA, DECAY], 0.5, seed, objective)
+        assert [part.times[-1] for part in learn] == [DATA.times[-1], DECAY.times[-1]]
+        assert all(len(a) + len(b) == len(c) for a, b, c in zip(learn, held, (DATA, DECAY), strict=True))
+    reg = decay(objective=objective, validation=0.25, epochs=10).fit(DECAY)
+    held = hold_out([DECAY], 0.25, 0, objective)[1][0]
+    running = (reg.predict(held.times).states - held.states).abs().mean().item()
+    assert reg.history_.validation == [(10, pytest.approx(running, rel=1e-4))]
+    with pytest.raises(ValueError, match=r"running loss, and this objective has none: .* or drop validation"):
+        decay(objective=Objective(None, terminal="l2"), validation=0.25).fit(DECAY)
 
 
 def test_validation_that_explodes_counts_as_infinite() -> None:
@@ -397,6 +412,49 @@ def test_resuming_an_interrupted_and_an_early_stopped_run(tmp_path: Path) -> Non
     assert again.history_.stopped == "early"
     assert again.history_.loss == early.history_.loss
     assert same(weights(again), weights(early))
+
+
+def other_module(
+    operator: object = ndcn.operators.kipf, activation: object = torch.tanh, method: str = "euler", last: object = None
+) -> GraphODE:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        field = ndcn.fields.GraphField(4, operator=operator, activation=activation)
+        decoder = nn.Sequential(nn.Linear(4, 1), last or nn.Identity())
+        return GraphODE(nn.Linear(1, 4), field, decoder, Solver(method, step_size=0.5))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"operator": ndcn.operators.laplacian},
+        {"operator": functools.partial(ndcn.operators.diffusion, alpha=0.3)},
+        {"activation": torch.relu},
+        {"activation": lambda x: 2 * x},
+        {"method": "heun"},
+        {"last": nn.Tanh()},
+    ],
+)
+def test_resume_refuses_a_module_of_the_same_weights_that_computes_otherwise(tmp_path: Path, change: dict) -> None:
+    path = tmp_path / "run"
+    settings = {"epochs": 3, "checkpoint": path}
+    first = DynamicsRegressor(other_module(), **settings).fit(DATA)
+    again = DynamicsRegressor(other_module(), **settings).fit(DATA, resume=True)
+    assert same(weights(first), weights(again))
+    with pytest.raises(ValueError, match="belongs to other data or settings"):
+        DynamicsRegressor(other_module(**change), **settings).fit(DATA, resume=True)
+
+
+def test_resume_tells_lambdas_apart(tmp_path: Path) -> None:
+    settings = {"epochs": 3, "checkpoint": tmp_path / "run"}
+
+    def scaled(by: float) -> GraphODE:
+        return other_module(activation=lambda x: by * x)
+
+    DynamicsRegressor(scaled(0.5), **settings).fit(DATA)
+    DynamicsRegressor(scaled(0.5), **settings).fit(DATA, resume=True)
+    with pytest.raises(ValueError, match="belongs to other data or settings"):
+        DynamicsRegressor(scaled(0.25), **settings).fit(DATA, resume=True)
 
 
 SCRIPT = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -13,15 +12,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
-from . import operators
+from . import metrics, operators
 from .ensemble import fit_all
 from .field import Field
-from .fitting import check_model, checked_data, device_named, dtype_named, fingerprint, hold_out, named
+from .fitting import Start, check_model, checked_data, checked_start, fingerprint, hold_out
 from .graph import Graph
 from .models import GraphODE
 from .models.paper import NAMED as MODELS
 from .objective import Objective
-from .recipes import READY_MODULE, RECIPES, Recipe
+from .recipes import Recipe
+from .settings import device_named, dtype_named, named, recipe_of
 from .solve import Solver, Statistics
 from .threads import threads_for
 from .training import History, Plan, Problem, train
@@ -37,24 +37,29 @@ class DynamicsRegressor(BaseEstimator):
     Args:
         model: "ndcn" (the paper's, 901 parameters at d = 1), its ablations "no_encode", "no_graph", "no_control", a
             ready ``GraphODE`` or other nn.Module called as model(x0, times, graph, t0), or a Field with parameters to
-            learn. A ready module is copied, keeps its own solver, and sees the data in their own units.
-        preset: "default", or "paper" for the published recipe, whose answer depends on which times are asked for.
+            learn. A ready module is copied, keeps its own solver, and sees the data in their own units; what only
+            concerns named models is refused with it.
+        preset: "default", or "paper" for the published recipe. That steps on the training times and on those asked
+            for, so that its answer depends on which times are asked for.
         hidden: width of the hidden state of named models.
         operator: Phi of named models: "normalized_laplacian", "signed_laplacian", "laplacian", "normalized_adjacency",
             "adjacency" or "kipf".
         activation: of named models' field: "relu", "tanh" or "softplus".
         knots: times, in the data's units, between which the field's weights are interpolated; constant by default.
-        solver: for named models, in the model's own time (see ``recipes``); by default Euler with 50 steps over the
+        solver: for named models and fields, in the model's own time (see ``recipes``); for named models by default Euler with 50 steps over the
             training window, kept with the model, and cubic Hermite interpolation between the steps.
-        objective: "l1", "l2", "huber", or an ``Objective`` with a terminal loss or time weights.
+        objective: "l1", "l2", "huber", or an ``Objective`` with a terminal loss or time weights. A ready module that is
+            trained by a terminal loss of your own alone may decode to other features than the data's.
         epochs, learning_rate, weight_decay, schedule: of training; None takes the preset's. Schedules are "cosine" and
             "constant".
         clip_norm: limit of the gradient's norm; none by default.
-        validation: share of the training times held out to stop on, in [0, 1); none by default.
+        validation: share of the training times held out to stop on, in [0, 1); none by default. They are judged by the
+            running loss; the last time stays in training where there is a terminal loss.
         patience: with validation, epochs to wait for a better validation loss; never stops early by default.
         checkpoint: a file in which the run is kept about every 20 seconds, for ``fit(..., resume=True)``.
-        seed: of the initial weights and of the validation times.
-        device, dtype: where and in which precision to compute: "cpu", "cuda", ...; "float32" or "float64".
+        seed: of the initial weights and of the validation times, from 0 to 2^63 - 1.
+        device, dtype: where and in which precision to compute: "cpu", "cuda", ...; "float32" or "float64"; or as torch's
+            own objects.
         progress: whether to show a progress bar; None shows it on a terminal.
         ensemble: how many named models to train from seeds ``seed``, ``seed + 1``, ...; predictions are their mean, and
             ``predict(..., return_std=True)`` gives their spread too.
@@ -62,7 +67,9 @@ class DynamicsRegressor(BaseEstimator):
             that a single fit keeps the cores busy.
 
     Attributes:
-        model_: the trained module, ``models_`` all of an ensemble. history_, histories_: training loss and more. units_: scaling between data and model.
+        model_: the trained module; ``models_`` has all of an ensemble.
+        history_: training loss and more; ``histories_`` has all of an ensemble.
+        units_: scaling between data and model.
         solver_: the model's solver, in its own time.
 
     Example:
@@ -95,8 +102,8 @@ class DynamicsRegressor(BaseEstimator):
         patience: int | None = None,
         checkpoint: str | Path | None = None,
         seed: int = 0,
-        device: str = "cpu",
-        dtype: str = "float32",
+        device: str | torch.device = "cpu",
+        dtype: str | torch.dtype = "float32",
         progress: bool | None = None,
         ensemble: int = 1,
         jobs: int | None = None,
@@ -137,7 +144,7 @@ class DynamicsRegressor(BaseEstimator):
         """Learn from one trajectory, or from several at once (other initial states, other graphs).
 
         Args:
-            data: at least two snapshots each, with the same features.
+            data: at least two snapshots each, with features of the same names.
             y: not used; scikit-learn passes it.
             resume: go on from ``checkpoint`` if that file exists; the result is bit for bit that of an
                 uninterrupted run.
@@ -170,12 +177,12 @@ class DynamicsRegressor(BaseEstimator):
 
     def _fit_one(self, trajectories: list[Trajectory], recipe: Recipe, resume: bool) -> None:
         dtype, device = dtype_named(self.dtype), device_named(self.device)
-        train_parts, held_out = hold_out(trajectories, self.validation, self.seed)
+        objective = self.objective if isinstance(self.objective, Objective) else Objective(self.objective)
+        train_parts, held_out = hold_out(trajectories, self.validation, self.seed, objective)
         first = trajectories[0]
         units = units_of(trajectories, recipe)
         nodes = max(t.graph.num_nodes for t in trajectories)
         model = self._build(first.num_features, recipe, units, nodes).to(device, dtype).eval()
-        objective = self.objective if isinstance(self.objective, Objective) else Objective(self.objective)
 
         def problems(targets: Sequence[Trajectory]) -> list[Problem]:
             return [
@@ -190,42 +197,14 @@ class DynamicsRegressor(BaseEstimator):
             ]
 
         learn = problems(train_parts)
-        check_model(model, learn[0])
+        check_model(model, learn[0], objective)
         plan = self._plan(model, recipe, trajectories)
         self.models_, self.units_, self.histories_ = [model], units, [History()]
         self.train_ = [Start(t.graph, t.first_state(), t.times[0].item(), t.times, t.features) for t in trajectories]
         train(model, learn, problems(held_out) if held_out else [], objective, plan, self.history_, resume=resume)
 
     def _recipe(self) -> Recipe:
-        if isinstance(self.model, str):
-            if self.model not in MODELS:
-                raise ValueError(
-                    f"unknown model {self.model!r}; known are {', '.join(MODELS)}, or pass a ready nn.Module"
-                )
-        elif not isinstance(self.model, nn.Module):
-            raise TypeError(f"model must be a name or an nn.Module, got {type(self.model).__name__}")
-        if self.preset not in RECIPES:
-            raise ValueError(f"unknown preset {self.preset!r}; known are {', '.join(RECIPES)}")
-        base = RECIPES[self.preset] if isinstance(self.model, str) else READY_MODULE
-        given = {
-            name: getattr(self, name)
-            for name in ("epochs", "learning_rate", "weight_decay", "schedule")
-            if getattr(self, name) is not None
-        }
-        recipe = replace(base, **given)
-        if self.ensemble < 1:
-            raise ValueError(f"ensemble must be at least 1, got {self.ensemble}")
-        if recipe.epochs < 1 or not recipe.learning_rate > 0 or not recipe.weight_decay >= 0:
-            raise ValueError("epochs must be >= 1, learning_rate > 0 and weight_decay >= 0")
-        if recipe.schedule not in ("cosine", "constant"):
-            raise ValueError(f'schedule must be "cosine" or "constant", got {recipe.schedule!r}')
-        if not 0 <= self.validation < 1:
-            raise ValueError(f"validation is a share of the training times in [0, 1), got {self.validation}")
-        if self.patience is not None and (self.patience < 1 or self.validation == 0):
-            raise ValueError("patience is a number of epochs >= 1 and needs a validation share, e.g. validation=0.1")
-        if self.clip_norm is not None and not self.clip_norm > 0:
-            raise ValueError(f"clip_norm must be positive, got {self.clip_norm}")
-        return recipe
+        return recipe_of(self.get_params(deep=False), type(self)().get_params(deep=False))
 
     def _build(self, features: int, recipe: Recipe, units: Units, nodes: int) -> nn.Module:
         if isinstance(self.model, nn.Module):
@@ -249,12 +228,13 @@ class DynamicsRegressor(BaseEstimator):
 
     def _plan(self, model: nn.Module, recipe: Recipe, trajectories: Sequence[Trajectory]) -> Plan:
         settings = {k: v for k, v in self.get_params(deep=False).items() if k not in ("checkpoint", "progress", "jobs")}
+        settings |= {"device": str(self.device), "dtype": dtype_named(self.dtype)}
         return Plan(
             epochs=recipe.epochs,
             learning_rate=recipe.learning_rate,
             weight_decay=recipe.weight_decay,
             schedule=recipe.schedule,
-            seed=self.seed,
+            seed=int(self.seed),
             clip_norm=self.clip_norm,
             patience=self.patience,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
@@ -266,28 +246,50 @@ class DynamicsRegressor(BaseEstimator):
 
     @overload
     def predict(
-        self, times: Any, *, graph: Graph | None = None, x0: Any = None, return_std: Literal[False] = False
+        self,
+        times: Any,
+        *,
+        graph: Graph | None = None,
+        x0: Any = None,
+        t0: float | None = None,
+        return_std: Literal[False] = False,
     ) -> Trajectory: ...
 
     @overload
     def predict(
-        self, times: Any, *, graph: Graph | None = None, x0: Any = None, return_std: Literal[True]
+        self,
+        times: Any,
+        *,
+        graph: Graph | None = None,
+        x0: Any = None,
+        t0: float | None = None,
+        return_std: Literal[True],
     ) -> tuple[Trajectory, Trajectory]: ...
 
     def predict(
-        self, times: Any, *, graph: Graph | None = None, x0: Any = None, return_std: bool = False
+        self,
+        times: Any,
+        *,
+        graph: Graph | None = None,
+        x0: Any = None,
+        t0: float | None = None,
+        return_std: bool = False,
     ) -> Trajectory | tuple[Trajectory, Trajectory]:
-        """The state at any times from the first training time on, in any order.
+        """The state at any times from the first training time (or ``t0``) on, in any order.
+
+        A model that steps on observations (``preset="paper"``) takes the steps of its first training trajectory, from
+        ``t0`` on, and those to the times asked for between them.
 
         Args:
             times: shape (T,), in the data's units.
             graph: another graph on which the same law is to run; then ``x0`` is needed.
-            x0: the state at the first training time, shape (n, d); that of the training data by default.
+            x0: the state at ``t0``, shape (n, d); the first state of the (first) training trajectory by default.
+            t0: the time of ``x0``, in the data's units; the first training time by default.
             return_std: for an ensemble, also return the standard deviation between its members.
 
         Raises:
             NotFittedError: before fit.
-            ValueError: a time before the first training time, or shapes that do not fit.
+            ValueError: a time before the first training time or ``t0``, or shapes that do not fit.
             IntegrationError: the solution explodes.
         """
         start = self._fitted()
@@ -300,15 +302,17 @@ class DynamicsRegressor(BaseEstimator):
         if x.shape[1] != start.x0.shape[1]:
             raise ValueError(f"x0 has {x.shape[1]} features, the model was trained on {start.x0.shape[1]}")
         asked = checked_times(times, ordered=False)
-        if asked.min() < start.t0 - 1e-6 * max(1.0, abs(start.t0)):  # the same time in float32 may be a little less
+        begin = start.t0 if t0 is None else checked_start(t0, x0)
+        if asked.min() < begin - start.tolerance:
+            what = "the first training time is" if t0 is None else "the state x0 is given at"
             raise ValueError(
-                f"cannot predict t = {asked.min().item():g}: the first training time is {start.t0:g}, and the model only "
-                "goes forward from there"
+                f"cannot predict t = {asked.min().item():.15g}: {what} {begin:.15g}, and the model only goes forward "
+                "from there"
             )
         if return_std and len(self.models_) == 1:
             raise ValueError("one model has no spread: return_std needs an ensemble, DynamicsRegressor(ensemble=5)")
         with threads_for(graph.num_nodes * self.hidden):
-            runs = [self._run(model, asked, graph, x, start.t0) for model in self.models_]
+            runs = [self._run(model, asked, graph, x, begin) for model in self.models_]
         every = torch.stack([states for states, _ in runs]) if len(runs) > 1 else runs[0][0].unsqueeze(0)
 
         def answer(states: torch.Tensor) -> Trajectory:
@@ -316,7 +320,7 @@ class DynamicsRegressor(BaseEstimator):
                 times=asked,
                 states=states,
                 graph=graph,
-                features=start.features,
+                features=start.features if states.shape[2] == len(start.features) else None,
                 ordered=bool((asked.diff() > 0).all()),
                 statistics=runs[0][1],
             )
@@ -330,22 +334,28 @@ class DynamicsRegressor(BaseEstimator):
     ) -> tuple[torch.Tensor, Statistics | None]:
         units, dtype, device = self.units_, dtype_named(self.dtype), device_named(self.device)
         scaled = (x.double() / units.scale).to(device, dtype)
-        start = units.time(torch.tensor(t0, dtype=torch.float64)).item()
-        clock = units.time(times).clamp(min=start)
+        begin = units.time(torch.tensor(t0, dtype=torch.float64)).item()
+        also = self.train_[0].steps(getattr(model, "solver", None), t0, times.max().item())
+        clock = units.time(torch.cat([also, times])).clamp(min=begin)
         if isinstance(model, GraphODE):
-            solution = model.solve(scaled, clock, graph, start)
+            solution = model.solve(scaled, clock, graph, begin)
             states, statistics = solution.states, solution.statistics
         else:
-            states, statistics = model(scaled, clock, graph, start), None
-        return (states.double().cpu() * units.scale).to(x.dtype), statistics
+            states, statistics = model(scaled, clock, graph, begin), None
+        states = states[len(also) :].double().cpu()
+        if isinstance(self.model, str):  # a ready module computes in the data's units
+            states = states * units.scale
+        return states.to(x.dtype), statistics
 
-    def score(self, data: Trajectory, y: None = None, *, x0: Any = None) -> float:
-        """R^2 of the prediction at the times of ``data``: 1 - sum (x - x^)^2 / sum (x - mean)^2; 1 is perfect."""
-        prediction = self.predict(data.times, graph=data.graph, x0=x0)
-        truth = data.states.double()
-        residual = (prediction.states.double() - truth).square().nansum()
-        spread = (truth - truth.nanmean(dim=(0, 1), keepdim=True)).square().nansum()
-        return float(1 - residual / spread)
+    def score(self, data: Trajectory, y: None = None, *, x0: Any = None, t0: float | None = None) -> float:
+        """R^2 of the prediction at the times of ``data``: 1 - sum (x - x^)^2 / sum (x - mean)^2; 1 is perfect.
+
+        ``x0`` and ``t0`` are those of ``predict``.
+
+        Raises:
+            ValueError: as ``predict``, or the data have other features, or do not vary.
+        """
+        return metrics.r2(self.predict(data.times, graph=data.graph, x0=x0, t0=t0), data)
 
     @property
     def model_(self) -> nn.Module:
@@ -379,17 +389,6 @@ class DynamicsRegressor(BaseEstimator):
 
         self._fitted()
         model_files.save(self, Path(path))
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where a training trajectory began, and when it was observed: what predictions start from."""
-
-    graph: Graph
-    x0: torch.Tensor
-    t0: float
-    times: torch.Tensor
-    features: tuple[str, ...]
 
 
 def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegressor:

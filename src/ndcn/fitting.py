@@ -1,10 +1,14 @@
-"""What has to be right before training starts: data, model, names; and what a run is known by."""
+"""What has to be right before training starts, data and model; where a trajectory began; what a run is known by."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,11 +16,40 @@ import torch
 from torch import nn
 
 from .field import check_field
+from .graph import Graph
 from .kernels import euler_compiled
 from .models import GraphODE
 from .objective import CrossEntropy, Objective
+from .solve import Solver
 from .training import Problem
 from .trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a training trajectory began, and when it was observed: what predictions start from."""
+
+    graph: Graph
+    x0: torch.Tensor
+    t0: float
+    times: torch.Tensor
+    features: tuple[str, ...]
+
+    @property
+    def tolerance(self) -> float:
+        """Times nearer than this are the same: rounding to float32 moves them by less than a millionth of the window."""
+        return 1e-6 * float(self.times[-1] - self.times[0])
+
+    def steps(self, solver: Solver | None, t0: float, until: float) -> torch.Tensor:
+        """Times between t0 and ``until`` on which a prediction steps besides those asked for.
+
+        A model that steps on observations learned the steps between its training times, so these are taken from t0 on;
+        other models need none.
+        """
+        if solver is None or solver.step_size != "observations":
+            return self.times[:0]
+        own = self.times + (t0 - self.t0)
+        return own[own < until]
 
 
 def checked_data(data: Trajectory | Sequence[Trajectory]) -> list[Trajectory]:
@@ -33,15 +66,34 @@ def checked_data(data: Trajectory | Sequence[Trajectory]) -> list[Trajectory]:
             raise ValueError("one snapshot does not show any dynamics: at least two are needed to learn from")
         if not (trajectory.times.diff() > 0).all():
             raise ValueError("the times of the training data must be in increasing order, each once")
+        if trajectory.states.dtype == torch.bfloat16:
+            raise ValueError("states in bfloat16 have too few digits to learn from: use states.float()")
     if len({t.num_features for t in trajectories}) > 1:
         raise ValueError(
             f"the trajectories have different numbers of features: {[t.num_features for t in trajectories]}"
         )
+    if len({t.features for t in trajectories}) > 1:
+        known = "; ".join(sorted({", ".join(t.features) for t in trajectories}))
+        raise ValueError(
+            f"the trajectories have features of different names ({known}): give them the same, in one order"
+        )
     return trajectories
 
 
-def check_model(model: nn.Module, problem: Problem) -> None:
-    """Call the model once and explain what is wrong with its answer, if anything is."""
+def checked_start(t0: object, x0: object) -> float:
+    """The time of a state that was given, or an error that says what is missing."""
+    if not isinstance(t0, Real) or isinstance(t0, bool) or not math.isfinite(t0):
+        raise ValueError(f"t0 must be a finite number, the time of x0, got {t0!r}")
+    if x0 is None:
+        raise ValueError("t0 is the time of x0: give x0 too, or drop t0 to start where training began")
+    return float(t0)
+
+
+def check_model(model: nn.Module, problem: Problem, objective: Objective) -> None:
+    """Call the model once and explain what is wrong with its answer, if anything is.
+
+    Its shape matters where the objective compares it with the data; a terminal loss of one's own may score any other.
+    """
     x0, expected = problem.x0, tuple(problem.target.states.shape)
     try:
         with torch.no_grad():
@@ -49,36 +101,73 @@ def check_model(model: nn.Module, problem: Problem) -> None:
                 check_field(model.field, problem.graph, model.encoder(x0), problem.t0)
                 part, shape, expected = "decoder", tuple(model.decoder(model.encoder(x0)).shape), expected[1:]
             else:
-                part, shape = "model", tuple(model(x0, problem.times, problem.graph, problem.t0).shape)
+                part, shape = "model", _shape(model, problem)
     except RuntimeError as error:  # torch's, of matrices that do not fit
         raise ValueError(f"the model does not fit states of shape {tuple(x0.shape)}: {error}") from error
+    if not objective.compares:
+        shape, expected = shape[:-1], expected[:-1]
     if shape != expected:
         raise ValueError(f"the {part} returns shape {shape} where the data have {expected}")
 
 
-def hold_out(trajectories: Sequence[Trajectory], share: float, seed: int) -> tuple[list[Trajectory], list[Trajectory]]:
-    """Snapshots to learn from, and a random share of each trajectory (never its first) to validate on."""
+def _shape(model: nn.Module, problem: Problem) -> tuple[int, ...]:
+    name = type(model).__name__
+    try:
+        out = model(problem.x0, problem.times, problem.graph, problem.t0)
+    except TypeError as error:
+        raise TypeError(
+            f"{name} could not be called as model(x0, times, graph, t0): {error}; "
+            "GraphODE(encoder, field, decoder) makes such a model of its parts"
+        ) from error
+    if not isinstance(out, torch.Tensor):
+        raise TypeError(f"{name} returned {type(out).__name__}; it must return a tensor of shape (time, node, feature)")
+    return tuple(out.shape)
+
+
+def hold_out(
+    trajectories: Sequence[Trajectory], share: float, seed: int, objective: Objective
+) -> tuple[list[Trajectory], list[Trajectory]]:
+    """Snapshots to learn from, and a random share of each trajectory (never its first) to validate on.
+
+    With a terminal loss, which belongs to the last time, the last snapshot is always learned from.
+    """
     if share == 0:
         return list(trajectories), []
+    if objective.running is None:
+        raise ValueError(
+            "validation judges snapshots before the last by the running loss, and this objective has none: give it one, "
+            'as in Objective(running="l1", terminal=...), or drop validation'
+        )
     generator = np.random.default_rng(seed)
     learn, held = [], []
     for trajectory in trajectories:
         count = max(1, round(share * len(trajectory)))
         if len(trajectory) - count < 2:
             raise ValueError(f"{len(trajectory)} snapshots are too few to hold out {count} and learn from the rest")
-        drawn = np.sort(1 + generator.choice(len(trajectory) - 1, size=count, replace=False))
+        free = len(trajectory) - (1 if objective.terminal is None else 2)
+        drawn = np.sort(1 + generator.choice(free, size=count, replace=False))
         learn.append(trajectory[np.setdiff1d(np.arange(len(trajectory)), drawn)])
         held.append(trajectory[drawn])
     return learn, held
 
 
 def fingerprint(settings: dict[str, Any], model: nn.Module, trajectories: Sequence[Trajectory]) -> str:
-    """A hash of all that decides the result of a fit: settings, first weights, kernel and data."""
+    """A hash of all that decides the result of a fit: settings, the model with its first weights, kernel and data."""
     texts = {name: _text(value) for name, value in settings.items()}
     weights = {name: _text(value) for name, value in model.state_dict().items()}
     kernel = "torch" if euler_compiled.library() is None else "compiled"  # their last bits differ
-    text = json.dumps([texts, weights, kernel, [t.fingerprint for t in trajectories]], sort_keys=True)
+    text = json.dumps([texts, _parts(model), weights, kernel, [t.fingerprint for t in trajectories]], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _parts(model: nn.Module) -> list[str]:
+    """What weights do not tell: the kinds of its modules, their solvers, and the functions that they were given."""
+    parts = [repr(model)]
+    for where, module in model.named_modules():
+        for name, value in sorted(vars(module).items()):
+            if not name.startswith("_") and (isinstance(value, Solver) or callable(value)):
+                parts.append(f"{where}.{name} {_text(value)}")
+    return parts
 
 
 def _text(value: Any) -> str:
@@ -90,34 +179,20 @@ def _text(value: Any) -> str:
         return f"{value.running} {_text(value.terminal)} {value.terminal_weight} {value.time_weights}"
     if isinstance(value, CrossEntropy):
         return f"CrossEntropy {_text(value.labels)} {_text(value.mask)}"
+    if isinstance(value, functools.partial):
+        return f"partial {_text(value.func)} {[_text(a) for a in value.args]} {value.keywords}"
     if isinstance(value, nn.Module) or (callable(value) and not hasattr(value, "__qualname__")):
         return type(value).__qualname__  # a module's weights are counted among the first weights
     if callable(value):
-        return f"{value.__module__}.{value.__qualname__}"
+        return f"{value.__module__}.{value.__qualname__} {_body(value)}"
     return repr(value)
 
 
-def named(known: dict[str, Any], kind: str, name: str) -> Any:
-    """What goes by a name, or an error that lists the names."""
-    if name not in known:
-        raise ValueError(f"unknown {kind} {name!r}; known are {', '.join(known)}")
-    return known[name]
-
-
-def device_named(name: str) -> torch.device:
-    """A device on which this torch can compute, by name."""
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device).add_(1).item()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ValueError(f"cannot compute on device {name!r}: {reason}; try cpu") from None
-    return device
-
-
-def dtype_named(name: str) -> torch.dtype:
-    """float32 or float64, by name."""
-    if name not in ("float32", "float64"):
-        raise ValueError(f'dtype must be "float32" or "float64", got {name!r}')
-    kind: torch.dtype = getattr(torch, name)
-    return kind
+def _body(function: Any) -> list[str]:
+    """What tells one lambda from another: the names and plain values in it."""
+    code = getattr(function, "__code__", None)
+    if code is None:  # not written in Python: its name says it all
+        return []
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    plain = [repr(value) for value in (*code.co_consts, *cells) if isinstance(value, (int, float, str, tuple))]
+    return [*code.co_names, *plain]

@@ -13,12 +13,13 @@ from scipy import sparse
 from torch import nn
 
 from . import __version__
-from .estimators import DynamicsRegressor, Start
+from .estimators import DynamicsRegressor
 from .files import write
-from .fitting import dtype_named
+from .fitting import Start
 from .graph import Graph
 from .objective import Objective
 from .recipes import Recipe
+from .settings import dtype_name, dtype_named
 from .solve import Solver
 from .training import History
 from .trajectory_files import plain_labels
@@ -68,7 +69,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "starts": starts,
     }
     tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}  # no views
-    write(path, lambda new: save_file(tensors, new, metadata={"ndcn": json.dumps(about)}))
+    write(path, lambda new: save_file(tensors, new, metadata={"ndcn": json.dumps(about, default=_plain)}))
 
 
 def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
@@ -109,7 +110,9 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
             raise ValueError("it holds no model")
         estimator.models_, estimator.histories_ = models, histories
         estimator.units_, estimator.train_ = units, starts
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
+    except KeyError as error:
+        raise ValueError(f"{path} is damaged: it has no entry {error}") from error
+    except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
         raise ValueError(f"{path} does not fit: {error}") from error
     return estimator
 
@@ -129,8 +132,16 @@ def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
             "time_weights": objective.time_weights,
         }
     settings["knots"] = None if settings["knots"] is None else [float(t) for t in settings["knots"]]
+    settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))
     settings["checkpoint"], settings["progress"] = None, None
     return settings
+
+
+def _plain(value: object) -> object:
+    """NumPy's numbers as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
@@ -138,6 +149,10 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
 
     if not path.exists():
         raise FileNotFoundError(f"there is no model file {path}")
+    if path.is_dir():
+        raise ValueError(
+            f"{path} is a folder, not a model file; `ndcn fit` and DynamicsRegressor.save write such files"
+        )
     try:
         with safe_open(path, "pt") as file:
             about = json.loads((file.metadata() or {}).get("ndcn", "{}"))

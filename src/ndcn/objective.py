@@ -110,6 +110,11 @@ class Objective:
         if self.time_weights not in ("uniform", "gaps"):
             raise ValueError(f'time_weights must be "uniform" or "gaps", got {self.time_weights!r}')
 
+    @property
+    def compares(self) -> bool:
+        """Whether a term compares the prediction with the data, so that both must have the same features."""
+        return self.running is not None or isinstance(self.terminal, str)
+
     def target(self, data: Trajectory, scale: torch.Tensor, dtype: torch.dtype, device: Any) -> Target:
         """The observations in scaled units on the device, ready to be compared with predictions many times."""
         states = data.states.to(device, dtype) / scale.to(device, dtype)
@@ -181,4 +186,5 @@ class _Weighted(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        return ctx.saved_tensors[0] * grads[0], None, None
+        (slope,) = ctx.saved_tensors
+        return slope if grads[0] == 1 else slope * grads[0], None, None

@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
@@ -95,6 +95,8 @@ def train(
 ) -> None:
     """Minimise the mean objective over the problems; the model ends with the last, or the best validated, weights.
 
+    What was held out for validation is judged by the running loss: the terminal one is defined at the last time only.
+
     The model is changed in place, and what happens is written into ``history``. Ctrl-C ends after the current epoch with
     the best weights so far; a second Ctrl-C interrupts at once.
 
@@ -154,6 +156,7 @@ def _loop(
     history = run.history
     began = time.monotonic() - history.seconds
     saved = time.monotonic()
+    judge = replace(objective, terminal=None) if validation else objective
     on_cpu = all(p.device.type == "cpu" for p in run.parameters)
     reseed = torch.default_generator.manual_seed if on_cpu else torch.manual_seed  # the latter takes half a millisecond
     for epoch in range(len(history.loss), plan.epochs):
@@ -176,7 +179,7 @@ def _loop(
         run.optimizer.step()
         history.loss.append(value)
         if validation and ((epoch + 1) % VALIDATE_EVERY == 0 or epoch + 1 == plan.epochs):
-            _validate(run, validation, objective, epoch + 1)
+            _validate(run, validation, judge, epoch + 1)
         now = time.monotonic()
         history.seconds = now - began
         bar.update(epoch + 1, value)
