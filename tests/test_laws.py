@@ -142,6 +142,36 @@ def test_node_and_edge_of_a_known_law_say_the_same(any_graph: Graph, law: type[L
     torch.testing.assert_close(Law.forward(law(), T0, x, any_graph), law()(T0, x, any_graph))
 
 
+@pytest.mark.parametrize("known", DENSE)
+@pytest.mark.parametrize("function", ["node", "edge"])
+def test_a_known_law_with_one_function_changed_follows_it(any_graph: Graph, known: type[Law], function: str) -> None:
+    def node(self: Law, x: torch.Tensor) -> torch.Tensor:
+        return known.node(self, x) + x
+
+    def edge(self: Law, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
+        return known.edge(self, x_i, x_j) + x_j
+
+    changed = type("Changed", (known,), {function: {"node": node, "edge": edge}[function]})
+    x = states(any_graph, 2)
+    more = x if function == "node" else any_graph.adjacency @ x
+    expected = known()(T0, x, any_graph) + more
+    torch.testing.assert_close(changed()(T0, x, any_graph), expected)
+    torch.testing.assert_close(type("Below", (changed,), {})()(T0, x, any_graph), expected)
+    patched = known()
+    setattr(patched, function, getattr(changed(), function))
+    torch.testing.assert_close(patched(T0, x, any_graph), expected)
+
+
+@pytest.mark.parametrize("law", [Heat(k=torch.ones(5)), Mutualistic(h=torch.ones(5)), Gene(h=torch.ones(5))])
+def test_an_edge_function_cannot_tell_nodes_apart(law: Law) -> None:
+    x = states(GRAPHS["weighted"], 1)
+    with pytest.raises(
+        ValueError, match=r"edge\(x_i, x_j\) cannot tell apart; per-node parameters need the law's own forward"
+    ):
+        law.edge(x, x)
+    law(T0, x, GRAPHS["weighted"])
+
+
 def test_a_law_without_functions_rests_and_one_with_a_node_function_ignores_the_graph() -> None:
     class Decay(Law):
         def node(self, x: torch.Tensor) -> torch.Tensor:
@@ -221,6 +251,45 @@ def test_heat_is_the_matrix_exponential(graph: Graph, d: int) -> None:
     torch.testing.assert_close(data.states, heat(graph, x0, times), rtol=1e-6, atol=1e-6)
     assert data.states.dtype == torch.float64
     assert data.statistics.evaluations > 0
+
+
+@pytest.mark.parametrize("scale", [10.0**k for k in range(-12, 13, 3)])
+def test_heat_is_solved_equally_well_in_any_unit(graph: Graph, scale: float) -> None:
+    x0, times = states(graph, 2), torch.tensor([0.0, 0.1, 1.0, 3.0])
+    found = simulate(Heat(), graph, x0 * scale, times).states / scale
+    torch.testing.assert_close(found, heat(graph, x0, times), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("ratio", [1e-5, 1e-3, 1e3, 1e5])
+def test_features_of_different_size_are_solved_equally_well(ratio: float) -> None:
+    graph, size = GRAPHS["path"], torch.tensor([1.0, ratio], dtype=torch.float64)
+    x0 = torch.tensor([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]], dtype=torch.float64)
+    data = simulate(Heat(), graph, x0 * size, [0.1, 1.0])
+    torch.testing.assert_close(data.states / size, heat(graph, x0, [0.1, 1.0]), rtol=1e-6, atol=1e-7)
+    assert data.statistics.accepted_steps < 2000
+
+
+def test_a_start_at_rest_and_one_next_to_nothing() -> None:
+    class Rain(Law):
+        def node(self, x: torch.Tensor) -> torch.Tensor:
+            return 1 - x
+
+    for x0 in (torch.zeros(4, 1), torch.full((4, 1), 1e-320, dtype=torch.float64)):
+        found = simulate(Rain(), GRAPHS["path"], x0, [1.0]).states
+        torch.testing.assert_close(found, torch.full_like(found, 1 - np.exp(-1)), rtol=1e-6, atol=0)
+
+
+def test_a_solution_that_the_type_cannot_hold() -> None:
+    class Growth(Law):
+        def node(self, x: torch.Tensor) -> torch.Tensor:
+            return x
+
+    with pytest.raises(
+        IntegrationError, match=r"at t = 90 is larger than float32 can hold .*float64 \(x0.double\(\)\)"
+    ) as caught:
+        simulate(Growth(), GRAPHS["path"], torch.ones(4), [0.0, 80.0, 90.0, 100.0])
+    assert caught.value.time == 90
+    assert simulate(Growth(), GRAPHS["path"], torch.ones(4).double(), [100.0]).states.max() > 1e43
 
 
 def test_heat_with_negative_weights_is_the_matrix_exponential() -> None:

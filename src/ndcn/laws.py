@@ -10,7 +10,7 @@ from torch import nn
 
 from .field import Field, check_field
 from .graph import Graph
-from .solve import Solver, integrate
+from .solve import IntegrationError, Solver, integrate
 from .threads import threads_for
 from .trajectory import Trajectory, checked_state, checked_times
 
@@ -44,7 +44,7 @@ class Law(Field):
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """node(x_i) + sum_j A_ij edge(x_i, x_j)."""
         rate = self.node(x)
-        if type(self).edge is Law.edge:
+        if self._keeps("edge", Law):
             return rate
         i, j = graph.edge_index(x.device)
         x_i = x.index_select(-2, i)
@@ -55,6 +55,10 @@ class Law(Field):
                 f"shape {tuple(x_i.shape)}; it must return the shape it was given"
             )
         return rate + graph.aggregate(messages)
+
+    def _keeps(self, function: str, known: type[Law]) -> bool:
+        """Whether ``node`` or ``edge`` is still the one that ``known`` wrote, so that its own fast forward holds."""
+        return getattr(getattr(self, function), "__func__", None) is getattr(known, function)
 
     def _set(self, **values: Any) -> None:
         """Keep parameters: a number, one number per node (n,), or (n, d); an nn.Parameter can be learned."""
@@ -78,6 +82,17 @@ class Law(Field):
                 f"but the graph has {x.shape[-2]}"
             )
         return value.unsqueeze(1) if value.dim() == 1 else value
+
+    def _number(self, name: str, x: torch.Tensor) -> torch.Tensor:
+        """A parameter in the dtype of x for ``edge``, which sees edges and does not know which nodes they join."""
+        value: torch.Tensor = getattr(self, name)
+        if value.dim():
+            raise ValueError(
+                f"{type(self).__name__}: {name} has one value for each of {value.shape[0]} nodes, which edge(x_i, x_j) cannot "
+                "tell apart; per-node parameters need the law's own forward: call the law itself as law(t, x, graph) "
+                f"without a node or edge of your own, or give {name} as a number"
+            )
+        return value.to(x.device, x.dtype)
 
     def extra_repr(self) -> str:
         """The parameters, for printing."""
@@ -105,12 +120,14 @@ class Heat(Law):
 
     def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
         """k (x_j - x_i)."""
-        return self._value("k", x_i) * (x_j - x_i)
+        return self._number("k", x_i) * (x_j - x_i)
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """-k L x, by one sparse product."""
         from .operators import laplacian
 
+        if not (self._keeps("node", Heat) and self._keeps("edge", Heat)):
+            return super().forward(t, x, graph)
         return -self._value("k", x) * (laplacian(graph) @ x)
 
 
@@ -137,11 +154,13 @@ class Mutualistic(Law):
 
     def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
         """x_i x_j / (d + e x_i + h x_j)."""
-        d, e, h = (self._value(name, x_i) for name in "deh")
+        d, e, h = (self._number(name, x_i) for name in "deh")
         return x_i * x_j / (d + e * x_i + h * x_j)
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The law; what belongs to one end of an edge is computed per node before it is taken to the edges."""
+        if not self._keeps("edge", Mutualistic):
+            return super().forward(t, x, graph)
         i, j = graph.edge_index(x.device)
         own = self._value("d", x) + self._value("e", x) * x
         other = self._value("h", x) * x
@@ -173,15 +192,13 @@ class Gene(Law):
 
     def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
         """x_j^h / (x_j^h + 1)."""
-        return self._activation(x_j)
+        return _hill(x_j, self._number("h", x_j))
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The law, by one sparse product."""
-        return self.node(x) + graph.adjacency @ self._activation(x)
-
-    def _activation(self, x: torch.Tensor) -> torch.Tensor:
-        raised = _power(x, self._value("h", x))
-        return raised / (raised + 1)
+        if not self._keeps("edge", Gene):
+            return super().forward(t, x, graph)
+        return self.node(x) + graph.adjacency @ _hill(x, self._value("h", x))
 
 
 NAMED: dict[str, type[Law]] = {"heat": Heat, "mutualistic": Mutualistic, "gene": Gene}
@@ -230,15 +247,18 @@ def simulate(
         graph: the graph.
         x0: the state at t0, shape (n, d) or (n,).
         times: in increasing order, from t0 on, shape (T,).
-        solver: by default DOPRI5 with rtol = atol = 1e-8 in float64; the result has the dtype of x0. For stiff laws
-            use ``Solver("bdf")``.
+        solver: by default DOPRI5 in float64 with rtol = 1e-8 and an atol of 1e-8 times the size of x0, so that states in
+            any unit are solved equally well; the result has the dtype of x0. atol is one number for all features: the
+            size is that of the smallest one (its largest |x0|; features that start at 0 do not count, and 1 if all
+            do), but atol is not below 1e-13 of the largest. Features that differ by more than 1e5 in size are better
+            brought to one scale. For stiff laws use ``Solver("bdf")``.
         t0: the time of x0.
 
     Returns:
         A Trajectory; how the solver fared is in its ``statistics``.
 
     Raises:
-        IntegrationError: the solution explodes, or the solver cannot go on.
+        IntegrationError: the solution explodes, the solver cannot go on, or the dtype of x0 cannot hold the solution.
 
     Example:
         >>> import ndcn
@@ -253,10 +273,33 @@ def simulate(
     start = x.detach().double()
     check_field(field, graph, start, t0)
     times = checked_times(times, ordered=True)
-    solver = solver or Solver("dopri5", rtol=1e-8, atol=1e-8)
+    solver = solver or Solver("dopri5", rtol=1e-8, atol=_atol(start))
     with torch.no_grad(), threads_for(start.numel()):
         solution = integrate(field, graph, start, times, solver=solver, t0=t0)
-    return Trajectory(times=times, states=solution.states.to(x.dtype), graph=graph, statistics=solution.statistics)
+    states = solution.states.to(x.dtype)
+    if not states.isfinite().all():  # the solver's own states are finite, or it would have said so
+        time = times[int((~states.isfinite()).nonzero()[0, 0])].item()
+        name = str(x.dtype).removeprefix("torch.")
+        raise IntegrationError(
+            f"the solution at t = {time:g} is larger than {name} can hold ({torch.finfo(x.dtype).max:.2g}); "
+            "use float64 (x0.double()) or stop earlier",
+            time=time,
+        )
+    return Trajectory(times=times, states=states, graph=graph, statistics=solution.statistics)
+
+
+def _atol(x0: torch.Tensor) -> float:
+    """1e-8 of the smallest feature of x0 that is not 0, within what float64 can resolve next to the largest."""
+    sizes = x0.abs().amax(0)
+    sizes = sizes[sizes > 0]
+    if not len(sizes):
+        return 1e-8
+    return max(1e-8 * sizes.min().item(), 1e-13 * sizes.max().item(), torch.finfo(torch.float64).tiny)
+
+
+def _hill(x: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
+    raised = _power(x, h)
+    return raised / (raised + 1)
 
 
 def _power(x: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
