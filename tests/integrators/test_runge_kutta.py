@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import weakref
 
 import pytest
 import torch
 
-from ndcn import Solver, integrate
+from ndcn import Field, Graph, IntegrationError, Solver, integrate, laws
 from ndcn.integrators.tableau import ADAPTIVE, FIXED
-from problems import EXACT, GRAPHS, Exact, Function, TanhField
+from problems import EXACT, GRAPHS, Exact, Function, TanhField, heat
 
 ORDERS = {"euler": 1, "midpoint": 2, "heun": 2, "rk4": 4}
 GRAPH = GRAPHS["weighted"]
@@ -161,3 +162,76 @@ def test_the_first_step_survives_a_field_that_is_not_finite_next_to_the_start() 
     times = [5e-8]
     states = integrate(field, GRAPH, torch.zeros(5, 1, dtype=torch.float64), times).states
     assert states.flatten().tolist() == pytest.approx([5e-8] * 5)
+
+
+@pytest.mark.parametrize("method", ADAPTIVE)
+@pytest.mark.parametrize("unit", [1e-15, 1e-6, 1e6, 1e15])
+def test_time_may_be_counted_in_any_unit(method: str, unit: float) -> None:
+    times = [0.5 * unit, 2 * unit]
+    for x0 in (start(), 0 * start() + 1):
+        found = integrate(laws.Heat(1 / unit), GRAPH, x0, times, solver=Solver(method, rtol=1e-8, atol=1e-8)).states
+        torch.testing.assert_close(found, heat(GRAPH, x0, [0.5, 2.0]), rtol=1e-6, atol=1e-6)
+
+
+def test_a_short_beginning_of_a_long_time_is_followed() -> None:
+    x0 = start()
+    field = Function(lambda t, x: -x / (t + 1e-10))  # x0 1e-10 / (t + 1e-10)
+    found = integrate(field, GRAPH, x0, [1e-10, 1e6], solver=Solver(rtol=1e-8, atol=1e-20)).states
+    torch.testing.assert_close(found[0], x0 / 2, rtol=1e-6, atol=0)
+    torch.testing.assert_close(found[1], x0 * 1e-16, rtol=1e-4, atol=1e-19)
+
+
+@pytest.mark.parametrize("method", [*ADAPTIVE, "bdf"])
+def test_a_tolerance_below_rounding_is_refused_at_once(method: str) -> None:
+    field = Function(lambda t, x: -x)
+    tight = Solver(method, rtol=1e-12, atol=1e-14)
+    with pytest.raises(
+        IntegrationError, match=r"float32 rounds .* \(rtol >= 2e-07\) or use float64 \(x0.double"
+    ) as caught:
+        integrate(field, GRAPH, start().float(), [5.0], solver=tight)
+    assert caught.value.time == 0
+    assert field.calls == 0
+    with torch.no_grad():
+        integrate(field, GRAPH, start(), [5.0], solver=tight)
+        loose = Solver(method, rtol=1e-12, atol=1e-5)  # within atol all is well
+        integrate(field, GRAPH, start().float(), [5.0], solver=loose)
+
+
+@pytest.mark.parametrize("method", ADAPTIVE)
+def test_a_start_at_zero_is_followed_as_far_as_the_tolerance_can_be_met(method: str) -> None:
+    zero, field = torch.zeros(5, 1), Function(lambda t, x: torch.exp(t).expand_as(x))
+    tight = Solver(method, rtol=1e-12, atol=1e-7)
+    found = integrate(field, GRAPH, zero, [0.1], solver=tight).states
+    torch.testing.assert_close(found, torch.full_like(found, math.expm1(0.1)), rtol=1e-5, atol=0)
+    with pytest.raises(IntegrationError, match="cannot be met at t = ") as caught:
+        integrate(field, GRAPH, zero, [5.0], solver=tight)
+    assert 0.1 < caught.value.time < 5
+
+
+class Watched(Field):
+    """dX/dt = -X; ``most`` is how many states and slopes that passed through were ever held at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed: list[weakref.ref[torch.Tensor]] = []
+        self.most = 0
+
+    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        rate = -x
+        self.passed = [ref for ref in self.passed if ref() is not None] + [weakref.ref(x), weakref.ref(rate)]
+        self.most = max(self.most, len({id(ref()) for ref in self.passed}))
+        return rate
+
+
+@pytest.mark.parametrize("method", [*FIXED, *ADAPTIVE])
+def test_without_gradients_memory_does_not_grow_with_the_steps(method: str) -> None:
+    most, steps = [], []
+    for fine in (1, 20):
+        field = Watched()
+        chosen = Solver(method, step_size=0.1 / fine if method in FIXED else None, rtol=1e-7 / fine**5, atol=1e-14)
+        with torch.no_grad():
+            solution = integrate(field, GRAPH, start() + 2, [0.5, 1.0], solver=chosen)
+        most.append(field.most)
+        steps.append(solution.statistics.accepted_steps)
+    assert steps[1] > 5 * steps[0]
+    assert most[1] == most[0] < 20  # the stages of two steps

@@ -187,6 +187,7 @@ def _adaptive(
     if at == len(query):
         return torch.stack(states), Statistics(0, 0, 0), grid
     exponent = 1.0 / tableau.order
+    check_tolerance(t0, x, solver)
     k1 = f(t0, x)
     t, h = t0, _first_step(f, t0, x, k1, solver, tableau.order)
     while at < len(query):
@@ -202,7 +203,7 @@ def _adaptive(
         if not size <= 1:  # also NaN
             rejected += 1
             h *= max(0.2, 0.9 * size**-exponent) if math.isfinite(size) else 0.1
-            if h <= 1e-14 * max(1.0, abs(t)):
+            if h <= max(1e-14 * abs(t), 1e-30 * (query[-1] - t0)):  # what t can resolve; near t = 0, what is asked for
                 raise IntegrationError(
                     f"the solution cannot be followed beyond t = {t:g}: "
                     + (
@@ -222,9 +223,27 @@ def _adaptive(
         if at > first:
             states.extend(_between(tableau, [(q - t) / h for q in query[first:at]], h, x, new, stages, following))
         t, x, k1 = end, new, following
+        check_tolerance(t, x, solver)
         grid.append(t)
         h *= min(10.0, 0.9 * size**-exponent) if size > 0 else 10.0
     return torch.stack(states), Statistics(f.calls, len(grid) - 1, rejected), grid
+
+
+@torch.no_grad()
+def check_tolerance(t: float, x: State, solver: Solver) -> None:
+    """Refuse tolerances below the rounding of the state itself, measured as the error of a step is."""
+    rounding = torch.finfo(x.dtype).eps / 2
+    if solver.rtol >= rounding:
+        return
+    size = x.abs()
+    if (rounding * size / (solver.atol + solver.rtol * size)).square().mean().sqrt().item() > 1:
+        name = str(x.dtype).removeprefix("torch.")
+        raise IntegrationError(
+            f"rtol = {solver.rtol:g} and atol = {solver.atol:g} cannot be met at t = {t:g}: {name} rounds a state of size "
+            f"{size.max().item():.2g} by more; loosen rtol and atol (rtol >= {4 * rounding:.1g})"
+            + ("" if x.dtype == torch.float64 else " or use float64 (x0.double())"),
+            time=t,
+        )
 
 
 def _error_size(

@@ -11,6 +11,7 @@ from torch import nn
 
 from ..graph import Graph
 from ..solve import IntegrationError, Solver, Statistics
+from .runge_kutta import check_tolerance
 
 
 @torch.no_grad()
@@ -40,6 +41,7 @@ def solve(
     start = x0.detach().double().cpu().numpy().reshape(-1)
     if len(states) == len(query):
         return torch.stack(states), Statistics(0, 0, 0)
+    check_tolerance(t0, x0, solver)
     coupled = abs(graph.to_scipy()) + sparse.eye_array(graph.num_nodes)
     pattern = sparse.kron(coupled, np.ones((d, d)), format="csc")
     with np.errstate(all="ignore"), warnings.catch_warnings():
