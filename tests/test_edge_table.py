@@ -25,10 +25,21 @@ TRIANGLE = np.array([[0, 1], [1, 2], [0, 2]])
         np.column_stack([TRIANGLE, np.ones(3)]),
         pd.DataFrame(TRIANGLE, columns=["source", "target"]),
         pd.DataFrame(TRIANGLE, columns=["from", "to"]),
-        pd.DataFrame({"colour": "red", "weight": 1, "target": TRIANGLE[:, 1], "source": TRIANGLE[:, 0]}),
+        pd.DataFrame({"weight": 1, "target": TRIANGLE[:, 1], "source": TRIANGLE[:, 0]}),
         pd.DataFrame({"source": [0, 1, 0], "target": pd.array([1, 2, 2], dtype="Int64")}),
     ],
-    ids=["array", "floats", "tensor", "lists", "generator", "weights", "table", "names", "extra", "nullable"],
+    ids=[
+        "array",
+        "floats",
+        "tensor",
+        "lists",
+        "generator",
+        "weights",
+        "table",
+        "names",
+        "columns in any order",
+        "nullable",
+    ],
 )
 def test_every_way_to_list_the_same_edges(edges: object) -> None:
     assert Graph.from_edges(edges) == Graph.from_dense(1 - np.eye(3))
@@ -126,9 +137,53 @@ def test_weights_that_are_not_finite_are_refused_and_never_summed_away(weight: f
         ([("a", "b", "heavy")], {}, "edge weights must be numbers: .*heavy"),
         (np.zeros((2, 4)), {}, r"shape \(E, 2\) or \(E, 3\), got \(2, 4\)"),
         (np.array([[0.5, 1]]), {}, "must be whole numbers"),
+        (
+            pd.DataFrame({"source": [0], "target": [1], "strength": [2.0]}),
+            {},
+            r"also has \['strength'\]; rename 'strength' to \"weight\" if .* or pass table\[\['source', 'target'\]\]",
+        ),
+        (
+            pd.DataFrame({"source": [0], "target": [1], "weight": [2.0], "colour": ["red"]}),
+            {},
+            r"also has \['colour'\]; pass table\[\['source', 'target', 'weight'\]\]",
+        ),
+        (
+            pd.DataFrame({"source": [0], "target": [1], "weight": pd.to_datetime(["2020-01-01"])}),
+            {},
+            "edge weights must be real numbers, got datetime64",
+        ),
         (pd.DataFrame(np.zeros((1, 4)), columns=list("abcd")), {}, r"source, target .* this one has \['a', 'b'"),
     ],
 )
 def test_bad_tables(edges: object, arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Graph.from_edges(edges, **arguments)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("duplicates", ["sum", "first"])
+def test_many_repeated_edges_against_pandas(directed: bool, duplicates: str) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"source": rng.integers(30, size=2000), "target": rng.integers(30, size=2000)})
+    if not directed:
+        table = table[table.source <= table.target]
+    table["weight"] = rng.integers(1, 9, size=len(table))  # whole numbers: sums are exact
+    groups = table.groupby(["source", "target"], sort=False).weight
+    expected = np.zeros((30, 30))
+    for (u, v), weight in (groups.sum() if duplicates == "sum" else groups.first()).items():
+        expected[v, u] = weight
+        if not directed:
+            expected[u, v] = weight
+    graph = Graph.from_edges(table, num_nodes=30, directed=directed, duplicates=duplicates)
+    assert np.array_equal(graph.to_dense(), expected)
+
+
+def test_the_first_repeated_edge_is_that_of_the_table() -> None:
+    with pytest.raises(ValueError, match="2 edges are listed more than once, the first is 8 to 9;"):
+        Graph.from_edges([(8, 9), (8, 9), (0, 1), (0, 1)])
+
+
+def test_positions_of_any_integer_type() -> None:
+    big = np.array([[2**31 - 1, 0], [2**31 - 2, 2**31 - 1]], dtype=np.uint64)
+    for edges in (big % 7, (big % 7).astype(np.int8)):
+        assert Graph.from_edges(edges, num_nodes=7) == Graph.from_edges((big % 7).tolist(), num_nodes=7)

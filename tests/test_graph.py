@@ -95,6 +95,42 @@ def test_other_types_are_refused_with_a_way_out() -> None:
         Graph(np.zeros((2, 2)))
 
 
+@pytest.mark.parametrize(
+    ("make", "value", "way"),
+    [
+        (Graph.from_networkx, sparse.eye_array(2), "expected a networkx graph, got .*; use Graph.from_scipy"),
+        (Graph.from_networkx, np.eye(2), "got ndarray; use Graph.from_dense for an adjacency matrix, Graph.from_edges"),
+        (Graph.from_networkx, torch.eye(2), "got Tensor; use Graph.from_dense"),
+        (Graph.from_networkx, Graph.from_dense(np.eye(2)), "got Graph; use it as it is"),
+        (Graph.from_networkx, [(0, 1)], "got list; use Graph.from_edges"),
+        (Graph.from_scipy, nx.path_graph(2), "scipy.sparse matrix, got Graph; use Graph.from_networkx"),
+        (Graph.from_dense, sparse.eye_array(2), "dense array, got .*; use Graph.from_scipy"),
+        (Graph.from_dense, nx.DiGraph([(0, 1)]), "dense array, got DiGraph; use Graph.from_networkx"),
+    ],
+)
+def test_what_another_constructor_takes_is_sent_there(make, value: object, way: str) -> None:
+    with pytest.raises(TypeError, match=way):
+        make(value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Graph(sparse.csr_array([[0, 1j], [1j, 0]])),
+        lambda: Graph.from_dense([[0, 1j], [1j, 0]]),
+        lambda: Graph.from_dense(torch.tensor([[0, 1j], [1j, 0]])),
+        lambda: Graph.from_edges(pd.DataFrame({"source": [0], "target": [1], "weight": [1j]})),
+        lambda: Graph.from_edges([(0, 1, 1j)]),
+        lambda: Graph.from_edges(np.array([[0, 1, 1j]])),
+        lambda: Graph.from_pyg(SimpleNamespace(edge_index=torch.tensor([[0], [1]]), edge_weight=torch.tensor([1j]))),
+    ],
+    ids=["scipy", "dense", "tensor", "table", "rows", "array", "pyg"],
+)
+def test_complex_weights_are_refused(make) -> None:
+    with pytest.raises(ValueError, match="real numbers, got complex"):
+        make()
+
+
 @pytest.mark.parametrize("shape", [(2, 3), (3,)])
 def test_a_matrix_that_is_not_square_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=f"square, got {' x '.join(map(str, shape))}"):
@@ -304,7 +340,7 @@ def test_pyg_of_another_kind_is_refused(data: object, got: str) -> None:
 
 def test_to_pyg_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
-    with pytest.raises(ImportError, match="pip install torch_geometric"):
+    with pytest.raises(ImportError, match=r"pip install 'ndcn\[pyg\]'"):
         Graph.from_dense(WEIGHTED).to_pyg()
 
 

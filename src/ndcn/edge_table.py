@@ -28,59 +28,70 @@ def edge_table_to_adjacency(
         raise ValueError("give nodes (labels) or num_nodes (positions), not both")
     source, target, weight = _columns(edges)
     source, target, labels, n = _positions(source, target, nodes, num_nodes)
-    table = pd.DataFrame({"source": source, "target": target, "weight": weight})
 
     def name(position: Any) -> str:
         return repr(int(position) if labels is None else labels[int(position)])
 
-    infinite = table[~np.isfinite(weight)]
+    infinite = np.flatnonzero(~np.isfinite(weight))
     if len(infinite):
-        row = infinite.iloc[0]
         raise ValueError(
-            f"{len(infinite)} edge weights are NaN or infinite, the first from {name(row['source'])} to "
-            f"{name(row['target'])}; drop those edges or give them a finite weight"
+            f"{len(infinite)} edge weights are NaN or infinite, the first from {name(source[infinite[0]])} to "
+            f"{name(target[infinite[0]])}; drop those edges or give them a finite weight"
         )
-    repeated = table.duplicated(["source", "target"])
-    if repeated.any():
+    # one number for each edge: sorted, repeated edges are neighbours, and rows of A follow one another
+    key, order = _sorted(target.astype(np.int64) * n + source.astype(np.int64))
+    weight = weight[order]
+    repeats = key[1:] == key[:-1]
+    if repeats.any():
         if duplicates == "error":
-            row = table[repeated].iloc[0]
+            row = order[1:][repeats].min()
             raise ValueError(
-                f"{int(repeated.sum())} edges are listed more than once, the first is {name(row['source'])} to "
-                f"{name(row['target'])}; "
+                f"{int(repeats.sum())} edges are listed more than once, the first is {name(source[row])} to "
+                f"{name(target[row])}; "
                 'use duplicates="sum" or duplicates="first"'
             )
-        groups = table.groupby(["source", "target"], sort=False)["weight"]
-        table = (groups.sum() if duplicates == "sum" else groups.first()).reset_index()
-
-    source, target, weight = (table[c].to_numpy() for c in ("source", "target", "weight"))
+        first = np.flatnonzero(np.concatenate([[True], ~repeats]))
+        key, weight = key[first], np.add.reduceat(weight, first) if duplicates == "sum" else weight[first]
+    target, source = np.divmod(key, n)
     if not directed:
         low, high = np.minimum(source, target), np.maximum(source, target)
-        pairs = pd.DataFrame({"low": low, "high": high, "weight": weight}).groupby(["low", "high"], sort=False)[
-            "weight"
-        ]
-        once = pairs.first()
-        disagree = once.index[(pairs.max() != pairs.min()).to_numpy()] if len(once) < len(table) else []
+        key, order = _sorted(low * n + high)
+        weight = weight[order]
+        both_ways = key[1:] == key[:-1]  # by now an edge occurs at most twice, once in each direction
+        disagree = np.flatnonzero(both_ways & (weight[1:] != weight[:-1]))
         if len(disagree):
-            u, v = (name(k) for k in disagree[0])
+            u, v = (name(position) for position in divmod(key[disagree[0]], n))
             raise ValueError(
                 f"{len(disagree)} edges have another weight in each direction, the first between {u} and {v}; "
                 "use directed=True to keep both"
             )
-        low, high, weight = (
-            once.index.get_level_values(0).to_numpy(),
-            once.index.get_level_values(1).to_numpy(),
-            once.to_numpy(),
-        )
+        if both_ways.any():
+            first = np.flatnonzero(np.concatenate([[True], ~both_ways]))
+            key, weight = key[first], weight[first]
+        low, high = np.divmod(key, n)
         apart = low != high
         source, target = np.concatenate([low, high[apart]]), np.concatenate([high, low[apart]])
         weight = np.concatenate([weight, weight[apart]])
     return sparse.coo_array((weight, (target, source)), shape=(n, n)), labels
 
 
+def _sorted(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The keys in order, and where they were; equal ones stay in the order in which they came."""
+    order = np.argsort(key, kind="stable")
+    return key[order], order
+
+
 def _columns(edges: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if isinstance(edges, pd.DataFrame):
         if {"source", "target"} <= set(edges.columns):
             names = [c for c in ("source", "target", "weight") if c in edges.columns]
+            extra = [c for c in edges.columns if c not in names]
+            if extra:
+                rename = "" if "weight" in names else f'rename {extra[0]!r} to "weight" if it holds the weights, or '
+                raise ValueError(
+                    f"an edge table has columns source, target and perhaps weight, but this one also has {extra}; "
+                    f"{rename}pass table[{names}]"
+                )
         elif edges.shape[1] in (2, 3):
             names = list(edges.columns)
         else:
@@ -92,6 +103,8 @@ def _columns(edges: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         array = np.asarray(edges)
         if array.ndim != 2 or array.shape[1] not in (2, 3):
             raise ValueError(f"an edge array must have shape (E, 2) or (E, 3), got {array.shape}")
+        if array.dtype.kind == "c":
+            raise ValueError(f"an edge array must hold real numbers, got {array.dtype}")
         columns = [array[:, k] for k in range(array.shape[1])]
         if array.dtype.kind == "f":
             if (array[:, :2] != np.round(array[:, :2])).any():
@@ -113,8 +126,11 @@ def _columns(edges: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             )
     if len(columns) == 2:
         return source, target, np.ones(len(source))
+    weight = np.asarray(columns[2])
+    if weight.dtype.kind in "cmM":
+        raise ValueError(f"edge weights must be real numbers, got {weight.dtype}")
     try:
-        return source, target, np.asarray(columns[2], dtype=np.float64)
+        return source, target, weight.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"edge weights must be numbers: {error}") from None
 

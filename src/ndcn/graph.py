@@ -31,7 +31,8 @@ class Graph:
     Guarantees: n >= 1; weights are finite; an undirected graph has A = A^T exactly; indices are sorted in each row.
 
     Raises:
-        ValueError: A is not square, is empty, has NaN or infinite weights, or is unsymmetric with ``directed=False``.
+        ValueError: A is not square, is empty, has NaN, infinite or complex weights, or is unsymmetric with
+            ``directed=False``.
 
     Example:
         >>> import ndcn
@@ -43,10 +44,8 @@ class Graph:
         self, adjacency: sparse.sparray, *, nodes: Sequence[Hashable] | None = None, directed: bool | None = None
     ) -> None:
         if not sparse.issparse(adjacency):
-            raise TypeError(
-                f"adjacency must be a scipy.sparse matrix, got {type(adjacency).__name__}; "
-                "use Graph.from_dense, from_edges or from_networkx for other kinds"
-            )
+            raise _other_kind("adjacency must be a scipy.sparse matrix", adjacency)
+        _check_real(adjacency.dtype)
         csr = sparse.csr_array(adjacency, dtype=np.float64, copy=True)
         if csr.ndim != 2 or csr.shape[0] != csr.shape[1]:
             raise ValueError(f"the adjacency matrix must be square, got {' x '.join(map(str, csr.shape))}")
@@ -193,7 +192,11 @@ class Graph:
             >>> ndcn.Graph.from_dense([[0, 1], [1, 0]]).num_edges
             1
         """
-        array = np.asarray(matrix.detach().cpu() if isinstance(matrix, torch.Tensor) else matrix, dtype=np.float64)
+        if sparse.issparse(matrix) or _is_networkx(matrix):
+            raise _other_kind("the adjacency matrix must be a dense array", matrix)
+        array = np.asarray(matrix.detach().cpu() if isinstance(matrix, torch.Tensor) else matrix)
+        _check_real(array.dtype)
+        array = array.astype(np.float64)
         if array.ndim != 2:
             raise ValueError(f"the adjacency matrix must have two axes, got shape {array.shape}")
         return cls(sparse.csr_array(array), nodes=nodes, directed=directed)
@@ -211,8 +214,9 @@ class Graph:
         """From a table of edges: source, target and, if there is a third column, weight.
 
         Args:
-            edges: a pandas table (columns ``source``, ``target``, ``weight``, or the first two or three columns), an
-                array of shape (E, 2) or (E, 3), or an iterable of (source, target) or (source, target, weight).
+            edges: a pandas table (columns ``source``, ``target`` and perhaps ``weight``, or two or three columns of other
+                names in that order), an array of shape (E, 2) or (E, 3), or an iterable of (source, target) or
+                (source, target, weight).
             nodes: all labels in the order wanted, also of nodes without edges. Labels that occur in the table, sorted
                 where they can be, by default.
             num_nodes: the entries are positions 0..num_nodes-1 instead of labels.
@@ -221,7 +225,8 @@ class Graph:
             duplicates: what to do with a repeated edge: "error", "sum" its weights, or keep the "first".
 
         Raises:
-            ValueError: an unknown label, repeated edges, or weights that disagree between the two directions.
+            ValueError: an unknown label, a column that is none of these, repeated edges, weights that are not real and
+                finite, or that disagree between the two directions.
 
         Example:
             >>> import ndcn
@@ -247,6 +252,8 @@ class Graph:
         """
         import networkx as nx
 
+        if not isinstance(graph, nx.Graph):
+            raise _other_kind("expected a networkx graph", graph)
         if graph.number_of_nodes() == 0:
             raise ValueError("the graph is empty: a graph needs at least one node")
         labels = list(graph.nodes)
@@ -278,6 +285,8 @@ class Graph:
         outside = index[(index < 0) | (index >= n)]
         if len(outside):
             raise ValueError(f"edge_index names node {int(outside[0])}, but there are {n} nodes (0..{n - 1})")
+        if weight is not None and weight.is_complex():
+            _check_real(weight.detach().cpu().numpy().dtype)
         values = np.ones(len(source)) if weight is None else weight.detach().cpu().double().numpy()
         return cls(sparse.coo_array((values, (target, source)), shape=(n, n)))
 
@@ -313,11 +322,11 @@ class Graph:
         return pd.DataFrame({"source": labels[source], "target": labels[target], "weight": weight})
 
     def to_pyg(self) -> Any:
-        """As a PyTorch Geometric ``Data`` object with edge_index, edge_weight and num_nodes (needs PyG installed)."""
+        """As a PyTorch Geometric ``Data`` object with edge_index, edge_weight and num_nodes (needs PyG: ``pip install ndcn[pyg]``)."""
         try:
             from torch_geometric.data import Data
         except ImportError as error:
-            raise ImportError("Graph.to_pyg needs PyTorch Geometric: pip install torch_geometric") from error
+            raise ImportError("Graph.to_pyg needs PyTorch Geometric: pip install 'ndcn[pyg]'") from error
         target, source = self.edge_index()
         weight = torch.from_numpy(self._adjacency._matrix.data.copy()).float()
         return Data(edge_index=torch.stack([source, target]), edge_weight=weight, num_nodes=self.num_nodes)
@@ -334,6 +343,30 @@ class Graph:
 
 def _again(adjacency: sparse.csr_array, nodes: Sequence[Hashable], directed: bool) -> Graph:
     return Graph(adjacency, nodes=nodes, directed=directed)
+
+
+def _other_kind(expected: str, value: object) -> TypeError:
+    """The error for something that another constructor takes, naming that one."""
+    if sparse.issparse(value):
+        way = "Graph.from_scipy"
+    elif _is_networkx(value):
+        way = "Graph.from_networkx"
+    elif isinstance(value, (np.ndarray, torch.Tensor)):
+        way = "Graph.from_dense for an adjacency matrix, Graph.from_edges for a list of edges"
+    elif isinstance(value, Graph):
+        way = "it as it is"
+    else:
+        way = "Graph.from_edges, from_dense, from_scipy, from_networkx or from_pyg, whichever fits"
+    return TypeError(f"{expected}, got {type(value).__name__}; use {way}")
+
+
+def _is_networkx(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] == "networkx"
+
+
+def _check_real(dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "c":
+        raise ValueError(f"edge weights must be real numbers, got {dtype}; use abs(A) or A.real")
 
 
 def _is_symmetric(csr: sparse.csr_array) -> bool:
