@@ -129,3 +129,13 @@ def test_global_generators_are_left_as_found() -> None:
     sampling.irregular_times(5.0, seed=3)
     split(data, seed=3)
     assert before == (np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())  # noqa: NPY002
+
+
+def test_snapshots_in_another_order_are_not_split() -> None:
+    data = trajectory(GRAPHS["path"], T=12)
+    mixed = Trajectory(times=data.times.flip(0), states=data.states.flip(0), graph=data.graph, ordered=False)
+    with pytest.raises(ValueError, match="only snapshots in increasing order of time can be split"):
+        split(mixed, seed=0)
+    assert _times(split(mixed[mixed.times.argsort()], seed=0).train) == _times(split(data, seed=0).train)
+    with pytest.raises(ValueError, match="increasing order"):
+        split(data[[0, 0, *range(1, 12)]], seed=0)

@@ -178,6 +178,32 @@ def test_bad_feature_names(features: list[str], message: str) -> None:
         _make(features=features)
 
 
+@pytest.mark.parametrize(
+    "states", [torch.ones(3, 2, dtype=torch.complex64), np.ones((3, 2), dtype=complex), [[1j, 0]] * 3]
+)
+def test_complex_states_are_refused(states: Any) -> None:
+    with pytest.raises(ValueError, match=r"states must be real numbers, got torch.complex.*two features"):
+        _make(states=states)
+    with pytest.raises(ValueError, match="x0 must be real numbers"):
+        checked_state(states[0], PAIR)
+
+
+@pytest.mark.parametrize("times", [torch.tensor([0, 1, 2j]), np.array([0, 1, 2j]), pd.Series([0, 1, 2j])])
+def test_complex_times_are_refused(times: Any) -> None:
+    with pytest.raises(ValueError, match="times must be real numbers"):
+        _make(times=times)
+
+
+def test_dates_are_refused_with_a_way_to_numbers() -> None:
+    dates = pd.date_range("2020-01-01", periods=3)
+    for times in (dates, dates.to_numpy(), pd.Series(dates), dates - dates[0]):
+        with pytest.raises(
+            ValueError, match=r"dates or durations; .* \(times - times.min\(\)\) / pandas.Timedelta\(days=1\)"
+        ):
+            _make(times=times)
+    assert _make(times=(dates - dates.min()) / pd.Timedelta(days=1)).times.tolist() == [0, 1, 2]
+
+
 def test_states_that_are_no_numbers() -> None:
     with pytest.raises(ValueError, match="states must be numbers"):
         _make(states=[["a", "b"]] * 3)

@@ -103,11 +103,40 @@ def test_columns_of_other_names() -> None:
         (TABLE.assign(time=[-1, -1, 0]), "times must be >= 0"),
         (TABLE.assign(x=[1, np.inf, 1]), "NaN or infinite"),
         (TABLE[:0], "at least one number"),
+        (TABLE.assign(x=[1, 1j, 1]), "numbers, but column 'x' holds complex128; keep real and imaginary part"),
+        (TABLE.assign(x=pd.Timestamp("2020-01-01")), "numbers, but column 'x' holds datetime64"),
+        (TABLE.assign(time=[0, 1j, 1]), "times must be real numbers, but these are complex"),
     ],
 )
 def test_bad_tables(table: pd.DataFrame, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Trajectory.from_pandas(table, PAIR)
+
+
+DATES = {
+    "dates": pd.to_datetime(["2020-01-01", "2020-01-01", "2020-01-03"]),
+    "zones": pd.to_datetime(["2020-01-01", "2020-01-01", "2020-01-03"]).tz_localize("Europe/Rome"),
+    "durations": pd.to_timedelta([0, 0, 2], unit="D"),
+}
+
+
+@pytest.mark.parametrize("kind", DATES)
+def test_dates_are_refused_with_a_way_to_numbers(kind: str) -> None:
+    table = TABLE.assign(time=DATES[kind])
+    with pytest.raises(ValueError, match=r"times must be numbers, .* for days: \(table\['time'\] - ") as caught:
+        Trajectory.from_pandas(table, PAIR)
+    days = eval(str(caught.value).split("for days: ")[1], {"table": table, "pandas": pd})
+    assert Trajectory.from_pandas(table.assign(time=days), PAIR).times.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("kind", DATES)
+@pytest.mark.parametrize("d", [1, 2])
+def test_dates_are_refused_in_a_wide_table_too(kind: str, d: int) -> None:
+    wide = trajectory(PAIR, T=2, d=d).to_pandas("wide").set_index(DATES[kind][1:])
+    with pytest.raises(ValueError, match=r"times must be numbers, .* for days: \(table.index - ") as caught:
+        Trajectory.from_pandas(wide, PAIR, layout="wide")
+    days = eval(str(caught.value).split("for days: ")[1], {"table": wide, "pandas": pd})
+    assert Trajectory.from_pandas(wide.set_index(days), PAIR, layout="wide").times.tolist() == [0, 2]
 
 
 def test_unknown_layouts() -> None:
@@ -155,6 +184,13 @@ def test_xarray_nodes_must_be_those_of_the_graph(nodes: list[str], message: str)
     array = xr.DataArray(np.ones((1, len(nodes))), dims=("time", "node"), coords={"time": [0], "node": nodes})
     with pytest.raises(ValueError, match=message):
         Trajectory.from_xarray(array, PAIR)
+
+
+def test_xarray_times_must_be_numbers() -> None:
+    xr = pytest.importorskip("xarray")
+    coords = {"time": np.array(["2020-01-01"], dtype="datetime64[ns]"), "node": ["a", "b"]}
+    with pytest.raises(ValueError, match=r"times must be numbers .* dates or durations; turn them into numbers"):
+        Trajectory.from_xarray(xr.DataArray(np.ones((1, 2)), dims=("time", "node"), coords=coords), PAIR)
 
 
 def test_xarray_dimensions_must_fit() -> None:

@@ -60,13 +60,13 @@ def split(data: Trajectory, *, interpolation: float = 1 / 6, extrapolation: floa
     train, 20 interpolate, 20 extrapolate. For its regular times use ``interpolation=0, extrapolation=0.2``.
 
     Args:
-        data: the trajectory.
+        data: the trajectory, its times in increasing order.
         interpolation: share of all snapshots, in [0, 1).
         extrapolation: share of all snapshots, in [0, 1).
         seed: which snapshots are drawn for interpolation.
 
     Raises:
-        ValueError: fewer than two snapshots would be left to train on.
+        ValueError: the times are not in increasing order, or fewer than two snapshots would be left to train on.
 
     Example:
         >>> import ndcn
@@ -79,6 +79,11 @@ def split(data: Trajectory, *, interpolation: float = 1 / 6, extrapolation: floa
     for name, share in (("interpolation", interpolation), ("extrapolation", extrapolation)):
         if not 0 <= share < 1:
             raise ValueError(f"{name} is a share of the snapshots in [0, 1), got {share}")
+    if (data.times.diff() <= 0).any():
+        raise ValueError(
+            "only snapshots in increasing order of time can be split, and these are repeated or in another order; "
+            "sort them (data[data.times.argsort()]) and keep one for each time"
+        )
     total = len(data)
     after, inside = round(extrapolation * total), round(interpolation * total)
     if total - after - inside < 2:

@@ -149,7 +149,8 @@ class Trajectory:
         """From a table, long or wide as in ``to_pandas``. Rows in any order; what is absent or NaN is missing.
 
         Raises:
-            ValueError: a node that the graph does not have, a row that occurs twice, or values that are not numbers.
+            ValueError: a node that the graph does not have, a row that occurs twice, or times or values that are not
+                real numbers; dates must be turned into numbers first, and the message says how.
 
         Example:
             >>> import ndcn, pandas
@@ -246,9 +247,31 @@ def _tensor(value: Any, name: str, dtype: torch.dtype | None = None) -> torch.Te
     try:
         if isinstance(value, np.ndarray) or hasattr(value, "to_numpy"):
             value = np.require(value, requirements="W")  # what pandas gives is often read-only, which torch dislikes
-        return torch.as_tensor(value, dtype=dtype)
+            if value.dtype.kind in "mM":
+                raise ValueError(f"these are dates or durations; {in_days(name)}")
+        out = torch.as_tensor(value, dtype=None if _is_complex(value) else dtype)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"{name} must be numbers in a tensor, an array or a list: {error}") from None
+    if out.is_complex():
+        raise ValueError(
+            f"{name} must be real numbers, got {out.dtype}; keep real and imaginary part as two features, or take abs"
+        )
+    return out
+
+
+def _is_complex(value: Any) -> bool:
+    return (
+        value.is_complex()
+        if isinstance(value, torch.Tensor)
+        else isinstance(value, np.ndarray) and value.dtype.kind == "c"
+    )
+
+
+def in_days(times: str) -> str:
+    """How dates become numbers, for messages about the pandas column or index of that name."""
+    return (
+        f"turn them into numbers counted from the first, for days: ({times} - {times}.min()) / pandas.Timedelta(days=1)"
+    )
 
 
 def _checked_states(states: Any, mask: Any, T: int, n: int) -> tuple[torch.Tensor, torch.Tensor | None]:

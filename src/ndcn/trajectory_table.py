@@ -10,7 +10,7 @@ import torch
 
 from .edge_table import label_index
 from .graph import Graph
-from .trajectory import Trajectory
+from .trajectory import Trajectory, in_days
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,6 +38,7 @@ def to_pandas(trajectory: Trajectory, layout: str) -> pd.DataFrame:
 def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node: str) -> Trajectory:
     """See ``Trajectory.from_pandas``."""
     if layout == "wide":
+        _check_times(table.index, "table.index")
         if isinstance(table.columns, pd.MultiIndex):
             long = table.stack(level=0, future_stack=True)
             features = list(pd.unique(table.columns.get_level_values(1)))
@@ -66,6 +67,13 @@ def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node:
     if len(unknown):
         shown = ", ".join(repr(label) for label in list(unknown)[:5])
         raise ValueError(f"{len(unknown)} nodes of the table are not in the graph: {shown}")
+    _check_times(table[time], f"table[{time!r}]")
+    for name in features:
+        if table[name].dtype.kind in "cmM":
+            raise ValueError(
+                f"times and values must be numbers, but column {name!r} holds {table[name].dtype}; "
+                "keep real and imaginary part as two columns, or turn durations into numbers"
+            )
     try:
         clock = table[time].to_numpy(dtype=np.float64)
         values = np.stack([table[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in features], axis=1)
@@ -85,6 +93,15 @@ def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node:
     states[cell] = values
     tensor = torch.from_numpy(states.reshape(len(times), graph.num_nodes, len(features)))
     return Trajectory(times=times, states=tensor, graph=graph, mask=~tensor.isnan(), features=features)
+
+
+def _check_times(times: pd.Series | pd.Index, name: str) -> None:
+    """Refuse dates and durations, which numpy would silently count in nanoseconds, and complex numbers."""
+    kind = pd.api.types.infer_dtype(times)
+    if kind in ("datetime64", "datetime", "date", "timedelta64", "timedelta"):
+        raise ValueError(f"times must be numbers, but these are of kind {kind}; {in_days(name)}")
+    if kind == "complex":
+        raise ValueError("times must be real numbers, but these are complex")
 
 
 def to_xarray(trajectory: Trajectory) -> xr.DataArray:
@@ -121,7 +138,7 @@ def from_xarray(array: xr.DataArray, graph: Graph) -> Trajectory:
     states = torch.as_tensor(np.ascontiguousarray(array.to_numpy()[:, position]))
     names = [str(name) for name in array["feature"].to_numpy()] if "feature" in array.coords else None
     return Trajectory(
-        times=array["time"].to_numpy().astype(np.float64),
+        times=array["time"].to_numpy(),
         states=states,
         graph=graph,
         mask=~states.isnan(),
