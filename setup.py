@@ -1,6 +1,10 @@
 """Builds the compiled kernel where there is a compiler; without one ndcn runs on its torch kernel."""
 
+import sys
+
 from setuptools import Extension, setup
+
+threads = ["-fopenmp"] if sys.platform == "linux" else []
 
 setup(
     ext_modules=[
@@ -8,7 +12,8 @@ setup(
             "ndcn.kernels._euler",
             sources=["src/ndcn/kernels/euler.c"],
             depends=["src/ndcn/kernels/euler_steps.h"],
-            extra_compile_args=["-O3", "-fvisibility=hidden", "-Wno-psabi"],
+            extra_compile_args=["-O3", "-fvisibility=hidden", "-Wno-psabi", *threads],
+            extra_link_args=threads,
             optional=True,
         )
     ]

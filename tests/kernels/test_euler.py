@@ -80,6 +80,19 @@ def test_directed_graph_with_an_isolated_node(kernel, dtype):
     compare(kernel, directed=True, dtype=dtype)
 
 
+@needs_library
+@pytest.mark.parametrize("n", [3, 64, 200])
+def test_several_threads_give_the_same(n, monkeypatch):
+    monkeypatch.setattr(euler_compiled, "WORTH_TWO", 0)
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        compare("compiled", n=n, d=2)
+        compare("compiled", n=n, gradient="checkpoint")
+    finally:
+        torch.set_num_threads(before)
+
+
 @backends
 def test_a_field_without_graph(kernel):
     compare(kernel, kind="node", d=2)
@@ -166,6 +179,32 @@ def test_the_answer_does_not_depend_on_other_times():
         one = model(x0, [0.77], graph)[0]
         many = model(x0, [0.77, *torch.rand(40).mul(9).tolist()], graph)[0]
     assert torch.equal(one, many)
+
+
+@backends
+def test_second_derivatives_are_refused(kernel):
+    field = ndcn.fields.GraphField(3)
+    solver = ndcn.Solver("euler", step_size=0.1, kernel="auto" if kernel == "compiled" else "torch")
+    x0 = torch.rand(4, 3, requires_grad=True)
+    states = ndcn.integrate(field, ndcn.networks.grid(4), x0, [0.5], solver=solver).states
+    (gradient,) = torch.autograd.grad(states.square().sum(), x0, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+@backends
+def test_a_repeated_backward_is_right_or_refused(kernel):
+    torch.manual_seed(0)
+    model = ndcn.models.ndcn(solver=ndcn.Solver("euler", step_size=0.1, kernel=kernel.replace("compiled", "auto")))
+    graph, x0 = ndcn.networks.grid(9), torch.rand(9, 1)
+    loss = model(x0, [0.5], graph).sum()
+    once = torch.autograd.grad(loss, list(model.parameters()), retain_graph=True)
+    twice = torch.autograd.grad(loss, list(model.parameters()), retain_graph=True)
+    for a, b in zip(once, twice, strict=True):
+        torch.testing.assert_close(a, b)
+    model(x0, [0.5], graph)  # takes the buffers again
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(loss, list(model.parameters()))
 
 
 def test_other_fields_take_the_plain_loop():

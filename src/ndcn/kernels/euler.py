@@ -76,13 +76,12 @@ def solve(
     if not states[-1].isfinite().all():
         bad = int((~states.detach().flatten(1).isfinite().all(dim=1)).nonzero()[0])
         raise explosion(schedule.grid[max(0, bad - 1)])
+    if decoder is not None and decoder.bias is not None:  # interpolation leaves a constant as it is
+        states.add_(decoder.bias)
     flat = states if schedule.at_states is None else schedule.at_states @ states.flatten(1)
     if slopes is not None and schedule.at_slopes is not None:
         flat = flat + schedule.at_slopes @ slopes.flatten(1)
-    out = flat.reshape(len(query), *states.shape[1:])
-    if decoder is not None and decoder.bias is not None:
-        out = out + decoder.bias
-    return out, Statistics(count + (slopes is not None), count, 0)
+    return flat.reshape(len(query), *states.shape[1:]), Statistics(count + (slopes is not None), count, 0)
 
 
 @dataclass(frozen=True)

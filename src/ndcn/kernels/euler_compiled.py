@@ -9,16 +9,17 @@ from pathlib import Path
 import torch
 
 from ..sparse import SparseMatrix
+from ..threads import WORTH_TWO
 from .buffers import give, take
 
-ABI = 2
+ABI = 3
 LANES = {torch.float32: 8, torch.float64: 4}
 BLOCK = 64  # rows of the library's cache block
 
 _NAMES = {torch.float32: "f32", torch.float64: "f64"}
 _ARGUMENTS = {
-    "forward": [ctypes.c_int] * 8 + [ctypes.c_void_p] * 13,
-    "backward": [ctypes.c_int] * 7 + [ctypes.c_void_p] * 17,
+    "forward": [ctypes.c_int] * 9 + [ctypes.c_void_p] * 13,
+    "backward": [ctypes.c_int] * 8 + [ctypes.c_void_p] * 17,
 }
 
 Tape = tuple[torch.Tensor, ...]
@@ -62,13 +63,14 @@ def forward(
     """See ``euler_torch.forward``; start and end have ``padded`` columns. The tape holds the slopes and the end."""
     n, columns = start.shape
     count, extra = len(steps), int(slopes is not None and len(slopes) > len(steps))
+    threads = _threads(start)
     here, there = start.clone(), torch.empty_like(start)
     kept = take(count + extra if keep else min(1, count + extra), n, columns, like=start)
     _call(
         "forward", start.dtype,
-        n, len(weight), columns, len(readout), count, int(len(states) > count), extra, int(keep),
+        n, len(weight), columns, len(readout), count, int(len(states) > count), extra, int(keep), threads,
         *phi.arrays(start.dtype), _pad(weight.t(), columns), _pad(bias.reshape(1, -1), columns), _pad(readout, columns),
-        steps, here, there, kept, states, slopes, start.new_empty(BLOCK, columns),
+        steps, here, there, kept, states, slopes, start.new_empty(threads, BLOCK, columns),
     )  # fmt: skip
     end = there if count % 2 else here
     if not keep:
@@ -92,17 +94,27 @@ def backward(
     kept, end = tape
     n, columns = end.shape
     count, width, d = len(steps), len(weight), len(readout)
+    threads = _threads(end)
     totals = [end.new_zeros(rows, columns, dtype=torch.float64) for rows in (width, 1, d)]
     _call(
         "backward", end.dtype,
-        n, width, columns, d, count, int(len(grad_states) > count), len(kept) - count,
+        n, width, columns, d, count, int(len(grad_states) > count), len(kept) - count, threads,
         *phi.T.arrays(end.dtype), _pad(weight, columns), _pad(readout, columns), steps, end.clone(), kept,
         grad_states.contiguous(), None if grad_slopes is None else grad_slopes.contiguous(),
-        grad, torch.empty_like(grad), end.new_empty(BLOCK, columns), end.new_empty(width + 1 + d, columns), *totals,
+        grad, torch.empty_like(grad), end.new_empty(threads, BLOCK, columns),
+        end.new_empty(threads, width + 1 + d, columns), *totals,
     )  # fmt: skip
     for into, total in zip(sums, totals, strict=True):
         into += total[:, :width].reshape(into.shape)
     give(kept)
+
+
+def _threads(state: torch.Tensor) -> int:
+    """One for states that fit into the cache, else as many as torch uses."""
+    compiled = library()
+    if compiled is None or state.numel() < WORTH_TWO:
+        return 1
+    return min(torch.get_num_threads(), int(compiled.ndcn_threads()))
 
 
 def _call(function: str, dtype: torch.dtype, *arguments: int | torch.Tensor | None) -> None:

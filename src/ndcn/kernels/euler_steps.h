@@ -175,40 +175,96 @@ INLINE void NAME(collect)(int rows, const int C, int P, int d, const REAL *gU, c
     default: f(R, 4, __VA_ARGS__);                                                                                     \
     }
 
+/* Rows from..to of one forward step; `next` is null for a slope without a step, V may be null. */
+CLONES static void NAME(forward_rows)(int from, int to, int n, int K, int P, int d, REAL h, const int32_t *ptr,
+                                      const int32_t *idx, const REAL *val, const REAL *W, const REAL *bias, const REAL *R,
+                                      const REAL *x, REAL *slope, REAL *next, REAL *U, REAL *V, REAL *scratch)
+{
+    for (int i = from; i < to; i += BLOCK) {
+        const int rows = to - i < BLOCK ? to - i : BLOCK;
+        NAME(gather_rows)(ptr, idx, val, x, n, P, i, rows, scratch);
+        for (int c = 0; c < P; c += 4 * LANES) {
+            const int left = (P - c) / LANES;
+            int r = 0;
+            for (; r + ROWS <= rows; r += ROWS) {
+                const size_t a = (size_t)(i + r) * P + c;
+                PICK_COLUMNS(NAME(advance), ROWS, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
+                             slope + a, next ? next + a : 0)
+            }
+            for (; r < rows; r++) {
+                const size_t a = (size_t)(i + r) * P + c;
+                PICK_COLUMNS(NAME(advance), 1, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
+                             slope + a, next ? next + a : 0)
+            }
+        }
+        const size_t a = (size_t)i * P, o = (size_t)i * d;
+        NAME(read)(rows, P, d, x + a, R, U + o);
+        if (V) NAME(read)(rows, P, d, slope + a, R, V + o);
+    }
+}
+
+/* The first part of a backward step for rows from..to: gZ, and the state a step back. */
+CLONES static void NAME(mask_rows)(int from, int to, int P, int d, REAL h, const REAL *G, const REAL *slope,
+                                   const REAL *gV, const REAL *R, REAL *x, REAL *gZ, REAL *gb, REAL *gR)
+{
+    const size_t at = (size_t)from * P;
+    for (int c = 0; c < P; c += 4 * LANES) {
+        PICK_COLUMNS(NAME(mask), to - from, (P - c) / LANES, P, d, h, G + at + c, slope + at + c,
+                     gV ? gV + (size_t)from * d : 0, R + c, x + at + c, gZ + at + c, gb + c, gR + c)
+    }
+}
+
+/* The second part, once gZ is complete: G, and sums into gW and gR. gZ is null for a state without a slope. */
+CLONES static void NAME(backward_rows)(int from, int to, int n, int K, int P, int d, const int32_t *ptr,
+                                       const int32_t *idx, const REAL *val, const REAL *W, const REAL *R, const REAL *x,
+                                       const REAL *gU, const REAL *gZ, REAL *G, REAL *scratch, REAL *gW, REAL *gR)
+{
+    for (int i = from; i < to; i += BLOCK) {
+        const int rows = to - i < BLOCK ? to - i : BLOCK;
+        const size_t at = (size_t)i * P;
+        for (int c = 0; c < P; c += 4 * LANES) {
+            PICK_COLUMNS(NAME(collect), rows, (P - c) / LANES, P, d, gU + (size_t)i * d, R + c, x + at + c, G + at + c, gR + c)
+        }
+        if (!gZ) continue;
+        NAME(gather_rows)(ptr, idx, val, gZ, n, P, i, rows, scratch);
+        for (int c = 0; c < P; c += 4 * LANES) {
+            const int left = (P - c) / LANES;
+            int r = 0, o = 0;
+            for (; r + ROWS <= rows; r += ROWS) {
+                PICK_COLUMNS(NAME(add_product), ROWS, left, K, scratch + (size_t)r * P, W + c, P, G + at + (size_t)r * P + c)
+            }
+            for (; r < rows; r++) {
+                PICK_COLUMNS(NAME(add_product), 1, left, K, scratch + (size_t)r * P, W + c, P, G + at + (size_t)r * P + c)
+            }
+            for (; o + ROWS <= K; o += ROWS) {
+                PICK_COLUMNS(NAME(outer), ROWS, left, rows, scratch + o, x + at + c, P, gW + (size_t)o * P + c)
+            }
+            for (; o < K; o++) {
+                PICK_COLUMNS(NAME(outer), 1, left, rows, scratch + o, x + at + c, P, gW + (size_t)o * P + c)
+            }
+        }
+    }
+}
+
 /* Forward: x_{k+1} = x_k + dt[k] s_k, s_k = relu(Phi x_k W + bias), for k < steps; with `extra` also s_steps.
    A: n x P, holds x_0 on entry; B: n x P; x_steps is in A if steps is even, else in B.
    W: K x P, row c holds what column c of Phi x contributes. R: d x P.
    U: outputs x_k R^T for k < steps, and for k = steps with `tail`; V: outputs s_k R^T, or null.
-   S: (steps + extra) x n x P keeps all slopes with `keep`, else n x P is enough. scratch: BLOCK x P. */
-CLONES void NAME(forward)(int n, int K, int P, int d, int steps, int tail, int extra, int keep, const int32_t *ptr,
-                          const int32_t *idx, const REAL *val, const REAL *W, const REAL *bias, const REAL *R,
-                          const double *dt, REAL *A, REAL *B, REAL *S, REAL *U, REAL *V, REAL *scratch)
+   S: (steps + extra) x n x P keeps all slopes with `keep`, else n x P is enough. scratch: threads x BLOCK x P. */
+EXPORT void NAME(forward)(int n, int K, int P, int d, int steps, int tail, int extra, int keep, int threads,
+                          const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *W, const REAL *bias,
+                          const REAL *R, const double *dt, REAL *A, REAL *B, REAL *S, REAL *U, REAL *V, REAL *scratch)
 {
     const size_t size = (size_t)n * P, out = (size_t)n * d;
     for (int k = 0; k < steps + extra; k++) {
-        const REAL *x = k % 2 ? B : A;
+        const REAL *x = k % 2 ? B : A, h = k < steps ? (REAL)dt[k] : 0;
         REAL *next = k == steps ? 0 : k % 2 ? A : B, *slope = S + (keep ? k * size : 0);
-        const REAL h = k < steps ? (REAL)dt[k] : 0;
-        for (int i = 0; i < n; i += BLOCK) {
-            const int rows = n - i < BLOCK ? n - i : BLOCK;
-            NAME(gather_rows)(ptr, idx, val, x, n, P, i, rows, scratch);
-            for (int c = 0; c < P; c += 4 * LANES) {
-                const int left = (P - c) / LANES;
-                int r = 0;
-                for (; r + ROWS <= rows; r += ROWS) {
-                    const size_t a = (size_t)(i + r) * P + c;
-                    PICK_COLUMNS(NAME(advance), ROWS, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
-                                 slope + a, next ? next + a : 0)
-                }
-                for (; r < rows; r++) {
-                    const size_t a = (size_t)(i + r) * P + c;
-                    PICK_COLUMNS(NAME(advance), 1, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
-                                 slope + a, next ? next + a : 0)
-                }
-            }
-            const size_t a = (size_t)i * P, o = k * out + (size_t)i * d;
-            NAME(read)(rows, P, d, x + a, R, U + o);
-            if (V) NAME(read)(rows, P, d, slope + a, R, V + o);
+        REAL *u = U + k * out, *v = V ? V + k * out : 0;
+        PARALLEL
+        {
+            const int t = THREAD;
+            NAME(forward_rows)(part(n, t, threads), part(n, t + 1, threads), n, K, P, d, h, ptr, idx, val, W, bias, R, x,
+                               slope, next, u, v, scratch + (size_t)t * BLOCK * P);
         }
     }
     if (tail && !extra) NAME(read)(n, P, d, steps % 2 ? B : A, R, U + steps * out);
@@ -217,52 +273,33 @@ CLONES void NAME(forward)(int n, int K, int P, int d, int steps, int tail, int e
 /* Backward over the same steps. x: x_steps on entry, x_0 on return, found again as x_k = x_{k+1} - dt[k] s_k.
    G: n x P, dL/dx_steps from later steps on entry, dL/dx_0 on return. gU, gV: gradients of U and V; gV may be null.
    W: transposed against forward, row o holds what column o of a gradient sends to the columns of Phi x.
-   gW (K x P), gb (P) and gR (d x P) are added to in double precision. part: (K + 1 + d) x P. */
-CLONES void NAME(backward)(int n, int K, int P, int d, int steps, int tail, int extra, const int32_t *ptr,
+   gW (K x P), gb (P) and gR (d x P) are added to in double precision. sum: threads x (K + 1 + d) x P. */
+EXPORT void NAME(backward)(int n, int K, int P, int d, int steps, int tail, int extra, int threads, const int32_t *ptr,
                            const int32_t *idx, const REAL *val, const REAL *W, const REAL *R, const double *dt, REAL *x,
-                           const REAL *S, const REAL *gU, const REAL *gV, REAL *G, REAL *gZ, REAL *scratch, REAL *part,
+                           const REAL *S, const REAL *gU, const REAL *gV, REAL *G, REAL *gZ, REAL *scratch, REAL *sum,
                            double *gW, double *gb, double *gR)
 {
-    const size_t size = (size_t)n * P, out = (size_t)n * d;
-    REAL *partW = part, *partb = part + (size_t)K * P, *partR = partb + P;
+    const size_t size = (size_t)n * P, out = (size_t)n * d, sums = (size_t)(K + 1 + d) * P;
     for (int k = tail ? steps : steps - 1; k >= 0; k--) {
         const int has_slope = k < steps || extra;
         const REAL h = k < steps ? (REAL)dt[k] : 0;
-        for (int c = 0; c < (K + 1 + d) * P; c++) part[c] = 0;
-        if (has_slope)
-            for (int c = 0; c < P; c += 4 * LANES) {
-                PICK_COLUMNS(NAME(mask), n, (P - c) / LANES, P, d, h, G + c, S + k * size + c, gV ? gV + k * out : 0,
-                             R + c, x + c, gZ + c, partb + c, partR + c)
-            }
-        for (int i = 0; i < n; i += BLOCK) {
-            const int rows = n - i < BLOCK ? n - i : BLOCK;
-            const size_t at = (size_t)i * P;
-            for (int c = 0; c < P; c += 4 * LANES) {
-                PICK_COLUMNS(NAME(collect), rows, (P - c) / LANES, P, d, gU + k * out + (size_t)i * d, R + c, x + at + c,
-                             G + at + c, partR + c)
-            }
-            if (!has_slope) continue;
-            NAME(gather_rows)(ptr, idx, val, gZ, n, P, i, rows, scratch);
-            for (int c = 0; c < P; c += 4 * LANES) {
-                const int left = (P - c) / LANES;
-                int r = 0, o = 0;
-                for (; r + ROWS <= rows; r += ROWS) {
-                    PICK_COLUMNS(NAME(add_product), ROWS, left, K, scratch + (size_t)r * P, W + c, P, G + at + (size_t)r * P + c)
-                }
-                for (; r < rows; r++) {
-                    PICK_COLUMNS(NAME(add_product), 1, left, K, scratch + (size_t)r * P, W + c, P, G + at + (size_t)r * P + c)
-                }
-                for (; o + ROWS <= K; o += ROWS) {
-                    PICK_COLUMNS(NAME(outer), ROWS, left, rows, scratch + o, x + at + c, P, partW + (size_t)o * P + c)
-                }
-                for (; o < K; o++) {
-                    PICK_COLUMNS(NAME(outer), 1, left, rows, scratch + o, x + at + c, P, partW + (size_t)o * P + c)
-                }
-            }
+        for (size_t c = 0; c < threads * sums; c++) sum[c] = 0;
+        PARALLEL
+        {
+            const int t = THREAD, from = part(n, t, threads), to = part(n, t + 1, threads);
+            REAL *own = sum + t * sums, *own_b = own + (size_t)K * P, *own_R = own_b + P;
+            if (has_slope)
+                NAME(mask_rows)(from, to, P, d, h, G, S + k * size, gV ? gV + k * out : 0, R, x, gZ, own_b, own_R);
+            BARRIER
+            NAME(backward_rows)(from, to, n, K, P, d, ptr, idx, val, W, R, x, gU + k * out, has_slope ? gZ : 0, G,
+                                scratch + (size_t)t * BLOCK * P, own, own_R);
         }
-        for (int c = 0; c < K * P; c++) gW[c] += partW[c];
-        for (int c = 0; c < P; c++) gb[c] += partb[c];
-        for (int c = 0; c < d * P; c++) gR[c] += partR[c];
+        for (int t = 0; t < threads; t++) {
+            const REAL *own = sum + t * sums;
+            for (int c = 0; c < K * P; c++) gW[c] += own[c];
+            for (int c = 0; c < P; c++) gb[c] += own[K * P + c];
+            for (int c = 0; c < d * P; c++) gR[c] += own[(K + 1) * P + c];
+        }
     }
 }
 
