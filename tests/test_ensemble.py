@@ -79,12 +79,30 @@ def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "_fit", second_is_interrupted)
     stop = 1
     reg = ndcn.DynamicsRegressor(epochs=1, ensemble=3, jobs=1, seed=0)
-    with pytest.warns(RuntimeWarning, match="1 of 3 members are done"):
+    with pytest.warns(RuntimeWarning, match="1 of 3 members are kept"):
         reg.fit(DATA)
     assert len(reg.models_) == 1
     stop = 0
     with pytest.raises(KeyboardInterrupt):
         reg.fit(DATA)
+
+
+def test_ctrl_c_ends_the_whole_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
+    def marked(member: ndcn.DynamicsRegressor, *rest: object, alone: bool) -> ndcn.DynamicsRegressor:
+        seen.append(member.seed)
+        member.fit(DATA)
+        if member.seed == stop:
+            member.history_.stopped = "interrupted"
+        return member
+
+    monkeypatch.setattr(module, "_fit", marked)
+    for stop, kept in ((0, 1), (1, 1), (2, 2)):  # the first is kept with its best weights so far, others are not
+        seen: list[int] = []
+        reg = ndcn.DynamicsRegressor(epochs=1, ensemble=4, jobs=1, seed=0)
+        with pytest.warns(RuntimeWarning, match=f"{kept} of 4 members are kept"):
+            reg.fit(DATA)
+        assert len(reg.models_) == kept
+        assert seen == list(range(stop + 1))
 
 
 def test_what_an_ensemble_needs() -> None:

@@ -28,7 +28,7 @@ def fit_all(
     """The members, each fitted to the same data.
 
     On networks so large that one fit keeps all cores busy, and with ``jobs=1``, they are fitted one after the other.
-    Ctrl-C keeps the members that are done, if there are any.
+    Ctrl-C keeps the members that are done; if there are none, the first with its best weights so far.
     """
     from joblib import Parallel, delayed
 
@@ -43,13 +43,17 @@ def fit_all(
             for member in Parallel(n_jobs=jobs, return_as="generator")(
                 delayed(_fit)(member, data, resume, alone=jobs == 1) for member in members
             ):
-                done.append(member)
-                bar.update(len(done), member.history_.loss[-1])
+                interrupted = member.history_.stopped == "interrupted"
+                if not (interrupted and done):
+                    done.append(member)
+                    bar.update(len(done), member.history_.loss[-1])
+                if interrupted:
+                    raise KeyboardInterrupt
         except KeyboardInterrupt:
             if not done:
                 raise
             warnings.warn(
-                f"interrupted: {len(done)} of {len(members)} members are done and are kept",
+                f"interrupted: {len(done)} of {len(members)} members are kept",
                 RuntimeWarning,
                 stacklevel=3,
             )

@@ -64,7 +64,7 @@ def parsed(*words: object) -> dict:
 
 def test_help_names_every_command():
     text = run("--help").output
-    for name in ("demo", "simulate", "fit", "predict", "evaluate"):
+    for name in ("demo", "simulate", "fit", "predict", "evaluate", "doctor"):
         assert name in text
         assert f"Example: ndcn {name}" in run(name, "--help").output
         assert run(name, "-h").output == run(name, "--help").output
@@ -75,6 +75,7 @@ def test_version():
 
 
 def test_names_are_those_of_the_library():
+    from ndcn.estimators import ACTIVATIONS
     from ndcn.models.paper import NAMED as models
     from ndcn.recipes import RECIPES
 
@@ -83,6 +84,8 @@ def test_names_are_those_of_the_library():
         (options.NetworkName, ndcn.networks.NAMED),
         (options.ModelName, models),
         (options.Preset, RECIPES),
+        (options.OperatorName, ndcn.operators.NAMED),
+        (options.Activation, ACTIVATIONS),
     ):
         assert [name.value for name in names] == list(known)
     for loss in options.Loss:
@@ -242,7 +245,12 @@ def test_resume_refuses_a_foreign_checkpoint(folder, made):
     [
         (["--device", "abacus"], "cannot compute on device 'abacus'"),
         (["--device", "cuda:99"], "cannot compute on device"),
-        (["--learning-rate", "-1"], "learning_rate > 0"),
+        (["--learning-rate", "-1"], "learning_rate must be a number > 0"),
+        (["--clip-norm", "0"], "clip_norm must be a positive number"),
+        (["--seed", str(2**63)], "seed must be a whole number"),
+        (["--operator", "kip"], "kipf"),
+        (["--activation", "gelu"], "softplus"),
+        (["--ensemble", "0"], "ensemble"),
         (["--validation", "1.5"], "validation"),
         (["--patience", "3"], "validation"),
         (["--interpolation", "0.7", "--extrapolation", "0.7"], "at least 2"),
@@ -275,6 +283,92 @@ def test_a_loss_that_explodes_fails_and_keeps_the_last_good_weights(folder, made
     assert "the last good weights are in model.ndcn" in text
     assert "error: " in text
     assert ndcn.load("model.ndcn").history_.stopped == "failed"
+
+
+def test_what_was_not_finished_leaves_a_model_that_was_there(folder, made, monkeypatch):
+    from ndcn.progress import Progress
+
+    def interrupt(self: Progress, done: int, loss: float) -> None:
+        if done == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    shutil.copy(made / "model.ndcn", "model.ndcn")
+    good = Path("model.ndcn").read_bytes()
+    text = refused("fit", made / "data", "--epochs", 50, "--learning-rate", 1e12, code=1)
+    assert "the last good weights are in model.ndcn.partial; model.ndcn is as it was" in text
+    assert ndcn.load("model.ndcn.partial").history_.stopped == "failed"
+    assert Path("model.ndcn").read_bytes() == good
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "update", interrupt)
+        result = run("fit", made / "data", "--epochs", 9, "--json", code=1)
+    assert json.loads(result.stdout)["out"] == "model.ndcn.partial"
+    assert "model.ndcn.partial holds the best weights so far; model.ndcn is as it was" in result.stderr
+    assert ndcn.load("model.ndcn.partial").history_.stopped == "interrupted"
+    assert Path("model.ndcn").read_bytes() == good
+    run("fit", made / "data", "--epochs", 9, "--resume")
+    assert len(ndcn.load("model.ndcn").history_.loss) == 9
+    assert [p.name for p in folder.iterdir()] == ["model.ndcn"]
+
+
+def test_fit_takes_operator_activation_and_clipping(folder, made):
+    words = ["--operator", "kipf", "--activation", "tanh", "--clip-norm", 0.5, "--epochs", 3]
+    about = parsed("fit", made / "data", *words)
+    again = ndcn.load("model.ndcn")
+    assert (again.operator, again.activation, again.clip_norm) == ("kipf", "tanh", 0.5)
+    parts = ndcn.split(ndcn.Trajectory.load(made / "data"))
+    same = ndcn.DynamicsRegressor(operator="kipf", activation="tanh", clip_norm=0.5, epochs=3).fit(parts.train)
+    assert about["loss"] == same.history_.loss[-1]
+
+
+def test_an_ensemble_from_fit_to_predict(folder, made):
+    about = parsed("fit", made / "data", "--epochs", 3, "--ensemble", 2, "--jobs", 1, "--seed", 4)
+    assert (about["members"], about["epochs"]) == (2, 3)
+    assert [p.name for p in folder.iterdir()] == ["model.ndcn"]
+    again = ndcn.load("model.ndcn")
+    assert (again.ensemble, again.seed, len(again.models_)) == (2, 4, 2)
+    mean, spread = again.predict([0.5, 1.0], return_std=True)
+    run("predict", "model.ndcn", "--times", "0.5,1", "--out", "p.csv")
+    table = pd.read_csv("p.csv")
+    assert list(table.columns) == ["time", "node", "x", "x_std"]
+    assert table["x"].to_numpy() == pytest.approx(mean.states.reshape(-1).numpy(), rel=1e-5)
+    assert table["x_std"].to_numpy() == pytest.approx(spread.states.reshape(-1).numpy(), rel=1e-5)
+    assert run("predict", "model.ndcn", "--times", "0.5").stdout.startswith("time,node,x,x_std\n")
+    assert parsed("predict", "model.ndcn", "--times", "0.5,1")["std"] == spread.states.tolist()
+    assert parsed("evaluate", "model.ndcn", made / "data")["train"]["snapshots"] == 20
+    assert "2 members" in run("fit", made / "data", "--epochs", 2, "--ensemble", 2, "--jobs", 1).stdout
+
+
+def test_an_ensemble_that_is_stopped(folder, made, monkeypatch):
+    from ndcn import ensemble
+    from ndcn.progress import Progress
+
+    words = ["fit", made / "data", "--epochs", 6, "--ensemble", 3, "--jobs", 1]
+    text = refused(*words, "--learning-rate", 1e12, "--epochs", 50, code=1)
+    assert "error: " in text
+    assert not (folder / "model.ndcn").exists()
+    for path in folder.iterdir():
+        path.unlink()
+    updates = []
+
+    def interrupt(self: Progress, done: int, loss: float) -> None:
+        updates.append(done)
+        if len(updates) == 10:
+            signal.raise_signal(signal.SIGINT)  # in the second member
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "update", interrupt)
+        patch.setattr(ensemble.Progress, "update", lambda *_: None)
+        patch.setattr("ndcn.training.Progress.update", interrupt)
+        result = run(*words, "--json", code=1)
+    assert json.loads(result.stdout)["members"] == 1
+    assert "--resume" in result.stderr
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "model.ndcn",
+        "model.ndcn.checkpoint.0",
+        "model.ndcn.checkpoint.1",
+    ]
+    assert parsed(*words, "--resume")["members"] == 3
+    assert [p.name for p in folder.iterdir()] == ["model.ndcn"]
 
 
 @pytest.mark.parametrize("command", ["simulate", "fit", "predict"])
@@ -364,9 +458,14 @@ def test_predict_prints_the_table(made):
 def test_predict_on_other_data_with_labels(folder, made):
     graph = ndcn.Graph.from_edges([("a", "b"), ("b", "c")])
     ndcn.Trajectory(times=[0.5, 1.0], states=torch.rand(2, 3, 1), graph=graph).save("other")
-    result = run("predict", made / "model.ndcn", "--times", "0,1", "--data", "other", "--json")
-    assert json.loads(result.stdout)["nodes"] == ["a", "b", "c"]
-    assert "at t = 0.5" in result.stderr
+    about = parsed("predict", made / "model.ndcn", "--times", "0.5,1", "--data", "other")
+    assert about["nodes"] == ["a", "b", "c"]
+    other = ndcn.Trajectory.load("other")
+    expected = ndcn.load(made / "model.ndcn").predict([0.5, 1.0], graph=graph, x0=other.states[0], t0=0.5)
+    assert about["states"] == expected.states.tolist()
+    spread = parsed("predict", made / "model.ndcn", "--until", 1.5, "--count", 3, "--data", "other")
+    assert spread["times"] == [0.5, 1.0, 1.5]
+    assert "the state x0 is given at 0.5" in refused("predict", made / "model.ndcn", "--times", 0, "--data", "other")
     ndcn.Trajectory(times=[0.0, 1.0], states=torch.rand(2, 3, 2), graph=graph).save("two")
     assert "2 features" in refused("predict", made / "model.ndcn", "--times", "1", "--data", "two")
 
@@ -380,8 +479,8 @@ def test_predict_on_other_data_with_labels(folder, made):
         (["--times", ""], "separated by commas"),
         (["--times", "nan"], "finite"),
         (["--times", "-1"], ">= 0"),
-        (["--until", "0"], "after the first training time"),
-        (["--until", "inf"], "after the first training time"),
+        (["--until", "0"], "after the first time"),
+        (["--until", "inf"], "after the first time"),
         (["--times", "1", "--out", "p.xlsx"], ".csv or .parquet"),
         (["--times", "1", "--out", "no/p.csv"], "there is no folder"),
         (["--times", "1", "--data", "nowhere"], "no data folder"),
@@ -403,7 +502,8 @@ def test_files_that_are_no_models_are_refused(folder, made):
         (folder / name).write_bytes(content)
         assert "not an ndcn model" in refused("predict", name, "--times", "1")
         assert "not an ndcn model" in refused("evaluate", name, made / "data")
-    refused("evaluate", made / "data", made / "data")
+    assert "is a folder, not a model file" in refused("evaluate", made / "data", made / "data")
+    assert "is a folder, not a model file" in refused("predict", made / "data", "--times", "1")
     refused("evaluate", made / "model.ndcn", made / "model.ndcn")
 
 
@@ -443,6 +543,18 @@ def test_evaluate_data_of_its_own_times(folder, made):
     assert scores["train"]["snapshots"] == 20
 
 
+@pytest.mark.parametrize(("begin", "gap"), [(1.7e9, 1.0), (0.0, 1e-12)])
+def test_evaluate_tells_near_times_apart(folder, begin, gap):
+    graph = ndcn.networks.grid(9)
+    states = torch.rand(10, 9, 1, generator=torch.Generator().manual_seed(0))
+    times = begin + gap * torch.arange(10, dtype=torch.float64)
+    data = ndcn.Trajectory(times=times, states=states, graph=graph)
+    data.save("data")
+    ndcn.DynamicsRegressor(epochs=2).fit(data[[0, 1, 3, 4, 6]]).save("model.ndcn")
+    scores = parsed("evaluate", "model.ndcn", "data")
+    assert [scores[name]["snapshots"] for name in ("train", "interpolation", "extrapolation")] == [5, 2, 3]
+
+
 def test_evaluate_from_another_initial_state(folder, made):
     data = ndcn.Trajectory.load(made / "data")
     x0 = data.states[0].flip(0)
@@ -477,6 +589,21 @@ def test_evaluate_refuses_other_graphs_and_features(folder, made):
     ndcn.Trajectory(times=data.times, states=data.states, graph=data.graph, features=["heat"]).save("named")
     assert "heat" in refused("evaluate", made / "model.ndcn", "named")
     assert "no data folder" in refused("evaluate", made / "model.ndcn", "nowhere")
+
+
+# doctor ---------------------------------------------------------------------------------------------------------
+
+
+def test_doctor(monkeypatch):
+    from ndcn.kernels import euler_compiled
+
+    about = parsed("doctor")
+    assert (about["ndcn"], about["torch"]) == (ndcn.__version__, torch.__version__)
+    assert about["threads"] == torch.get_num_threads()
+    for library, kernel in ((None, "torch"), (object(), "compiled")):
+        monkeypatch.setattr(euler_compiled, "library", lambda found=library: found)
+        assert parsed("doctor")["kernel"] == kernel
+        assert f"kernel  {kernel}" in run("doctor").stdout
 
 
 # demo -----------------------------------------------------------------------------------------------------------

@@ -61,11 +61,13 @@ def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> dict[str, Sc
             f"the data live on another graph ({truth.graph!r}) than the model was trained on ({start.graph!r}); "
             "`ndcn predict --data` predicts on another graph"
         )
-    trained = torch.isclose(truth.times[:, None], start.times[None, :], rtol=1e-9, atol=1e-12).any(dim=1)
+    gaps = torch.cat([start.times.diff(), truth.times.diff()])
+    near = 1e-6 * gaps.min().item()  # far less than what lies between any two snapshots
+    trained = ((truth.times[:, None] - start.times[None, :]).abs() <= near).any(dim=1)
     after = truth.times > start.times[-1]
     scored = torch.ones(len(truth), dtype=torch.bool)
     x0 = None
-    if _starts_elsewhere(truth, start.t0, start.x0):
+    if abs(truth.times[0].item() - start.t0) <= near and _starts_elsewhere(truth, start.x0):
         note("note: the data start from another state than the training data: no snapshot counts as trained on")
         x0, scored[0], trained = truth.first_state(), False, torch.zeros_like(trained)
     prediction = estimator.predict(truth.times, x0=x0)
@@ -73,12 +75,10 @@ def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> dict[str, Sc
     return {name: _scores(prediction, truth, inside & scored) for name, inside in parts.items()}
 
 
-def _starts_elsewhere(truth: Trajectory, t0: float, x0: torch.Tensor) -> bool:
-    """Whether the data show the time at which training began, but not the state in which it did."""
+def _starts_elsewhere(truth: Trajectory, x0: torch.Tensor) -> bool:
+    """Whether the first state of the data is another than that in which training began."""
     import torch
 
-    if abs(truth.times[0].item() - t0) > 1e-9:
-        return False
     seen = truth.states[0]
     same = torch.isclose(seen.double(), x0.double(), rtol=1e-5, atol=1e-6) | seen.isnan()
     return not bool(same.all())

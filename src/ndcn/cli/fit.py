@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .guard import FAILED, note
-from .options import Json, Loss, ModelName, Precision, Preset, check_output, print_json
+from .options import Activation, Json, Loss, ModelName, OperatorName, Precision, Preset, check_output, print_json
 
 if TYPE_CHECKING:
     from ..estimators import DynamicsRegressor
@@ -36,7 +36,14 @@ def fit(
         float | None, typer.Option(help="l2 penalty on the weights. Default: 0; paper 0.001.", show_default=False)
     ] = None,
     hidden: Annotated[int, typer.Option(min=1, help="Width of the hidden state.")] = 20,
+    operator: Annotated[
+        OperatorName, typer.Option(help="How the graph enters the field; signed_laplacian takes negative weights too.")
+    ] = OperatorName.signed_laplacian,
+    activation: Annotated[Activation, typer.Option(help="Activation of the field.")] = Activation.relu,
     objective: Annotated[Loss, typer.Option(help="Loss at each observed time.")] = Loss.l1,
+    clip_norm: Annotated[
+        float | None, typer.Option(help="Limit of the gradient's norm. Default: none.", show_default=False)
+    ] = None,
     validation: Annotated[
         float, typer.Option(help="Share of the training times, in [0, 1), to choose the best weights on.")
     ] = 0.0,
@@ -49,6 +56,16 @@ def fit(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the validation times.")] = 0,
+    ensemble: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Models to train, from SEED, SEED + 1, ...; predictions are their mean, with its spread."
+        ),
+    ] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --ensemble: processes. Default: one for each core.", show_default=False),
+    ] = None,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     dtype: Annotated[Precision, typer.Option(help="Precision to compute in.")] = Precision.float32,
     interpolation: Annotated[
@@ -64,7 +81,10 @@ def fit(
         ),
     ] = 1 / 6,
     split_seed: Annotated[int, typer.Option(min=0, help="Seed of which snapshots are held back.")] = 0,
-    out: Annotated[Path, typer.Option(help="File to write the model to.")] = Path("model.ndcn"),
+    out: Annotated[
+        Path,
+        typer.Option(help="File to write the model to; a file that is there is replaced once training is finished."),
+    ] = Path("model.ndcn"),
     resume: Annotated[
         bool,
         typer.Option(
@@ -77,11 +97,13 @@ def fit(
     """Learn the dynamics of a network from snapshots.
 
     Some snapshots are held back, so that `ndcn evaluate` can judge the model on them. While it trains, a checkpoint is
-    kept beside the model about every 20 seconds. Ctrl-C ends after the current epoch and saves the best weights so far.
+    kept beside the model about every 20 seconds. Ctrl-C ends after the current epoch and saves the best weights so far,
+    as OUT.partial where OUT was there before.
 
     Example: ndcn fit data --epochs 1000 --out model.ndcn
     """
     check_output(out)
+    unfinished = out.with_name(out.name + ".partial") if out.exists() else out
     checkpoint = out.with_name(out.name + ".checkpoint")
     import ndcn
 
@@ -92,62 +114,83 @@ def fit(
         model=model.value,
         preset=preset.value,
         hidden=hidden,
+        operator=operator.value,
+        activation=activation.value,
         objective=objective.value,
         epochs=epochs,
         learning_rate=learning_rate,
         weight_decay=weight_decay,
+        clip_norm=clip_norm,
         validation=validation,
         patience=patience,
         checkpoint=checkpoint,
         seed=seed,
         device=device,
         dtype=dtype.value,
+        ensemble=ensemble,
+        jobs=jobs,
     )
-    again = resume and checkpoint.exists()
-    if checkpoint.exists() and not resume:
-        note(f"note: {checkpoint} is from an earlier run and will be overwritten; --resume would go on from it")
+    checkpoints = [checkpoint] if ensemble == 1 else [Path(f"{checkpoint}.{k}") for k in range(ensemble)]
+    found = [path for path in checkpoints if path.exists()]
+    if found and not resume:
+        note(f"note: {found[0]} is from an earlier run and will be overwritten; --resume would go on from it")
     if not sys.stderr.isatty():
-        note(f"{'resuming' if again else 'training'} {model.value} on {parts.train!r}")
+        note(f"{'resuming' if found and resume else 'training'} {model.value} on {parts.train!r}")
     try:
         estimator.fit(parts.train, resume=resume)
     except ndcn.TrainingError:
-        if estimator.history_.loss:
-            estimator.save(out)
-            note(f"note: the last good weights are in {out}")
+        if hasattr(estimator, "models_") and estimator.history_.loss:
+            estimator.save(unfinished)
+            note(f"note: the last good weights are in {unfinished}{_unchanged(out, unfinished)}")
         raise
     except KeyboardInterrupt:
-        kept = f"; {checkpoint} is kept: go on with --resume" if checkpoint.exists() else ""
-        note(f"stopped at once: {out} was not written{kept}")
+        kept = [path for path in checkpoints if path.exists()]
+        note(f"stopped at once: {out} was not written" + (f"; {kept[0]} is kept: go on with --resume" if kept else ""))
         raise
-    estimator.save(out)
-    interrupted = estimator.history_.stopped == "interrupted"
-    if not interrupted:
-        checkpoint.unlink(missing_ok=True)
-    _report(estimator, parts, out, as_json)
-    if interrupted:
-        note(f"error: interrupted; {out} holds the best weights so far. Go on with the same command and --resume")
+    if len(estimator.models_) < ensemble or any(h.stopped == "interrupted" for h in estimator.histories_):
+        estimator.save(unfinished)
+        _report(estimator, parts, unfinished, as_json)
+        note(
+            f"error: interrupted; {unfinished} holds the best weights so far{_unchanged(out, unfinished)}. "
+            "Go on with the same command and --resume"
+        )
         raise typer.Exit(FAILED)
+    estimator.save(out)
+    for path in (*checkpoints, unfinished if unfinished != out else None):
+        if path is not None:
+            path.unlink(missing_ok=True)
+    _report(estimator, parts, out, as_json)
+
+
+def _unchanged(out: Path, unfinished: Path) -> str:
+    return "" if unfinished == out else f"; {out} is as it was"
 
 
 def _report(estimator: DynamicsRegressor, parts: Split, out: Path, as_json: bool) -> None:
-    history = estimator.history_
+    histories = estimator.histories_
+    history, members = histories[0], len(histories)
+    loss = sum(h.loss[-1] for h in histories) / members
+    seconds = sum(h.seconds for h in histories)
     if as_json:
+        validated = (value for h in histories for _, value in h.validation if isfinite(value))
         print_json(
             {
                 "out": str(out),
                 "model": estimator.model,
+                "members": members,
                 "parameters": sum(p.numel() for p in estimator.model_.parameters()),
                 "epochs": len(history.loss),
-                "loss": history.loss[-1],
-                "validation_loss": min((value for _, value in history.validation if isfinite(value)), default=None),
+                "loss": loss,
+                "validation_loss": min(validated, default=None),
                 "stopped": history.stopped,
-                "seconds": history.seconds,
+                "seconds": seconds,
                 "snapshots": {name: 0 if part is None else len(part) for name, part in parts._asdict().items()},
             }
         )
         return
     ended = {"early": ", stopped early", "interrupted": ", interrupted"}.get(history.stopped, "")
+    count = "" if members == 1 else f"{members} members, "
     typer.echo(
-        f"{estimator.model}: {len(history.loss)} epochs in {history.seconds:.1f} s{ended}, "
-        f"last training loss {history.loss[-1]:.4g}\nwritten to {out}"
+        f"{estimator.model}: {count}{len(history.loss)} epochs in {seconds:.1f} s{ended}, "
+        f"last training loss {loss:.4g}\nwritten to {out}"
     )

@@ -54,6 +54,25 @@ class ModelName(str, Enum):
     no_control = "no_control"
 
 
+class OperatorName(str, Enum):
+    """Operators of ``ndcn.operators.NAMED``."""
+
+    normalized_laplacian = "normalized_laplacian"
+    signed_laplacian = "signed_laplacian"
+    laplacian = "laplacian"
+    normalized_adjacency = "normalized_adjacency"
+    adjacency = "adjacency"
+    kipf = "kipf"
+
+
+class Activation(str, Enum):
+    """Activations of ``ndcn.estimators.ACTIVATIONS``."""
+
+    relu = "relu"
+    tanh = "tanh"
+    softplus = "softplus"
+
+
 class Preset(str, Enum):
     """Training recipes of ``ndcn.recipes.RECIPES``."""
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .guard import note
 from .options import Json, check_output, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..estimators import DynamicsRegressor
     from ..trajectory import Trajectory
 
 SUFFIXES = (".csv", ".parquet")
@@ -25,22 +23,27 @@ def predict(
         str | None,
         typer.Option(
             metavar="T1,T2,...",
-            help="Times, separated by commas, in the unit of the data, in any order, from the first training time on.",
+            help="Times, separated by commas, in the unit of the data, in any order, from the first training time (or "
+            "that of --data) on.",
         ),
     ] = None,
     until: Annotated[
-        float | None, typer.Option(help="Instead of --times: equally spaced from the first training time to here.")
+        float | None, typer.Option(help="Instead of --times: equally spaced from that first time to here.")
     ] = None,
     count: Annotated[int, typer.Option(min=2, help="With --until: how many times.")] = 100,
     data: Annotated[
         Path | None,
         typer.Option(
-            help="Folder with other data: predict on its graph, from its first state. Default: where training began."
+            help="Folder with other data: predict on its graph, from its first state at its first time. Default: where "
+            "training began."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Table to write, .csv or .parquet: time, node, features. Default: CSV to standard output."),
+        typer.Option(
+            help="Table to write, .csv or .parquet: time, node, features; of an ensemble also their standard deviations, "
+            "FEATURE_std. Default: CSV to standard output."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -58,13 +61,21 @@ def predict(
     import ndcn
 
     estimator = ndcn.load(model)
+    other = None if data is None else ndcn.Trajectory.load(data)
     if asked is None and until is not None:
-        asked = _spread(estimator, until, count)
-    prediction = _run(estimator, asked, data)
+        asked = _spread(estimator.train_[0].t0 if other is None else other.times[0].item(), until, count)
+    where: dict[str, Any] = {}
+    if other is not None:
+        where = {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
+    spread: Trajectory | None = None
+    if len(estimator.models_) == 1:
+        prediction = estimator.predict(asked, **where)
+    else:
+        prediction, spread = estimator.predict(asked, return_std=True, **where)
     if out is None:
-        _print(prediction, as_json)
+        _print(prediction, spread, as_json)
         return
-    table = prediction.to_pandas()
+    table = _table(prediction, spread)
     _write(table, out)
     if as_json:
         print_json({"out": str(out), "rows": len(table), **_about(prediction)})
@@ -79,26 +90,26 @@ def _numbers(text: str) -> list[float]:
         raise ValueError(f"--times {text}: write numbers separated by commas, for example 0.5,1.25,4.9") from None
 
 
-def _spread(estimator: DynamicsRegressor, until: float, count: int) -> list[float]:
+def _spread(begin: float, until: float, count: int) -> list[float]:
     import numpy as np
 
-    begin = estimator.train_[0].t0
     if not (until > begin and np.isfinite(until)):
-        raise ValueError(f"--until must lie after the first training time {begin:g}, got {until:g}")
+        raise ValueError(f"--until must lie after the first time {begin:.15g}, got {until:.15g}")
     spread: list[float] = np.linspace(begin, until, count).tolist()
     return spread
 
 
-def _run(estimator: DynamicsRegressor, asked: list[float] | None, data: Path | None) -> Trajectory:
-    from ..trajectory import Trajectory
-
-    if data is None:
-        return estimator.predict(asked)
-    other = Trajectory.load(data)
-    begin, first = estimator.train_[0].t0, other.times[0].item()
-    if abs(first - begin) > 1e-9 * max(1.0, abs(begin)):
-        note(f"note: the first state of {data}, at t = {first:g}, is taken for that at t = {begin:g}")
-    return estimator.predict(asked, graph=other.graph, x0=other.first_state())
+def _table(prediction: Trajectory, spread: Trajectory | None) -> pd.DataFrame:
+    """The long table, with the standard deviation of each feature beside it if there is one."""
+    table = prediction.to_pandas()
+    if spread is None:
+        return table
+    deviations = spread.to_pandas()
+    for feature in spread.features:
+        if f"{feature}_std" in table:
+            raise ValueError(f"the features {feature} and {feature}_std leave no name for the deviation of {feature}")
+        table[f"{feature}_std"] = deviations[feature]
+    return table
 
 
 def _write(table: pd.DataFrame, out: Path) -> None:
@@ -110,11 +121,12 @@ def _write(table: pd.DataFrame, out: Path) -> None:
         write(out, lambda new: table.to_parquet(new, index=False))
 
 
-def _print(prediction: Trajectory, as_json: bool) -> None:
+def _print(prediction: Trajectory, spread: Trajectory | None, as_json: bool) -> None:
     if as_json:
-        print_json({**_about(prediction), "states": prediction.states.tolist()})
+        deviations = {} if spread is None else {"std": spread.states.tolist()}
+        print_json({**_about(prediction), "states": prediction.states.tolist(), **deviations})
     else:
-        typer.echo(prediction.to_pandas().to_csv(index=False), nl=False)
+        typer.echo(_table(prediction, spread).to_csv(index=False), nl=False)
 
 
 def _about(prediction: Trajectory) -> dict[str, list[object]]:
