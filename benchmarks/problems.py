@@ -12,6 +12,7 @@ from scipy import sparse
 from torch import nn
 
 import ndcn
+from ndcn.kernels import euler, euler_compiled
 from ndcn.objective import Target
 from ndcn.sparse import SparseMatrix
 from ndcn.training import Problem
@@ -78,6 +79,28 @@ class Iteration:
         problem = Problem(self.graph, self.x0, 0.0, self.times, self._target())
         parameters, objective = list(model.parameters()), ndcn.Objective("l1")
         return lambda: list(torch.autograd.grad(problem.loss(model, objective), parameters))
+
+    def kernel_alone(self) -> Callable[[], list[torch.Tensor]]:
+        """The trajectory and its gradient only: no encoder, no loss. Returns nothing to compare."""
+        hidden = self.model.encoder(self.x0).detach().requires_grad_()
+        weights = [*self.model.field.parameters(), self.model.decoder.weight]
+        steps, ones = self.times.diff(), torch.ones(len(self.times), self.graph.num_nodes, 1)
+
+        def run() -> list[torch.Tensor]:
+            states, _ = euler.trajectory(
+                self.model.field,
+                self.graph,
+                hidden,
+                steps,
+                readout=self.model.decoder.weight,
+                with_slopes=False,
+                segment=len(steps),
+                backend=euler_compiled,
+            )
+            torch.autograd.grad(states, [hidden, *weights], ones)
+            return []
+
+        return run
 
     def _target(self) -> Target:
         return Target(self.target, None, torch.full((len(self.times), 1, 1), 1 / self.target.numel()))

@@ -6,12 +6,18 @@ changes its version.
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import sys
 import threading
+from collections.abc import Callable
 
 import torch
 
 LIMIT = 64 * 2**20  # bytes of a buffer; larger ones are left to the allocator
 SPARE = 8
+HUGE = 2 * 2**20  # bytes of a huge page
+MADV_HUGEPAGE = 14
 
 _spare: list[torch.Tensor] = []
 _lock = threading.Lock()
@@ -25,7 +31,27 @@ def take(*shape: int, like: torch.Tensor) -> torch.Tensor:
                 found = _spare.pop(k)
                 found[:0] = 0  # a new version of it, for autograd
                 return found
-    return like.new_empty(shape)
+    return empty(*shape, like=like)
+
+
+def empty(*shape: int, like: torch.Tensor) -> torch.Tensor:
+    """New memory of this shape; in huge pages if it is large, since rows are read from it in random order."""
+    new = like.new_empty(shape)
+    size = new.numel() * new.element_size()
+    if size > LIMIT and new.device.type == "cpu" and (advise := _advise()) is not None:
+        first = -(-new.data_ptr() // HUGE) * HUGE
+        advise(first, (new.data_ptr() + size - first) // HUGE * HUGE, MADV_HUGEPAGE)  # what it answers does not matter
+    return new
+
+
+@functools.cache
+def _advise() -> Callable[[int, int, int], int] | None:
+    """Linux's madvise, where there is one."""
+    if not sys.platform.startswith("linux"):
+        return None
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return madvise
 
 
 def give(*buffers: torch.Tensor) -> None:

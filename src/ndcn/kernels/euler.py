@@ -30,6 +30,7 @@ from ..integrators.runge_kutta import SAME, explosion, fixed_grid
 from ..solve import Solver, Statistics
 from ..sparse import SparseMatrix
 from . import euler_compiled, euler_torch
+from .buffers import empty
 
 
 def backend(field: nn.Module, x0: torch.Tensor, kernel: str) -> ModuleType | None:
@@ -190,21 +191,22 @@ class _Trajectory(torch.autograd.Function):
         count, columns = len(plan.steps), plan.backend.padded(width, x0.dtype)
         states = x0.new_empty(count + 1, n, len(readout))
         slopes = x0.new_empty(count + 1 if plan.with_slopes else 0, n, len(readout))
-        start = x0.new_zeros(n, columns)
-        start[:, :width] = x0
+        start = _with_columns(x0, columns)
         segments = plan.segments()
         whole = len(segments) == 1 and plan.differentiate
         kept: list[torch.Tensor] = []
         for a, b, last in segments:
+            if plan.differentiate and not whole:
+                kept.append(start[:, :width].clone())
             out = slopes[a:last] if plan.with_slopes else None
             steps = plan.steps[a:b]
             end, tape = plan.backend.forward(
                 plan.phi, weight, bias, readout, steps, start, states[a:last], out, keep=whole
             )
-            kept += tape if whole else [start]
+            kept += tape
             start = end
         ctx.plan, ctx.width = plan, width
-        ctx.save_for_backward(weight, bias, readout, *(kept if plan.differentiate else []))
+        ctx.save_for_backward(weight, bias, readout, *kept)
         return states, slopes
 
     @staticmethod
@@ -221,13 +223,24 @@ class _Trajectory(torch.autograd.Function):
             if len(segments) == 1:
                 tape = tuple(kept)
             else:  # the outputs are made once more and thrown away: they are small
-                start = kept.pop()
+                start = _with_columns(kept.pop(), plan.backend.padded(width, weight.dtype))
                 outputs = [start.new_empty(last - a, len(start), len(readout)) for _ in range(2)]
                 slopes = outputs[1] if plan.with_slopes else None
                 _, tape = plan.backend.forward(
                     plan.phi, weight, bias, readout, steps, start, outputs[0], slopes, keep=True
                 )
             grad = torch.zeros_like(tape[-1] if tape[-1].dim() == 2 else tape[0][0]) if grad is None else grad
-            plan.backend.backward(plan.phi, weight, readout, steps, tape, grads[0][a:last], grad_slopes, grad, sums)
+            plan.backend.backward(
+                plan.phi, weight, readout, steps, tape, grads[0][a:last], grad_slopes, grad, sums, len(segments) == 1
+            )
+            del tape  # before the next segment makes its own
         assert grad is not None
         return (None, grad[:, :width], *(total.to(weight.dtype) for total in sums))
+
+
+def _with_columns(x: torch.Tensor, columns: int) -> torch.Tensor:
+    """A copy with zero columns added."""
+    out = empty(len(x), columns, like=x)
+    out[:, : x.shape[1]] = x
+    out[:, x.shape[1] :] = 0
+    return out

@@ -10,7 +10,7 @@ import torch
 
 from ..sparse import SparseMatrix
 from ..threads import WORTH_TWO
-from .buffers import give, take
+from .buffers import empty, give, take
 
 ABI = 3
 LANES = {torch.float32: 8, torch.float64: 4}
@@ -64,19 +64,16 @@ def forward(
     n, columns = start.shape
     count, extra = len(steps), int(slopes is not None and len(slopes) > len(steps))
     threads = _threads(start)
-    here, there = start.clone(), torch.empty_like(start)
-    kept = take(count + extra if keep else min(1, count + extra), n, columns, like=start)
+    here, there = start, empty(n, columns, like=start)
+    kept = take(count + extra if keep else 0, n, columns, like=start)
     _call(
         "forward", start.dtype,
         n, len(weight), columns, len(readout), count, int(len(states) > count), extra, int(keep), threads,
         *phi.arrays(start.dtype), _pad(weight.t(), columns), _pad(bias.reshape(1, -1), columns), _pad(readout, columns),
-        steps, here, there, kept, states, slopes, start.new_empty(threads, BLOCK, columns),
+        steps, here, there, kept, states, slopes, start.new_empty(threads, 2, BLOCK, columns),
     )  # fmt: skip
     end = there if count % 2 else here
-    if not keep:
-        give(kept)
-        return end, ()
-    return end, (kept, end)
+    return end, (kept, end) if keep else ()
 
 
 def backward(
@@ -89,6 +86,7 @@ def backward(
     grad_slopes: torch.Tensor | None,
     grad: torch.Tensor,
     sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    again: bool,
 ) -> None:
     """See ``euler_torch.backward``; grad has ``padded`` columns."""
     kept, end = tape
@@ -99,9 +97,9 @@ def backward(
     _call(
         "backward", end.dtype,
         n, width, columns, d, count, int(len(grad_states) > count), len(kept) - count, threads,
-        *phi.T.arrays(end.dtype), _pad(weight, columns), _pad(readout, columns), steps, end.clone(), kept,
+        *phi.T.arrays(end.dtype), _pad(weight, columns), _pad(readout, columns), steps, end.clone() if again else end, kept,
         grad_states.contiguous(), None if grad_slopes is None else grad_slopes.contiguous(),
-        grad, torch.empty_like(grad), end.new_empty(threads, BLOCK, columns),
+        grad, empty(n, columns, like=grad), end.new_empty(threads, 2, BLOCK, columns),
         end.new_empty(threads, width + 1 + d, columns), *totals,
     )  # fmt: skip
     for into, total in zip(sums, totals, strict=True):

@@ -175,13 +175,15 @@ INLINE void NAME(collect)(int rows, const int C, int P, int d, const REAL *gU, c
     default: f(R, 4, __VA_ARGS__);                                                                                     \
     }
 
-/* Rows from..to of one forward step; `next` is null for a slope without a step, V may be null. */
+/* Rows from..to of one forward step; `next` is null for a slope without a step, V may be null, and so may `all`, where
+   slopes are kept. scratch: 2 x BLOCK x P. */
 CLONES static void NAME(forward_rows)(int from, int to, int n, int K, int P, int d, REAL h, const int32_t *ptr,
                                       const int32_t *idx, const REAL *val, const REAL *W, const REAL *bias, const REAL *R,
-                                      const REAL *x, REAL *slope, REAL *next, REAL *U, REAL *V, REAL *scratch)
+                                      const REAL *x, REAL *all, REAL *next, REAL *U, REAL *V, REAL *scratch)
 {
     for (int i = from; i < to; i += BLOCK) {
         const int rows = to - i < BLOCK ? to - i : BLOCK;
+        REAL *slope = all ? all + (size_t)i * P : scratch + BLOCK * P;
         NAME(gather_rows)(ptr, idx, val, x, n, P, i, rows, scratch);
         for (int c = 0; c < P; c += 4 * LANES) {
             const int left = (P - c) / LANES;
@@ -189,17 +191,17 @@ CLONES static void NAME(forward_rows)(int from, int to, int n, int K, int P, int
             for (; r + ROWS <= rows; r += ROWS) {
                 const size_t a = (size_t)(i + r) * P + c;
                 PICK_COLUMNS(NAME(advance), ROWS, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
-                             slope + a, next ? next + a : 0)
+                             slope + (size_t)r * P + c, next ? next + a : 0)
             }
             for (; r < rows; r++) {
                 const size_t a = (size_t)(i + r) * P + c;
                 PICK_COLUMNS(NAME(advance), 1, left, K, scratch + (size_t)r * P, W + c, bias + c, P, h, x + a,
-                             slope + a, next ? next + a : 0)
+                             slope + (size_t)r * P + c, next ? next + a : 0)
             }
         }
-        const size_t a = (size_t)i * P, o = (size_t)i * d;
-        NAME(read)(rows, P, d, x + a, R, U + o);
-        if (V) NAME(read)(rows, P, d, slope + a, R, V + o);
+        const size_t o = (size_t)i * d;
+        NAME(read)(rows, P, d, x + (size_t)i * P, R, U + o);
+        if (V) NAME(read)(rows, P, d, slope, R, V + o);
     }
 }
 
@@ -250,7 +252,7 @@ CLONES static void NAME(backward_rows)(int from, int to, int n, int K, int P, in
    A: n x P, holds x_0 on entry; B: n x P; x_steps is in A if steps is even, else in B.
    W: K x P, row c holds what column c of Phi x contributes. R: d x P.
    U: outputs x_k R^T for k < steps, and for k = steps with `tail`; V: outputs s_k R^T, or null.
-   S: (steps + extra) x n x P keeps all slopes with `keep`, else n x P is enough. scratch: threads x BLOCK x P. */
+   S: (steps + extra) x n x P, keeps the slopes, with `keep`. scratch: threads x 2 x BLOCK x P. */
 EXPORT void NAME(forward)(int n, int K, int P, int d, int steps, int tail, int extra, int keep, int threads,
                           const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *W, const REAL *bias,
                           const REAL *R, const double *dt, REAL *A, REAL *B, REAL *S, REAL *U, REAL *V, REAL *scratch)
@@ -258,13 +260,13 @@ EXPORT void NAME(forward)(int n, int K, int P, int d, int steps, int tail, int e
     const size_t size = (size_t)n * P, out = (size_t)n * d;
     for (int k = 0; k < steps + extra; k++) {
         const REAL *x = k % 2 ? B : A, h = k < steps ? (REAL)dt[k] : 0;
-        REAL *next = k == steps ? 0 : k % 2 ? A : B, *slope = S + (keep ? k * size : 0);
+        REAL *next = k == steps ? 0 : k % 2 ? A : B, *slope = keep ? S + k * size : 0;
         REAL *u = U + k * out, *v = V ? V + k * out : 0;
         PARALLEL
         {
             const int t = THREAD;
             NAME(forward_rows)(part(n, t, threads), part(n, t + 1, threads), n, K, P, d, h, ptr, idx, val, W, bias, R, x,
-                               slope, next, u, v, scratch + (size_t)t * BLOCK * P);
+                               slope, next, u, v, scratch + (size_t)t * 2 * BLOCK * P);
         }
     }
     if (tail && !extra) NAME(read)(n, P, d, steps % 2 ? B : A, R, U + steps * out);
@@ -292,7 +294,7 @@ EXPORT void NAME(backward)(int n, int K, int P, int d, int steps, int tail, int 
                 NAME(mask_rows)(from, to, P, d, h, G, S + k * size, gV ? gV + k * out : 0, R, x, gZ, own_b, own_R);
             BARRIER
             NAME(backward_rows)(from, to, n, K, P, d, ptr, idx, val, W, R, x, gU + k * out, has_slope ? gZ : 0, G,
-                                scratch + (size_t)t * BLOCK * P, own, own_R);
+                                scratch + (size_t)t * 2 * BLOCK * P, own, own_R);
         }
         for (int t = 0; t < threads; t++) {
             const REAL *own = sum + t * sums;

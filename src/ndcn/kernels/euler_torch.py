@@ -29,7 +29,7 @@ def forward(
     """Go along the steps: X_{k+1} = X_k + steps[k] S_k, S_k = relu(Phi X_k W^T + b), from X_0 = start.
 
     Fills states[k] = X_k R^T, (steps, n, d) or one more for the end, and slopes[k] = S_k R^T likewise. Returns the end
-    and, with ``keep``, what ``backward`` needs.
+    and, with ``keep``, what ``backward`` needs. ``start`` may be overwritten.
     """
     n, width = start.shape
     count = len(steps)
@@ -64,11 +64,12 @@ def backward(
     grad_slopes: torch.Tensor | None,
     grad: torch.Tensor,
     sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    again: bool,
 ) -> None:
     """Go back along the steps: ``grad`` is dL/dX at the end from later steps on entry, and dL/dX_0 on return.
 
     grad_states, grad_slopes: gradients of what ``forward`` filled. The gradients of weight, bias and readout are added to
-    ``sums`` in float64.
+    ``sums`` in float64. ``again`` says that the tape may be needed once more, so that nothing in it may change.
     """
     states, slopes = tape
     matrix, sizes = phi.T.tensor(states.dtype, states.device), steps.tolist()
