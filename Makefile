@@ -26,6 +26,7 @@ format: $(STAMPS)/dev
 
 bench: $(STAMPS)/dev
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/speed.py
 
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -27,7 +27,7 @@ from torch.autograd.function import once_differentiable
 from ..fields.neural import GraphField, NodeField
 from ..graph import Graph
 from ..integrators.runge_kutta import SAME, explosion, fixed_grid
-from ..solve import Solver, Statistics
+from ..solve import Solver, Statistics, all_finite
 from ..sparse import SparseMatrix
 from . import euler_compiled, euler_torch
 from .buffers import empty
@@ -74,7 +74,7 @@ def solve(
         segment=max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count)),
         backend=backend,
     )
-    if not states[-1].isfinite().all():
+    if not all_finite(states[-1]):
         bad = int((~states.detach().flatten(1).isfinite().all(dim=1)).nonzero()[0])
         raise explosion(schedule.grid[max(0, bad - 1)])
     if decoder is not None and decoder.bias is not None:  # interpolation leaves a constant as it is

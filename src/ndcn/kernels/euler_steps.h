@@ -12,8 +12,8 @@ typedef REAL NAME(vec) __attribute__((vector_size(LANES * sizeof(REAL)), aligned
 
 /* out[i, :] = sum_j M[i, j] x[j, :] for C vectors of columns; two entries at a time, to hide the latency. Rows that will
    be needed soon are fetched ahead if the state is too large for the cache (`ahead` entries, else 0). */
-INLINE void NAME(gather)(const int C, const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *x, int P,
-                         int i, int ahead, REAL *out)
+INLINE void NAME(gather)(const int C, const int ahead, const int32_t *ptr, const int32_t *idx, const REAL *val,
+                         const REAL *x, int P, int i, REAL *out)
 {
     VEC even[4] = {0}, odd[4] = {0};
     int e = ptr[i];
@@ -36,22 +36,27 @@ INLINE void NAME(gather)(const int C, const int32_t *ptr, const int32_t *idx, co
     for (int c = 0; c < C; c++) AT(out + c * LANES) = even[c] + odd[c];
 }
 
+INLINE void NAME(gather_row)(const int ahead, const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *x, int P,
+                             int i, REAL *out)
+{
+    for (int c = 0; c < P; c += 4 * LANES)
+        switch ((P - c) / LANES) {
+        case 1: NAME(gather)(1, ahead, ptr, idx, val, x + c, P, i, out + c); break;
+        case 2: NAME(gather)(2, ahead, ptr, idx, val, x + c, P, i, out + c); break;
+        case 3: NAME(gather)(3, ahead, ptr, idx, val, x + c, P, i, out + c); break;
+        default: NAME(gather)(4, ahead, ptr, idx, val, x + c, P, i, out + c);
+        }
+}
+
 INLINE void NAME(gather_rows)(const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *x, int n, int P,
                               int first, int rows, REAL *out)
 {
     const int large = (size_t)n * P * sizeof(REAL) > CACHE;
-    for (int r = 0; r < rows; r++) {
-        const int ahead = large && ptr[first + r + 1] + AHEAD + 1 < ptr[n] ? AHEAD : 0;
-        for (int c = 0; c < P; c += 4 * LANES) {
-            REAL *o = out + (size_t)r * P + c;
-            switch ((P - c) / LANES) {
-            case 1: NAME(gather)(1, ptr, idx, val, x + c, P, first + r, ahead, o); break;
-            case 2: NAME(gather)(2, ptr, idx, val, x + c, P, first + r, ahead, o); break;
-            case 3: NAME(gather)(3, ptr, idx, val, x + c, P, first + r, ahead, o); break;
-            default: NAME(gather)(4, ptr, idx, val, x + c, P, first + r, ahead, o);
-            }
-        }
-    }
+    for (int r = 0; r < rows; r++)
+        if (large && ptr[first + r + 1] + AHEAD + 1 < ptr[n])
+            NAME(gather_row)(AHEAD, ptr, idx, val, x, P, first + r, out + (size_t)r * P);
+        else
+            NAME(gather_row)(0, ptr, idx, val, x, P, first + r, out + (size_t)r * P);
 }
 
 /* acc[r, :] += y[r, k] * w[k, :] over k < K, for R rows of C vectors held in registers. */
