@@ -134,7 +134,7 @@ class Iteration:
         return self._step(self.model, forward)
 
     def torchode(self) -> Callable[[], list[torch.Tensor]]:
-        """torchode with a fixed Euler step; it steps on a regular grid, with as many steps."""
+        """torchode with a fixed Euler step: it steps on a regular grid, with as many steps."""
         import torchode
 
         phi = self._phi(dense=True)
@@ -151,6 +151,34 @@ class Iteration:
             return decoder(found.ys.reshape(len(self.times), n, h))
 
         return self._step(self.model, forward)
+
+    def diffrax(self) -> Callable[[], list[torch.Tensor]]:
+        """diffrax, compiled by JAX, stepping on the observation times."""
+        import diffrax
+        import jax
+        import jax.numpy as jnp
+
+        phi, target = (jnp.asarray(x.numpy()) for x in (self._phi(dense=True), self.target))
+        x0, times = (jnp.asarray(x.float().numpy()) for x in (self.x0, self.times))
+        start = [jnp.asarray(p.detach().numpy()) for p in self.model.parameters()]
+
+        def loss(parameters: list[jax.Array]) -> jax.Array:
+            w_e, b_e, w_0, b_0, w, b, w_d, b_d = parameters
+            hidden = jnp.tanh(x0 @ w_e.T + b_e) @ w_0.T + b_0
+            found = diffrax.diffeqsolve(
+                diffrax.ODETerm(lambda t, y, _: jax.nn.relu(phi @ y @ w.T + b)),
+                diffrax.Euler(),
+                t0=times[0],
+                t1=times[-1],
+                dt0=None,
+                y0=hidden,
+                stepsize_controller=diffrax.StepTo(ts=times),
+                saveat=diffrax.SaveAt(ts=times),
+            )
+            return jnp.abs(found.ys @ w_d.T + b_d - target).mean()
+
+        gradient = jax.jit(jax.grad(loss))
+        return lambda: [torch.from_numpy(np.array(g)) for g in jax.block_until_ready(gradient(start))]
 
     def _phi(self, dense: bool) -> torch.Tensor:
         operator = ndcn.operators.signed_laplacian(self.graph)
