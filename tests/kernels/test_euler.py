@@ -170,6 +170,17 @@ def test_an_explosion_is_told_with_its_time(kernel):
     assert caught.value.time == pytest.approx(plain.value.time)
 
 
+@backends
+def test_a_slope_that_explodes_at_the_end_is_told(kernel):
+    field = ndcn.fields.NodeField(2)
+    with torch.no_grad():
+        field.linear.weight.copy_(1e20 * torch.eye(2))  # x = 1, then 1e19 after a step, and its slope overflows
+        field.linear.bias.zero_()
+    solver = ndcn.Solver("euler", step_size=0.1, kernel="auto" if kernel == "compiled" else "torch")
+    with pytest.raises(ndcn.IntegrationError, match="infinite or NaN"):
+        ndcn.integrate(field, ndcn.networks.grid(4), torch.ones(4, 2), [0.05], solver=solver)
+
+
 @needs_library
 def test_the_answer_does_not_depend_on_other_times():
     model = ndcn.models.ndcn(solver=ndcn.Solver("euler", step_size=0.1))

@@ -74,9 +74,9 @@ def solve(
         segment=max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count)),
         backend=backend,
     )
-    if not all_finite(states[-1]):
-        bad = int((~states.detach().flatten(1).isfinite().all(dim=1)).nonzero()[0])
-        raise explosion(schedule.grid[max(0, bad - 1)])
+    if not all_finite(states[-1]) or (slopes is not None and not all_finite(slopes[-1])):
+        good = int(states.detach().flatten(1).isfinite().all(dim=1).sum())  # once it is not, it stays so
+        raise explosion(schedule.grid[max(0, good - 1)])
     if decoder is not None and decoder.bias is not None:  # interpolation leaves a constant as it is
         states.add_(decoder.bias)
     flat = states if schedule.at_states is None else schedule.at_states @ states.flatten(1)
@@ -215,7 +215,8 @@ class _Trajectory(torch.autograd.Function):
         weight, bias, readout, *kept = ctx.saved_tensors
         plan, width = ctx.plan, ctx.width
         segments = plan.segments()
-        grad: torch.Tensor | None = None
+        columns = plan.backend.padded(width, weight.dtype)
+        grad = weight.new_zeros(grads[0].shape[1], columns)
         sums = tuple(torch.zeros_like(p, dtype=torch.float64) for p in (weight, bias, readout))
         for a, b, last in reversed(segments):
             steps = plan.steps[a:b]
@@ -223,18 +224,16 @@ class _Trajectory(torch.autograd.Function):
             if len(segments) == 1:
                 tape = tuple(kept)
             else:  # the outputs are made once more and thrown away: they are small
-                start = _with_columns(kept.pop(), plan.backend.padded(width, weight.dtype))
+                start = _with_columns(kept.pop(), columns)
                 outputs = [start.new_empty(last - a, len(start), len(readout)) for _ in range(2)]
                 slopes = outputs[1] if plan.with_slopes else None
                 _, tape = plan.backend.forward(
                     plan.phi, weight, bias, readout, steps, start, outputs[0], slopes, keep=True
                 )
-            grad = torch.zeros_like(tape[-1] if tape[-1].dim() == 2 else tape[0][0]) if grad is None else grad
             plan.backend.backward(
                 plan.phi, weight, readout, steps, tape, grads[0][a:last], grad_slopes, grad, sums, len(segments) == 1
             )
             del tape  # before the next segment makes its own
-        assert grad is not None
         return (None, grad[:, :width], *(total.to(weight.dtype) for total in sums))
 
 
