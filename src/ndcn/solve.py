@@ -47,7 +47,8 @@ class Solver:
             gradient that is exact only up to the solver's error.
         max_steps: give up after that many steps.
         kernel: where the field is a ``GraphField`` or ``NodeField`` with ReLU and the method is Euler, "auto" takes the
-            compiled fast path if it was built, else the torch one; "torch" takes the torch one; "off" the plain loop.
+            compiled fast path if it was built, else the torch one; "torch" takes the torch one; "off" the plain loop. Second
+            derivatives need "off".
         segment: with gradient="checkpoint", how many steps lie between the states that are kept; about sqrt(steps) by default.
 
     Raises:
@@ -176,8 +177,8 @@ def solve_and_decode(
         states, statistics = stiff.solve(field, graph, x0, query, solver, t0)
     elif differentiate and solver.gradient == "adjoint":
         states, statistics = adjoint.solve(field, graph, x0, query, solver, t0)
-    elif solver.method == "euler" and (backend := euler.backend(field, x0, solver.kernel)) is not None:
-        linear = decoder if type(decoder) is nn.Linear else None
+    elif solver.method == "euler" and (backend := euler.backend(field, graph, x0, solver.kernel)) is not None:
+        linear = euler.linear_readout(decoder, x0)
         states, statistics = euler.solve(field, graph, x0, query, solver, t0, decoder=linear, backend=backend)
         decoder = None if linear is not None else decoder
     else:

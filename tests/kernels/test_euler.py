@@ -48,8 +48,8 @@ def compare(kernel, *, n=30, width=20, d=1, dtype=torch.float64, directed=False,
     options = {"step_size": 0.1} | options
     plain = ndcn.Solver("euler", kernel="off", **(options | {"gradient": "backprop", "segment": None}))
     fast = ndcn.Solver("euler", kernel="auto" if kernel == "compiled" else "torch", **options)
-    assert euler.backend(field, x0, fast.kernel) is BACKENDS[kernel]
-    assert euler.backend(field, x0, plain.kernel) is None
+    assert euler.backend(field, graph, x0, fast.kernel) is BACKENDS[kernel]
+    assert euler.backend(field, graph, x0, plain.kernel) is None
     exact, exact_gradients = outcome(
         copy.deepcopy(field).double(), graph, x0.double(), copy.deepcopy(decoder).double(), times, plain
     )
@@ -226,13 +226,14 @@ def test_other_fields_take_the_plain_loop():
         ndcn.fields.DiffusionField(),
         ndcn.laws.Heat() + ndcn.fields.NodeField(3),
     ):
-        assert euler.backend(field, x0, "auto") is None
-    assert euler.backend(ndcn.fields.GraphField(3), x0.half(), "auto") is euler_torch
+        assert euler.backend(field, ndcn.networks.grid(4), x0, "auto") is None
+    half = ndcn.fields.GraphField(3).half()
+    assert euler.backend(half, ndcn.networks.grid(4), x0.half(), "auto") is euler_torch
 
 
 def test_without_the_library_the_torch_path_is_taken(monkeypatch):
     monkeypatch.setattr(euler_compiled, "library", lambda: None)
-    assert euler.backend(ndcn.fields.GraphField(3), torch.rand(4, 3), "auto") is euler_torch
+    assert euler.backend(ndcn.fields.GraphField(3), ndcn.networks.grid(4), torch.rand(4, 3), "auto") is euler_torch
     with pytest.raises(RuntimeError, match="not available"):
         euler_compiled._call("forward", torch.float32)
 
@@ -260,3 +261,69 @@ def test_solver_checks_its_choices():
         ndcn.Solver("euler", step_size=0.1, kernel="cuda")
     with pytest.raises(ValueError, match="segment"):
         ndcn.Solver("euler", step_size=0.1, segment=0)
+
+
+def hooked() -> ndcn.fields.GraphField:
+    field = ndcn.fields.GraphField(3)
+    field.linear.register_forward_hook(lambda module, given, out: 2 * out)
+    return field
+
+
+@pytest.mark.parametrize(
+    ("field", "x0"),
+    [
+        (hooked(), torch.rand(9, 3)),
+        (
+            ndcn.fields.GraphField(3, operator=lambda g: ndcn.operators.laplacian(g).to_dense().float()),
+            torch.rand(9, 3),
+        ),
+        (ndcn.fields.GraphField(3), torch.rand(12, 3)),
+        (ndcn.fields.GraphField(3), torch.rand(4, 3)),
+        (ndcn.fields.GraphField(3), torch.rand(9, 2)),
+        (ndcn.fields.GraphField(3), torch.rand(9, 3, dtype=torch.float64)),
+    ],
+    ids=["hook", "dense operator", "more nodes", "fewer nodes", "other width", "other dtype"],
+)
+def test_what_does_not_fit_is_left_to_the_plain_loop(field, x0):
+    assert euler.backend(field, ndcn.networks.grid(9), x0, "auto") is None
+
+
+@backends
+def test_gradients_hold_when_states_grow(kernel):
+    torch.manual_seed(0)
+    field = ndcn.fields.NodeField(8)
+    with torch.no_grad():
+        field.linear.weight.abs_().mul_(3)
+    graph, x0 = ndcn.networks.grid(9), torch.rand(9, 8)
+
+    def gradient(dtype, kernel):
+        solver = ndcn.Solver("euler", step_size=0.05, kernel=kernel)
+        own = copy.deepcopy(field).to(dtype)
+        states = ndcn.integrate(own, graph, x0.to(dtype), [5.0], solver=solver).states
+        return torch.autograd.grad(states.log1p().sum(), own.linear.weight)[0].double()
+
+    exact = gradient(torch.float64, "off")
+    found = gradient(torch.float32, "auto" if kernel == "compiled" else "torch")
+    assert (found - exact).abs().max() < 5e-5 * exact.abs().max()
+
+
+@backends
+def test_memory_given_back_twice_is_not_shared(kernel):
+    solver = ndcn.Solver("euler", step_size=0.3, kernel="auto" if kernel == "compiled" else "torch")
+    field, graph, x0 = ndcn.fields.GraphField(5), ndcn.networks.grid(9), torch.rand(9, 5)
+    loss = ndcn.integrate(field, graph, x0, [0.3, 0.6, 0.9], solver=solver).states.sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    found, exact = (
+        ndcn.integrate(field, graph, x0, [0.3, 0.45], solver=s).states for s in (solver, replace(solver, kernel="off"))
+    )
+    torch.testing.assert_close(found, exact)
+
+
+@backends
+def test_inference_mode_leaves_training_alone(kernel):
+    solver = ndcn.Solver("euler", step_size="observations", kernel="auto" if kernel == "compiled" else "torch")
+    field, graph, x0 = ndcn.fields.GraphField(5), ndcn.networks.grid(9), torch.rand(9, 5)
+    with torch.inference_mode():
+        ndcn.integrate(field, graph, x0, [0.0, 1.0], solver=solver)
+    ndcn.integrate(field, graph, x0, [0.0, 1.0], solver=solver).states.sum().backward()

@@ -57,5 +57,8 @@ def _advise() -> Callable[[int, int, int], int] | None:
 def give(*buffers: torch.Tensor) -> None:
     """These are not needed any more."""
     with _lock:
-        _spare.extend(b for b in buffers if b.numel() * b.element_size() <= LIMIT)
+        there = {b.data_ptr() for b in _spare}  # a repeated backward pass gives the same memory back again
+        for b in buffers:
+            if b.numel() * b.element_size() <= LIMIT and b.data_ptr() not in there and not b.is_inference():
+                _spare.append(b)
         del _spare[:-SPARE]

@@ -19,16 +19,19 @@
 #define PARALLEL _Pragma("omp parallel num_threads(threads) if (threads > 1)")
 #define BARRIER _Pragma("omp barrier")
 #define THREAD omp_get_thread_num()
+#define TEAM omp_get_num_threads() /* may be fewer than were asked for */
 #else
 #define PARALLEL for (int thread_ = 0; thread_ < 1; thread_++)
 #define BARRIER
 #define THREAD 0
+#define TEAM 1
 #endif
 
 #define ROWS 4          /* rows of a register tile */
 #define BLOCK 64        /* rows of a cache block */
 #define CACHE (1 << 20) /* bytes of a state above which its rows are fetched ahead */
 #define AHEAD 16        /* entries of the matrix to fetch ahead */
+#define KNOWN 8         /* every so many steps the state is kept for the way back */
 
 /* Where the share of thread t of `count` begins, in whole blocks. */
 static int part(int n, int t, int count)
@@ -51,7 +54,7 @@ static int part(int n, int t, int count)
 #include "euler_steps.h"
 
 /* Raised whenever an argument list changes: a library built from other sources is not used. */
-EXPORT int ndcn_abi(void) { return 3; }
+EXPORT int ndcn_abi(void) { return 4; }
 
 /* The most threads that it can use. */
 EXPORT int ndcn_threads(void)

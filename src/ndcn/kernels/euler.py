@@ -7,7 +7,7 @@ with G = dL/dX_{k+1}, gZ = (h_k G + gV_k R) [S_k > 0] and Y = Phi^T gZ,
     dL/dX_k = G + Y W + gU_k R,    dL/dW += Y^T X_k,    dL/db += sum gZ,    dL/dR += gU_k^T X_k + gV_k^T S_k.
 
 Phi X need not be kept. With segments, only every ``segment``-th state is kept and the others are computed again. The
-compiled kernel keeps the slopes alone and finds the states again on the way back, X_k = X_{k+1} - h_k S_k.
+compiled kernel keeps the slopes and every eighth state, and finds the others again on the way back, X_k = X_{k+1} - h_k S_k.
 """
 
 from __future__ import annotations
@@ -33,19 +33,49 @@ from . import euler_compiled, euler_torch
 from .buffers import empty
 
 
-def backend(field: nn.Module, x0: torch.Tensor, kernel: str) -> ModuleType | None:
-    """Which fast path integrates this field by Euler: the compiled one, the torch one, or None."""
-    if kernel == "off" or type(field) not in (GraphField, NodeField) or field.activation is not torch.relu:
+def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> ModuleType | None:
+    """Which fast path integrates this field by Euler: the compiled one, the torch one, or None for the plain loop.
+
+    None also where something does not fit together: the plain loop then says what.
+    """
+    if (
+        kernel == "off"
+        or type(field) not in (GraphField, NodeField)
+        or field.activation is not torch.relu
+        or _hooked(field)
+    ):
         return None
-    if not isinstance(field.linear, nn.Linear) or field.linear.bias is None or x0.dim() != 2:
+    linear: Any = field.linear
+    if type(linear) is not nn.Linear or linear.bias is None or _hooked(linear):
+        return None
+    n, width = graph.num_nodes, linear.in_features
+    if x0.shape != (n, width) or not (linear.weight.dtype == linear.bias.dtype == x0.dtype):
+        return None
+    if linear.weight.device != x0.device:
+        return None
+    phi = field.operator(graph) if isinstance(field, GraphField) else _identity(graph)
+    if not isinstance(phi, SparseMatrix) or phi.shape != (n, n):
         return None
     compiled = (
         kernel != "torch"
         and x0.device.type == "cpu"
         and x0.dtype in euler_compiled.LANES
+        and phi.nnz < 2**31
         and euler_compiled.library() is not None
     )
     return euler_compiled if compiled else euler_torch
+
+
+def linear_readout(decoder: nn.Module | None, x0: torch.Tensor) -> nn.Linear | None:
+    """The decoder, if it can be applied inside."""
+    if type(decoder) is not nn.Linear or _hooked(decoder) or decoder.in_features != x0.shape[1]:
+        return None
+    return decoder if (decoder.weight.dtype, decoder.weight.device) == (x0.dtype, x0.device) else None
+
+
+def _hooked(module: nn.Module) -> bool:
+    """Whether calling the module does more than its forward."""
+    return bool(module._forward_hooks or module._forward_pre_hooks or module._backward_hooks)
 
 
 def solve(

@@ -12,14 +12,15 @@ from ..sparse import SparseMatrix
 from ..threads import WORTH_TWO
 from .buffers import empty, give, take
 
-ABI = 3
+ABI = 4
 LANES = {torch.float32: 8, torch.float64: 4}
 BLOCK = 64  # rows of the library's cache block
+KNOWN = 8  # steps between the states that it keeps
 
 _NAMES = {torch.float32: "f32", torch.float64: "f64"}
 _ARGUMENTS = {
-    "forward": [ctypes.c_int] * 9 + [ctypes.c_void_p] * 13,
-    "backward": [ctypes.c_int] * 8 + [ctypes.c_void_p] * 17,
+    "forward": [ctypes.c_int] * 9 + [ctypes.c_void_p] * 14,
+    "backward": [ctypes.c_int] * 8 + [ctypes.c_void_p] * 18,
 }
 
 Tape = tuple[torch.Tensor, ...]
@@ -60,20 +61,21 @@ def forward(
     slopes: torch.Tensor | None,
     keep: bool,
 ) -> tuple[torch.Tensor, Tape]:
-    """See ``euler_torch.forward``; start and end have ``padded`` columns. The tape holds the slopes and the end."""
+    """See ``euler_torch.forward``; start and end have ``padded`` columns. The tape holds the slopes, some states and the end."""
     n, columns = start.shape
     count, extra = len(steps), int(slopes is not None and len(slopes) > len(steps))
     threads = _threads(start)
     here, there = start, empty(n, columns, like=start)
     kept = take(count + extra if keep else 0, n, columns, like=start)
+    known = take(-(-count // KNOWN) if keep else 0, n, columns, like=start)
     _call(
         "forward", start.dtype,
         n, len(weight), columns, len(readout), count, int(len(states) > count), extra, int(keep), threads,
         *phi.arrays(start.dtype), _pad(weight.t(), columns), _pad(bias.reshape(1, -1), columns), _pad(readout, columns),
-        steps, here, there, kept, states, slopes, start.new_empty(threads, 2, BLOCK, columns),
+        steps, here, there, kept, known, states, slopes, start.new_empty(threads, 2, BLOCK, columns),
     )  # fmt: skip
     end = there if count % 2 else here
-    return end, (kept, end) if keep else ()
+    return end, (kept, known, end) if keep else ()
 
 
 def backward(
@@ -89,7 +91,7 @@ def backward(
     again: bool,
 ) -> None:
     """See ``euler_torch.backward``; grad has ``padded`` columns."""
-    kept, end = tape
+    kept, known, end = tape
     n, columns = end.shape
     count, width, d = len(steps), len(weight), len(readout)
     threads = _threads(end)
@@ -97,14 +99,14 @@ def backward(
     _call(
         "backward", end.dtype,
         n, width, columns, d, count, int(len(grad_states) > count), len(kept) - count, threads,
-        *phi.T.arrays(end.dtype), _pad(weight, columns), _pad(readout, columns), steps, end.clone() if again else end, kept,
+        *phi.T.arrays(end.dtype), _pad(weight, columns), _pad(readout, columns), steps, end.clone() if again else end, kept, known,
         grad_states.contiguous(), None if grad_slopes is None else grad_slopes.contiguous(),
         grad, empty(n, columns, like=grad), end.new_empty(threads, 2, BLOCK, columns),
         end.new_empty(threads, width + 1 + d, columns), *totals,
     )  # fmt: skip
     for into, total in zip(sums, totals, strict=True):
         into += total[:, :width].reshape(into.shape)
-    give(kept)
+    give(kept, known)
 
 
 def _threads(state: torch.Tensor) -> int:

@@ -130,16 +130,20 @@ INLINE void NAME(read)(int rows, int P, int d, const REAL *x, const REAL *R, REA
         }
 }
 
-/* gZ = (h G + gV R) where the slope is positive, and x -= h slope, for n rows of C vectors; sums into gb and gR. */
+/* gZ = (h G + gV R) where the slope is positive, for n rows of C vectors; sums into gb and gR. The state goes a step back:
+   x -= h slope, or to what is known of it. */
 INLINE void NAME(mask)(int n, const int C, int P, int d, REAL h, const REAL *G, const REAL *slope, const REAL *gV,
-                       const REAL *R, REAL *x, REAL *gZ, REAL *gb, REAL *gR)
+                       const REAL *R, const REAL *known, REAL *x, REAL *gZ, REAL *gb, REAL *gR)
 {
     VEC sum[4] = {0};
     for (int i = 0; i < n; i++)
         for (int c = 0; c < C; c++) {
             const size_t at = (size_t)i * P + c * LANES;
             VEC g = h * CAT(G + at), s = CAT(slope + at);
-            AT(x + at) -= h * s;
+            if (known)
+                AT(x + at) = CAT(known + at);
+            else
+                AT(x + at) -= h * s;
             if (gV)
                 for (int j = 0; j < d; j++) {
                     g += gV[(size_t)i * d + j] * CAT(R + (size_t)j * P + c * LANES);
@@ -181,11 +185,13 @@ INLINE void NAME(collect)(int rows, const int C, int P, int d, const REAL *gU, c
     }
 
 /* Rows from..to of one forward step; `next` is null for a slope without a step, V may be null, and so may `all`, where
-   slopes are kept. scratch: 2 x BLOCK x P. */
+   slopes are kept, and `save`, where the state is kept. scratch: 2 x BLOCK x P. */
 CLONES static void NAME(forward_rows)(int from, int to, int n, int K, int P, int d, REAL h, const int32_t *ptr,
                                       const int32_t *idx, const REAL *val, const REAL *W, const REAL *bias, const REAL *R,
-                                      const REAL *x, REAL *all, REAL *next, REAL *U, REAL *V, REAL *scratch)
+                                      const REAL *x, REAL *all, REAL *next, REAL *save, REAL *U, REAL *V, REAL *scratch)
 {
+    if (save)
+        for (size_t a = (size_t)from * P; a < (size_t)to * P; a += LANES) AT(save + a) = CAT(x + a);
     for (int i = from; i < to; i += BLOCK) {
         const int rows = to - i < BLOCK ? to - i : BLOCK;
         REAL *slope = all ? all + (size_t)i * P : scratch + BLOCK * P;
@@ -212,12 +218,13 @@ CLONES static void NAME(forward_rows)(int from, int to, int n, int K, int P, int
 
 /* The first part of a backward step for rows from..to: gZ, and the state a step back. */
 CLONES static void NAME(mask_rows)(int from, int to, int P, int d, REAL h, const REAL *G, const REAL *slope,
-                                   const REAL *gV, const REAL *R, REAL *x, REAL *gZ, REAL *gb, REAL *gR)
+                                   const REAL *gV, const REAL *R, const REAL *known, REAL *x, REAL *gZ, REAL *gb, REAL *gR)
 {
     const size_t at = (size_t)from * P;
     for (int c = 0; c < P; c += 4 * LANES) {
         PICK_COLUMNS(NAME(mask), to - from, (P - c) / LANES, P, d, h, G + at + c, slope + at + c,
-                     gV ? gV + (size_t)from * d : 0, R + c, x + at + c, gZ + at + c, gb + c, gR + c)
+                     gV ? gV + (size_t)from * d : 0, R + c, known ? known + at + c : 0, x + at + c, gZ + at + c, gb + c,
+                     gR + c)
     }
 }
 
@@ -257,46 +264,50 @@ CLONES static void NAME(backward_rows)(int from, int to, int n, int K, int P, in
    A: n x P, holds x_0 on entry; B: n x P; x_steps is in A if steps is even, else in B.
    W: K x P, row c holds what column c of Phi x contributes. R: d x P.
    U: outputs x_k R^T for k < steps, and for k = steps with `tail`; V: outputs s_k R^T, or null.
-   S: (steps + extra) x n x P, keeps the slopes, with `keep`. scratch: threads x 2 x BLOCK x P. */
+   S, X: with `keep`, all slopes, (steps + extra) x n x P, and every KNOWN-th state, x_0 among them.
+   scratch: threads x 2 x BLOCK x P. */
 EXPORT void NAME(forward)(int n, int K, int P, int d, int steps, int tail, int extra, int keep, int threads,
                           const int32_t *ptr, const int32_t *idx, const REAL *val, const REAL *W, const REAL *bias,
-                          const REAL *R, const double *dt, REAL *A, REAL *B, REAL *S, REAL *U, REAL *V, REAL *scratch)
+                          const REAL *R, const double *dt, REAL *A, REAL *B, REAL *S, REAL *X, REAL *U, REAL *V, REAL *scratch)
 {
     const size_t size = (size_t)n * P, out = (size_t)n * d;
     for (int k = 0; k < steps + extra; k++) {
         const REAL *x = k % 2 ? B : A, h = k < steps ? (REAL)dt[k] : 0;
         REAL *next = k == steps ? 0 : k % 2 ? A : B, *slope = keep ? S + k * size : 0;
         REAL *u = U + k * out, *v = V ? V + k * out : 0;
+        REAL *save = keep && k < steps && k % KNOWN == 0 ? X + k / KNOWN * size : 0;
         PARALLEL
         {
-            const int t = THREAD;
-            NAME(forward_rows)(part(n, t, threads), part(n, t + 1, threads), n, K, P, d, h, ptr, idx, val, W, bias, R, x,
-                               slope, next, u, v, scratch + (size_t)t * 2 * BLOCK * P);
+            const int t = THREAD, team = TEAM;
+            NAME(forward_rows)(part(n, t, team), part(n, t + 1, team), n, K, P, d, h, ptr, idx, val, W, bias, R, x,
+                               slope, next, save, u, v, scratch + (size_t)t * 2 * BLOCK * P);
         }
     }
     if (tail && !extra) NAME(read)(n, P, d, steps % 2 ? B : A, R, U + steps * out);
 }
 
-/* Backward over the same steps. x: x_steps on entry, x_0 on return, found again as x_k = x_{k+1} - dt[k] s_k.
+/* Backward over the same steps. x: x_steps on entry, x_0 on return, found again as x_k = x_{k+1} - dt[k] s_k, and
+   taken from X where that is known, so that rounding does not grow with the state.
    G: n x P, dL/dx_steps from later steps on entry, dL/dx_0 on return. gU, gV: gradients of U and V; gV may be null.
    W: transposed against forward, row o holds what column o of a gradient sends to the columns of Phi x.
    gW (K x P), gb (P) and gR (d x P) are added to in double precision. sum: threads x (K + 1 + d) x P. */
 EXPORT void NAME(backward)(int n, int K, int P, int d, int steps, int tail, int extra, int threads, const int32_t *ptr,
                            const int32_t *idx, const REAL *val, const REAL *W, const REAL *R, const double *dt, REAL *x,
-                           const REAL *S, const REAL *gU, const REAL *gV, REAL *G, REAL *gZ, REAL *scratch, REAL *sum,
+                           const REAL *S, const REAL *X, const REAL *gU, const REAL *gV, REAL *G, REAL *gZ, REAL *scratch, REAL *sum,
                            double *gW, double *gb, double *gR)
 {
     const size_t size = (size_t)n * P, out = (size_t)n * d, sums = (size_t)(K + 1 + d) * P;
     for (int k = tail ? steps : steps - 1; k >= 0; k--) {
         const int has_slope = k < steps || extra;
-        const REAL h = k < steps ? (REAL)dt[k] : 0;
+        const REAL h = k < steps ? (REAL)dt[k] : 0, *known = k < steps && k % KNOWN == 0 ? X + k / KNOWN * size : 0;
         for (size_t c = 0; c < threads * sums; c++) sum[c] = 0;
         PARALLEL
         {
-            const int t = THREAD, from = part(n, t, threads), to = part(n, t + 1, threads);
+            const int t = THREAD, team = TEAM, from = part(n, t, team), to = part(n, t + 1, team);
             REAL *own = sum + t * sums, *own_b = own + (size_t)K * P, *own_R = own_b + P;
             if (has_slope)
-                NAME(mask_rows)(from, to, P, d, h, G, S + k * size, gV ? gV + k * out : 0, R, x, gZ, own_b, own_R);
+                NAME(mask_rows)(from, to, P, d, h, G, S + k * size, gV ? gV + k * out : 0, R, known, x, gZ, own_b,
+                                own_R);
             BARRIER
             NAME(backward_rows)(from, to, n, K, P, d, ptr, idx, val, W, R, x, gU + k * out, has_slope ? gZ : 0, G,
                                 scratch + (size_t)t * 2 * BLOCK * P, own, own_R);
