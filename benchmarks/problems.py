@@ -60,13 +60,13 @@ class Iteration:
         x0 = torch.rand(graph.num_nodes, 1)
         return cls(graph, model, x0, times, torch.rand(80, graph.num_nodes, 1))
 
-    def flops(self) -> float:
-        """Multiplications and additions of the field, its gradient and the readout; no others are counted."""
+    def flops(self, with_encoder: bool) -> float:
+        """Multiplications and additions of the field, its gradient, the readout and perhaps the encoder; no others count."""
         n, h, steps = self.graph.num_nodes, self.model.decoder.in_features, len(self.times) - 1
         entries = ndcn.operators.signed_laplacian(self.graph).nnz
         field = 2 * entries * h + 2 * n * h * h
         backward = 2 * entries * h + 4 * n * h * h
-        encoder = 3 * 2 * n * h * (h + 1)
+        encoder = 3 * 2 * n * h * (h + 1) if with_encoder else 0
         return steps * (field + backward) + 3 * 2 * len(self.times) * n * h + encoder
 
     def with_solver(self, **changes: object) -> Callable[[], list[torch.Tensor]]:

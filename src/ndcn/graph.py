@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -387,7 +388,6 @@ def checked_labels(nodes: Sequence[Hashable] | None, n: int) -> Sequence[Hashabl
     if len(labels) != n:
         raise ValueError(f"{len(labels)} node labels were given for {n} nodes")
     if len(set(labels)) != n:
-        seen: set[Hashable] = set()
-        twice = next(label for label in labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]
+        twice = next(label for label, count in Counter(labels).items() if count > 1)
         raise ValueError(f"node labels must be distinct, but {twice!r} occurs more than once")
     return range(n) if labels == tuple(range(n)) else labels
