@@ -41,7 +41,8 @@ def outcome(field, graph, x0, decoder, times, solver):
 def compare(kernel, *, n=30, width=20, d=1, dtype=torch.float64, directed=False, kind="graph", times=None, **options):
     torch.manual_seed(3)
     graph = directed_graph(n) if directed else ndcn.networks.grid(n)
-    field = (ndcn.fields.GraphField(width) if kind == "graph" else ndcn.fields.NodeField(width)).to(dtype)
+    kinds = {"graph": ndcn.fields.GraphField, "node": ndcn.fields.NodeField}
+    field = (kinds[kind](width) if kind in kinds else ndcn.fields.DiffusionField()).to(dtype)
     decoder = (nn.Linear(width, d) if d else nn.Sequential(nn.Linear(width, 3), nn.Tanh())).to(dtype)
     x0 = torch.randn(n, width, dtype=dtype)
     times = [0.0, 0.17, 0.2, 0.55, 1.3] if times is None else times
@@ -96,6 +97,12 @@ def test_several_threads_give_the_same(n, monkeypatch):
 @backends
 def test_a_field_without_graph(kernel):
     compare(kernel, kind="node", d=2)
+
+
+@backends
+@pytest.mark.parametrize("gradient", ["backprop", "checkpoint"])
+def test_a_field_without_weights(kernel, gradient):
+    compare(kernel, kind="diffusion", d=2, directed=True, gradient=gradient)
 
 
 @backends
@@ -223,7 +230,7 @@ def test_other_fields_take_the_plain_loop():
     for field in (
         ndcn.fields.GraphField(3, activation=torch.tanh),
         ndcn.fields.GraphField(3, knots=[0.0, 1.0]),
-        ndcn.fields.DiffusionField(),
+        ndcn.fields.DiffusionField(activation=torch.tanh),
         ndcn.laws.Heat() + ndcn.fields.NodeField(3),
     ):
         assert euler.backend(field, ndcn.networks.grid(4), x0, "auto") is None

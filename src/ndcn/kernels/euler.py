@@ -24,7 +24,7 @@ import torch
 from torch import nn
 from torch.autograd.function import once_differentiable
 
-from ..fields.neural import GraphField, NodeField
+from ..fields.neural import DiffusionField, GraphField, NodeField
 from ..graph import Graph
 from ..integrators.runge_kutta import SAME, explosion, fixed_grid
 from ..solve import Solver, Statistics, all_finite
@@ -40,20 +40,15 @@ def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> Mo
     """
     if (
         kernel == "off"
-        or type(field) not in (GraphField, NodeField)
+        or type(field) not in (GraphField, NodeField, DiffusionField)
         or field.activation is not torch.relu
         or _hooked(field)
     ):
         return None
-    linear: Any = field.linear
-    if type(linear) is not nn.Linear or linear.bias is None or _hooked(linear):
+    n = graph.num_nodes
+    if x0.dim() != 2 or len(x0) != n or not (isinstance(field, DiffusionField) or _fits(field.linear, x0)):
         return None
-    n, width = graph.num_nodes, linear.in_features
-    if x0.shape != (n, width) or not (linear.weight.dtype == linear.bias.dtype == x0.dtype):
-        return None
-    if linear.weight.device != x0.device:
-        return None
-    phi = field.operator(graph) if isinstance(field, GraphField) else _identity(graph)
+    phi = _operator(field, graph)
     if not isinstance(phi, SparseMatrix) or phi.shape != (n, n):
         return None
     compiled = (
@@ -64,6 +59,18 @@ def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> Mo
         and euler_compiled.library() is not None
     )
     return euler_compiled if compiled else euler_torch
+
+
+def _fits(linear: Any, x0: torch.Tensor) -> bool:
+    """Whether W and b of a field are plain numbers that go with the state."""
+    return (
+        type(linear) is nn.Linear
+        and linear.bias is not None
+        and not _hooked(linear)
+        and linear.in_features == x0.shape[1]
+        and linear.weight.dtype == linear.bias.dtype == x0.dtype
+        and linear.weight.device == x0.device
+    )
 
 
 def linear_readout(decoder: nn.Module | None, x0: torch.Tensor) -> nn.Linear | None:
@@ -178,13 +185,18 @@ def trajectory(
 
     x0: (n, h). steps: step sizes, float64. readout: (d, h). Returns (steps + 1, n, h or d) each.
     """
-    phi = field.operator(graph) if isinstance(field, GraphField) else _identity(graph)
-    linear: Any = field.linear
-    given = [linear.weight, linear.bias, torch.eye(x0.shape[1]).to(x0) if readout is None else readout]
+    phi, one = _operator(field, graph), torch.eye(x0.shape[1]).to(x0)
+    linear: Any = None if isinstance(field, DiffusionField) else field.linear
+    weights = (one, torch.zeros_like(one[0])) if linear is None else (linear.weight, linear.bias)
+    given = [*weights, one if readout is None else readout]
     needed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (x0, *given))
     plan = _Plan(phi, steps.contiguous(), with_slopes, max(1, min(segment, max(1, len(steps)))), needed, backend)
     states, slopes = _Trajectory.apply(plan, x0, *given)
     return states, slopes if with_slopes else None
+
+
+def _operator(field: Any, graph: Graph) -> Any:
+    return _identity(graph) if isinstance(field, NodeField) else field.operator(graph)
 
 
 def _identity(graph: Graph) -> SparseMatrix:
