@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import fields, laws, metrics, models, networks, operators, plot, sampling
+    from . import datasets, fields, laws, metrics, models, networks, operators, plot, sampling
     from .estimators import DynamicsRegressor, load
     from .field import Field
     from .graph import Graph
@@ -45,6 +45,7 @@ _LATER = {
     "Statistics": "solve",
     "TrainingError": "training",
     "Trajectory": "trajectory",
+    "datasets": "datasets",
     "fields": "fields",
     "integrate": "solve",
     "laws": "laws",
@@ -73,6 +74,7 @@ __all__ = [
     "Statistics",
     "TrainingError",
     "Trajectory",
+    "datasets",
     "fields",
     "integrate",
     "laws",

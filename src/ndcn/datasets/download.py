@@ -89,7 +89,11 @@ def _shown(total: int, show: bool | None) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("downloading"), BarColumn(), TextColumn("{task.completed}/{task.total} files {task.description}"))
+    columns = (
+        TextColumn("downloading"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} files {task.description}"),
+    )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=total)
         yield lambda name: bar.update(task, advance=1, description=name)

@@ -53,9 +53,11 @@ class NodeDataset:
         for what, value in {"labels": self.labels, **masks}.items():
             if tuple(value.shape) != (n,):
                 raise ValueError(f"the graph has {n} nodes, but {what} has shape {tuple(value.shape)}")
-        if not (UNKNOWN <= int(self.labels.min()) and int(self.labels.max()) < len(self.classes)):
-            raise ValueError(f"labels must be from -1 to {len(self.classes) - 1}: there are {len(self.classes)} classes")
-        if int(sum(mask.long() for mask in masks.values()).max()) > 1:
+        if not (int(self.labels.min()) >= UNKNOWN and int(self.labels.max()) < len(self.classes)):
+            raise ValueError(
+                f"labels must be from -1 to {len(self.classes) - 1}: there are {len(self.classes)} classes"
+            )
+        if int(torch.stack(list(masks.values())).sum(dim=0).max()) > 1:
             raise ValueError("train_mask, val_mask and test_mask overlap")
         for what, mask in masks.items():
             if bool((self.labels[mask] == UNKNOWN).any()):

@@ -154,16 +154,28 @@ def _assembled(name: str, classes: tuple[str, ...], parts: dict[str, Any]) -> No
     for nodes, part, count in ((slice(0, known), "ally", known), (torch.from_numpy(where), "ty", len(where))):
         one_hot = parts[part]
         if one_hot.shape != (count, len(classes)) or not (one_hot.sum(axis=1) <= 1).all():
-            raise ValueError(f"{part} of shape {one_hot.shape} does not name one of {len(classes)} classes in {count} rows")
+            raise ValueError(
+                f"{part} of shape {one_hot.shape} does not name one of {len(classes)} classes in {count} rows"
+            )
         labels[nodes] = torch.from_numpy(np.where(one_hot.sum(axis=1) == 1, one_hot.argmax(axis=1), UNKNOWN))
     edges = np.array([(i, j) for i, neighbours in parts["graph"].items() for j in neighbours], dtype=np.int64)
     if len(edges) == 0 or edges.min() < 0 or edges.max() >= n:
         raise ValueError(f"graph names nodes outside of 0..{n - 1}")
     one_way = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n, n)).tocsr()
     adjacency = (one_way + one_way.T).sign()  # citations that are listed twice count once
-    masks = [torch.zeros(n, dtype=torch.bool) for _ in range(3)]
-    for mask, nodes in zip(
-        masks, (slice(0, trained), slice(trained, trained + VALIDATION), torch.from_numpy(where)), strict=True
-    ):
-        mask[nodes] = True
-    return NodeDataset(name, Graph(adjacency, directed=False), features, labels, *masks, classes)
+
+    def mask(nodes: slice | torch.Tensor) -> torch.Tensor:
+        chosen = torch.zeros(n, dtype=torch.bool)
+        chosen[nodes] = True
+        return chosen
+
+    return NodeDataset(
+        name=name,
+        graph=Graph(adjacency, directed=False),
+        features=features,
+        labels=labels,
+        train_mask=mask(slice(0, trained)),
+        val_mask=mask(slice(trained, trained + VALIDATION)),
+        test_mask=mask(torch.from_numpy(where)),
+        classes=classes,
+    )
