@@ -1,4 +1,4 @@
-"""A progress bar for people: epoch, loss and time left, on a terminal only."""
+"""A progress bar for people: how far, the loss if there is one, and the time left; on a terminal only."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 
 class Progress:
-    """Shows training on standard error; silent when that is not a terminal, unless asked for.
+    """Shows long work on standard error; silent when that is not a terminal, unless asked for.
 
     Args:
-        total: epochs in all.
-        done: epochs done already.
+        total: epochs (or other units) in all.
+        done: how many are done already.
         show: True or False, or None to show on a terminal only.
         unit: what is counted.
+        name: what is being done.
     """
 
-    def __init__(self, total: int, done: int, show: bool | None, unit: str = "epochs") -> None:
-        self.total, self.done, self.unit = total, done, unit
+    def __init__(self, total: int, done: int, show: bool | None, unit: str = "epochs", name: str = "training") -> None:
+        self.total, self.done, self.unit, self.name = total, done, unit, name
         self.show = sys.stderr.isatty() if show is None else show
         self.bar: Any = None
         self.drawn = 0.0
@@ -31,22 +32,22 @@ class Progress:
             from rich.progress import Progress as Bar
 
             self.bar = Bar(
-                TextColumn("training"),
+                TextColumn(self.name),
                 BarColumn(),
                 TextColumn(f"{{task.completed}}/{{task.total}} {self.unit}"),
-                TextColumn("loss {task.fields[loss]}"),
+                TextColumn("{task.fields[note]}"),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
             )
             self.bar.start()
-            self.task = self.bar.add_task("training", total=self.total, completed=self.done, loss="-")
+            self.task = self.bar.add_task(self.name, total=self.total, completed=self.done, note="")
         return self
 
-    def update(self, done: int, loss: float) -> None:
+    def update(self, done: int, loss: float | None = None) -> None:
         """Say how far it is; drawn ten times a second at most."""
         if self.bar is not None and (done == self.total or time.monotonic() - self.drawn > 0.1):
             self.drawn = time.monotonic()
-            self.bar.update(self.task, completed=done, loss=f"{loss:.4g}")
+            self.bar.update(self.task, completed=done, note="" if loss is None else f"loss {loss:.4g}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import ndcn
-from ndcn.plot import square
+from ndcn.plot import square, style
 from ndcn.training import History
 
 
@@ -55,11 +55,11 @@ def test_side_is_the_ceiling_of_the_root(n, side):
 
 
 def test_colour_scale_is_linear_or_a_root():
-    assert type(square.colour_scale(np.linspace(0, 1, 9))) is Normalize
-    skewed = square.colour_scale(np.array([0.0, 0.1, 0.1, 10.0]))
+    assert type(style.colour_scale(np.linspace(0, 1, 9))) is Normalize
+    skewed = style.colour_scale(np.array([0.0, 0.1, 0.1, 10.0]))
     assert isinstance(skewed, PowerNorm)
-    assert "square-root" in square.scale_label("x", skewed)
-    flat = square.colour_scale(np.full(4, 3.0))
+    assert "square-root" in style.scale_label("x", skewed)
+    flat = style.colour_scale(np.full(4, 3.0))
     assert (flat.vmin, flat.vmax) == (2.5, 3.5)
 
 
@@ -203,7 +203,7 @@ def test_animation_has_the_frames_and_the_speed_asked_for(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"path": "movie.mp4"}, "GIF"), ({"frames": 0}, "frames"), ({"fps": 0.0}, "fps"), ({"fps": 60.0}, "fps")],
+    [({"path": "movie.avi"}, "GIF"), ({"frames": 0}, "frames"), ({"fps": 0.0}, "fps"), ({"fps": 60.0}, "fps")],
 )
 def test_animation_refuses_what_it_cannot_do(tmp_path, change, message):
     truth, guess = pair()

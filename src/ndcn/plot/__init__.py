@@ -1,13 +1,27 @@
-"""Pictures of trajectories, predictions and training.
+"""Pictures of trajectories, networks, predictions and training.
 
-Single-panel functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes; ``compare``
-returns a Figure. Nothing is shown and no global setting of matplotlib is changed: save with
+Single-panel functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes; ``compare`` and
+``panels`` return a Figure. Nothing is shown and no global setting of matplotlib is changed: save with
 ``ax.figure.savefig("name.png")``, or let a notebook display the figure.
 """
 
 from __future__ import annotations
 
 from .animation import animate
-from .static import compare, error_over_time, training_curve, trajectories
+from .curves import error_curves, error_over_time, training_curve, trajectories
+from .figures import compare, panels
+from .matrix import adjacency
+from .snapshots import heat_map, surface
 
-__all__ = ["animate", "compare", "error_over_time", "training_curve", "trajectories"]
+__all__ = [
+    "adjacency",
+    "animate",
+    "compare",
+    "error_curves",
+    "error_over_time",
+    "heat_map",
+    "panels",
+    "surface",
+    "training_curve",
+    "trajectories",
+]

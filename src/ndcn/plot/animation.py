@@ -1,40 +1,32 @@
-"""An animated GIF of truth beside prediction."""
+"""An animation of truth beside one or several predictions."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
-from ..files import write
-from .square import (
-    INK,
-    PREDICTION,
-    STATE_MAP,
-    TRUTH,
-    checked_pair,
-    colour_scale,
-    finish_colour_bar,
-    finish_picture,
-    nearest,
-    scale_label,
-    squares,
-)
+from ..progress import Progress
+from .movie import check_movie, write_movie
+from .square import checked_pair, nearest, squares
+from .style import INK, PREDICTION, STATE_MAP, TRUTH, clipped, colour_bar, colour_scale, finish_picture, scale_label
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
-
     from ..trajectory import Trajectory
+
+MOST_PANELS = 9
 
 
 def animate(
     truth: Trajectory,
-    prediction: Trajectory,
+    prediction: Trajectory | Mapping[str, Trajectory],
     path: str | Path,
     *,
     feature: int | str = 0,
@@ -42,113 +34,142 @@ def animate(
     fps: float = 12.0,
     train_until: float | None = None,
     label: str = "prediction",
+    progress: bool | None = None,
 ) -> None:
-    """Write a GIF of truth beside prediction on the square layout, with a clock; both share one colour scale.
+    """Write a GIF or MP4 of truth beside one or several predictions on the square layout, with a clock.
 
-    The file appears in one move when it is complete.
+    All panels share one colour scale, that of the truth, so that a model that goes astray does not blank the others;
+    predicted values outside it are clipped, and its label then says so. The file appears in one move when it is complete.
 
     Args:
         truth: states of shape (T, n, d).
-        prediction: at the same times, same shape.
-        path: ends in ".gif".
+        prediction: at the same times, same shape; or up to eight of them by name, a panel for each.
+        path: ends in ".gif", or in ".mp4", which needs the program ffmpeg.
         feature: which of the d features, by position or name.
         frames: at most so many snapshots are shown, spread as evenly in time as they come.
         fps: frames in a second, up to 50.
-        train_until: the last training time, marked on the time line.
-        label: title of the right panel.
+        train_until: the last training time; the time line shows the training window.
+        label: title of the panel of a single prediction.
+        progress: show a progress bar; by default on a terminal only.
 
     Raises:
         ValueError: another suffix, trajectories that differ in shape or times, or numbers out of range.
+        FileNotFoundError: an MP4 is asked for and ffmpeg is not there.
         OSError: the file cannot be written; nothing is left behind.
 
     Example:
         >>> import ndcn, pathlib, tempfile
         >>> graph = ndcn.networks.grid(25)
         >>> x0, times = ndcn.laws.initial_state(graph), ndcn.sampling.regular_times(2.0, 5)
-        >>> truth, guess = (ndcn.simulate(ndcn.laws.Heat(k), graph, x0, times) for k in (1.0, 0.9))
+        >>> truth, one, two = (ndcn.simulate(ndcn.laws.Heat(k), graph, x0, times) for k in (1.0, 0.9, 0.5))
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ndcn.plot.animate(truth, guess, f"{folder}/heat.gif")
+        ...     ndcn.plot.animate(truth, {"k = 0.9": one, "k = 0.5": two}, f"{folder}/heat.gif")
         ...     pathlib.Path(f"{folder}/heat.gif").read_bytes()[:6]
         b'GIF89a'
     """
     path = Path(path)
-    if path.suffix.lower() != ".gif":
-        raise ValueError(f'animations are written as GIF: the name must end in ".gif", got {path.name!r}')
-    if frames < 1 or not 0 < fps <= 50:
-        raise ValueError(f"frames must be at least 1 and fps in (0, 50], got frames={frames}, fps={fps}")
-    feature = checked_pair(truth, prediction, feature)
+    check_movie(path, fps)
+    if frames < 1:
+        raise ValueError(f"frames must be at least 1, got {frames}")
+    models = dict(prediction) if isinstance(prediction, Mapping) else {label: prediction}
+    if not 1 <= len(models) < MOST_PANELS:
+        raise ValueError(f"an animation has 1 to {MOST_PANELS - 1} predictions, got {len(models)}")
+    places = [checked_pair(truth, model, feature, name) for name, model in models.items()]
     first, last = truth.times.min().item(), truth.times.max().item()
     shown = nearest(truth.times, np.linspace(first, last, frames))
-    pictures = _frames(truth, prediction, shown, feature, train_until, label)
-    write(
-        path,
-        lambda new: pictures[0].save(
-            new, format="GIF", save_all=True, append_images=pictures[1:], duration=round(1000 / fps), loop=0
-        ),
+    pictures = [squares(data.states[shown][..., places[0]]) for data in (truth, *models.values())]
+    stage = _Stage(
+        ["truth", *models],
+        pictures,
+        truth.times[shown].tolist(),
+        truth.features[places[0]],
+        train_until,
+        dpi=100 if path.suffix.lower() == ".gif" else 150,
     )
+    with Progress(len(shown), 0, progress, unit="frames", name="drawing") as bar:
+        write_movie(path, stage.frames(bar), fps)
 
 
-def _frames(
-    truth: Trajectory, prediction: Trajectory, shown: list[int], feature: int, train_until: float | None, label: str
-) -> list[Picture]:
-    from PIL import Image
+class _Stage:
+    """The figure of an animation: a grid of panels, a colour bar, a clock and a time line; drawn once, then changed."""
 
-    real, guess = (squares(data.states[shown][..., feature]) for data in (truth, prediction))
-    scale = colour_scale(real, guess)
-    times = truth.times[shown].tolist()
+    def __init__(
+        self,
+        names: list[str],
+        pictures: list[np.ndarray],
+        times: list[float],
+        state: str,
+        train_until: float | None,
+        dpi: int,
+    ) -> None:
+        self.pictures, self.times = pictures, times
+        count = len(names)
+        columns = count if count <= 3 else math.ceil(math.sqrt(count))
+        rows = math.ceil(count / columns)
+        side, gap, head, foot, right = (2.7 if rows == 1 else 2.0), 0.15, 0.3, 0.58, 0.95
+        self.width = gap + columns * (side + gap) + right
+        self.height = rows * (side + head) + 0.1 + foot
+        self.figure = Figure(figsize=(self.width, self.height), dpi=dpi)
+        scale = colour_scale(pictures[0])
+        cut = clipped(scale, *pictures[1:])
+        self.images: list[AxesImage] = []
+        for k, (name, picture) in enumerate(zip(names, pictures, strict=True)):
+            row, column = divmod(k, columns)
+            ax = self._place(gap + column * (side + gap), head + row * (side + head), side, side)
+            self.images.append(ax.imshow(picture[0], cmap=STATE_MAP, norm=scale))
+            ax.set_title(name, fontsize=11, color=PREDICTION if k else TRUTH, fontweight="bold", pad=5)
+            finish_picture(ax)
+        bar = self._place(self.width - right, head, 0.15, rows * (side + head) - head)
+        colour_bar(bar, scale, scale_label(state, scale, cut), cut)
+        self._draw_clock(train_until, gap, self.width - right - gap)
 
-    figure = Figure(figsize=(6.6, 3.6), dpi=100)
-    canvas = FigureCanvasAgg(figure)
-    images = []
-    for left, picture, title, colour in ((0.03, real, "truth", TRUTH), (0.46, guess, label, PREDICTION)):
-        ax = figure.add_axes((left, 0.16, 0.41, 0.75))
-        images.append(ax.imshow(picture[0], cmap=STATE_MAP, norm=scale))
-        ax.set_title(title, fontsize=11, color=colour, fontweight="bold", pad=5)
-        finish_picture(ax)
-    bar = figure.colorbar(images[0], cax=figure.add_axes((0.895, 0.16, 0.022, 0.75)))
-    finish_colour_bar(bar, scale_label(truth.features[feature], scale))
+    def frames(self, bar: Progress) -> Iterator[np.ndarray]:
+        """Each frame in turn, uint8 of shape (height, width, 3)."""
+        canvas = FigureCanvasAgg(self.figure)
+        for k, t in enumerate(self.times):
+            for image, picture in zip(self.images, self.pictures, strict=True):
+                image.set_data(picture[k])
+            self.clock.set_text(_clock(t, self.end))
+            self.done.set_data([self.begin, t], [0, 0])
+            canvas.draw()
+            yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
+            bar.update(k + 1)
 
-    clock = figure.text(0.03, 0.055, "", fontsize=11, color=INK, va="center", family="DejaVu Sans Mono")
-    line = figure.add_axes((0.23, 0.02, 0.64, 0.07))
-    begin, end = times[0], times[-1] if times[-1] > times[0] else times[0] + 1
-    line.set(xlim=(begin, end), ylim=(-1, 1))
-    line.axis("off")
-    line.plot([begin, end], [0, 0], color="#DDDDDD", linewidth=4, solid_capstyle="round", clip_on=False)
-    (done,) = line.plot([], [], color=INK, linewidth=4, solid_capstyle="round", clip_on=False)
-    if train_until is not None and begin < train_until < end:
-        line.plot([train_until] * 2, [-0.9, 0.9], color=PREDICTION, linewidth=1.5, clip_on=False)
-        line.annotate(
-            "trained until here",
-            (train_until, 0.5),
-            xytext=(-4, 0),
-            textcoords="offset points",
-            ha="right",
-            va="bottom",
-            fontsize=8,
-            style="italic",
-            color=PREDICTION,
-            annotation_clip=False,
+    def _place(self, x: float, y: float, w: float, h: float) -> Axes:
+        """Axes by upper left corner and size in inches."""
+        return self.figure.add_axes((x / self.width, 1 - (y + h) / self.height, w / self.width, h / self.height))
+
+    def _draw_clock(self, train_until: float | None, left: float, right: float) -> None:
+        """The clock at the lower left, and beside it the time line with the training window."""
+        y, start = 0.2, left + 1.15
+        self.clock = self.figure.text(
+            left / self.width, y / self.height, "", fontsize=11, color=INK, va="center", family="DejaVu Sans Mono"
         )
+        self.begin, self.end = self.times[0], self.times[-1]
+        line = self._place(start, self.height - y - 0.1, right - start, 0.2)
+        line.set(xlim=(self.begin, self.end if self.end > self.begin else self.begin + 1), ylim=(-1, 1))
+        line.axis("off")
+        edge = line.get_xlim()[1]
+        style: dict[str, Any] = {"linewidth": 4, "solid_capstyle": "round", "clip_on": False}
+        line.plot([self.begin, edge], [0, 0], color="#DDDDDD", **style)
+        (self.done,) = line.plot([], [], color=INK, **style)
+        if train_until is None or not self.begin < train_until < edge:
+            return
+        line.plot([train_until] * 2, [-0.9, 0.9], color=PREDICTION, linewidth=1.5, clip_on=False)
+        words: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "style": "italic", "color": INK}
+        if (train_until - self.begin) / (edge - self.begin) * (right - start) > 0.7:  # inches, what the word takes
+            line.annotate("training", (train_until, 0.5), (-4, 0), ha="right", annotation_clip=False, **words)
+        line.annotate("extrapolation", (train_until, 0.5), (4, 0), ha="left", annotation_clip=False, **words)
 
-    pictures: list[Picture] = []
-    for k, t in enumerate(times):
-        images[0].set_data(real[k])
-        images[1].set_data(guess[k])
-        clock.set_text(f"t = {t:5.2f}" if end < 1000 else f"t = {t:.4g}")
-        done.set_data([begin, t], [0, 0])
-        canvas.draw()
-        pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
-    palette = _palette()
-    return [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
 
+def _clock(t: float, end: float) -> str:
+    """The time with as many digits as the end of the time line needs, so that it does not jump.
 
-def _palette() -> Picture:
-    """256 colours for all frames: the colour map, and shades from white to each colour of text and lines."""
-    from PIL import Image
-
-    inks = np.array([to_rgb(colour) for colour in (INK, TRUTH, PREDICTION, "black")])
-    shades = 1 - np.linspace(0, 1, 16)[None, :, None] * (1 - inks[:, None, :])
-    colours = np.concatenate([colormaps[STATE_MAP](np.linspace(0, 1, 192))[:, :3], shades.reshape(-1, 3)])
-    palette = Image.new("P", (1, 1))
-    palette.putpalette((255 * colours).round().astype(np.uint8).tobytes())
-    return palette
+    Example:
+        >>> _clock(0.5, 5.0), _clock(0.5, 0.75), _clock(0.5, 1e-9)
+        ('t = 0.50', 't = 0.500', 't = 0.5')
+    """
+    if not 1e-4 < end < 1000:
+        return f"t = {t:.4g}"
+    digits = 2 if end >= 1 else 2 - math.floor(math.log10(end))
+    return f"t = {t:{len(f'{end:.{digits}f}')}.{digits}f}"

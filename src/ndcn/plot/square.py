@@ -1,4 +1,4 @@
-"""The square layout: node i at row i // N, column i % N, N = ceil(sqrt(n))."""
+"""The square layout: node i at row i // N, column i % N, N = ceil(sqrt(n)); which snapshots and features go on it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from matplotlib.colors import Normalize, PowerNorm
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colorbar import Colorbar
-
     from ..trajectory import Trajectory
-
-STATE_MAP = "viridis"
-DIFFERENCE_MAP = "RdBu_r"
-INK = "#333333"
-TRUTH = "#0072B2"  # blue, orange and grey of the Okabe-Ito palette, told apart by the colour-blind
-PREDICTION = "#D55E00"
-QUIET = "#8A8A8A"
 
 
 def squares(states: torch.Tensor) -> np.ndarray:
@@ -39,17 +28,17 @@ def squares(states: torch.Tensor) -> np.ndarray:
     return cells.reshape(count, side, side)
 
 
-def checked_pair(truth: Trajectory, prediction: Trajectory, feature: int | str) -> int:
+def checked_pair(truth: Trajectory, prediction: Trajectory, feature: int | str, name: str = "prediction") -> int:
     """The position of the feature, once it is clear that both trajectories can be compared.
 
     Raises:
         ValueError: they differ in shape or times, or there is no such feature.
     """
-    if prediction.states.shape != truth.states.shape or not torch.allclose(
-        prediction.times, truth.times, rtol=1e-6, atol=1e-9
-    ):
+    span = (truth.times.max() - truth.times.min()).item()
+    slack = 1e-6 * span if span > 0 else 1e-12 * abs(truth.times[0].item())
+    if prediction.states.shape != truth.states.shape or (prediction.times - truth.times).abs().max().item() > slack:
         raise ValueError(
-            f"truth is {truth!r}, prediction is {prediction!r}: they must be at the same times of the same nodes; "
+            f"truth is {truth!r}, {name} is {prediction!r}: they must be at the same times of the same nodes; "
             "predict at the times of the truth"
         )
     return checked_feature(truth, feature)
@@ -66,42 +55,18 @@ def checked_feature(data: Trajectory, feature: int | str) -> int:
     return feature
 
 
+def closest(available: torch.Tensor, wanted: float) -> int:
+    """The position of the available time nearest to the wanted one; the first of them if several are.
+
+    Raises:
+        ValueError: the wanted time is no finite number.
+    """
+    if not math.isfinite(wanted):
+        raise ValueError(f"a time must be a finite number, got {wanted!r}")
+    return int((available - wanted).abs().argmin())
+
+
 def nearest(available: torch.Tensor, wanted: np.ndarray) -> list[int]:
     """For each wanted time the position of the nearest available one, each position once, in order of time."""
-    times = available.numpy()
-    chosen = {int(np.abs(times - t).argmin()) for t in wanted}
-    return sorted(chosen, key=lambda k: times[k])
-
-
-def colour_scale(*pictures: np.ndarray) -> Normalize:
-    """One scale from the smallest to the largest value of all pictures.
-
-    It is linear, or a square root above the smallest value where half of the cells lie in the lowest quarter, so that
-    what happens there can be seen.
-    """
-    values = np.concatenate([picture[np.isfinite(picture)] for picture in pictures])
-    low, high = float(values.min()), float(values.max())
-    if high == low:
-        return Normalize(low - 0.5, high + 0.5)
-    skewed = np.median(values) < low + 0.25 * (high - low)
-    return PowerNorm(0.5, low, high) if skewed else Normalize(low, high)
-
-
-def scale_label(name: str, scale: Normalize) -> str:
-    """The label of a colour bar, which says so where the scale is not linear."""
-    return f"{name} (square-root scale)" if isinstance(scale, PowerNorm) else name
-
-
-def finish_colour_bar(bar: Colorbar, text: str) -> None:
-    """Label and lighten a colour bar."""
-    bar.set_label(text, fontsize=9, color=INK)
-    bar.ax.tick_params(labelsize=8, colors=INK, width=0.6, length=2.5)
-    bar.ax.minorticks_off()
-    bar.outline.set(color=QUIET, linewidth=0.6)
-
-
-def finish_picture(ax: Axes) -> None:
-    """No ticks and a thin quiet frame."""
-    ax.set(xticks=[], yticks=[])
-    for spine in ax.spines.values():
-        spine.set(color=QUIET, linewidth=0.6)
+    chosen = {closest(available, float(t)) for t in wanted}
+    return sorted(chosen, key=lambda k: float(available[k]))

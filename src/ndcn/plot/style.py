@@ -1,0 +1,119 @@
+"""How pictures look: colours told apart by the colour-blind, one colour scale, and light frames."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Normalize, PowerNorm
+from matplotlib.figure import Figure
+
+STATE_MAP = "viridis"
+DIFFERENCE_MAP = "RdBu_r"
+INK = "#333333"
+TRUTH = "#0072B2"  # blue and orange of the Okabe-Ito palette
+PREDICTION = "#D55E00"
+QUIET = "#8A8A8A"
+TINT = "#F1EDE4"  # behind what lies after the training window
+SHADE = "#E9EFF4"  # behind the training window
+SHADES = 256  # colours of a colour map
+
+
+def colour_scale(*pictures: np.ndarray) -> Normalize:
+    """One scale from the smallest to the largest value of all pictures; NaN does not count.
+
+    It is linear, or a square root above the smallest value where half of the cells lie in the lowest quarter, so that
+    what happens there can be seen.
+
+    Example:
+        >>> import numpy as np
+        >>> scale = colour_scale(np.array([0.0, 1.0, np.nan]), np.array([2.0]))
+        >>> scale.vmin, scale.vmax
+        (0.0, 2.0)
+    """
+    values = np.concatenate([picture[np.isfinite(picture)] for picture in pictures])
+    if not len(values):
+        return Normalize(0.0, 1.0)
+    low, high = float(values.min()), float(values.max())
+    if high == low:
+        return Normalize(low - 0.5, high + 0.5)
+    skewed = np.median(values) < low + 0.25 * (high - low)
+    return PowerNorm(0.5, low, high) if skewed else Normalize(low, high)
+
+
+def clipped(scale: Normalize, *pictures: np.ndarray) -> str:
+    """On which side values leave the scale by more than one of its colours: "neither", "min", "max" or "both".
+
+    Example:
+        >>> import numpy as np
+        >>> from matplotlib.colors import Normalize
+        >>> clipped(Normalize(0.0, 1.0), np.array([0.5, 1.001]), np.array([3.0]))
+        'max'
+    """
+    low, high = float(scale.vmin or 0.0), float(scale.vmax or 0.0)
+    slack = (high - low) / SHADES
+    values = np.concatenate([picture[np.isfinite(picture)] for picture in pictures])
+    below, above = bool((values < low - slack).any()), bool((values > high + slack).any())
+    return {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
+
+
+def scale_label(name: str, scale: Normalize, cut: str = "neither") -> str:
+    """The label of a colour bar: the state's name, and what is not plain about the scale.
+
+    Example:
+        >>> from matplotlib.colors import Normalize
+        >>> scale_label("x", Normalize(0.0, 1.0), "max")
+        'x\\nvalues outside are clipped'
+    """
+    parts = [f"{name} (square-root scale)" if isinstance(scale, PowerNorm) else name]
+    return "\n".join(parts if cut == "neither" else [*parts, "values outside are clipped"])
+
+
+def colour_bar(
+    ax: Axes, scale: Normalize, text: str, cut: str = "neither", *, horizontal: bool = False, size: float = 9
+) -> Colorbar:
+    """A colour bar of states that fills ``ax``, with arrows where values are cut off."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None  # axes that were just placed
+    bar = figure.colorbar(
+        ScalarMappable(scale, STATE_MAP), cax=ax, extend=cut, orientation="horizontal" if horizontal else "vertical"
+    )
+    finish_colour_bar(bar, text, size=size)
+    return bar
+
+
+def finish_colour_bar(bar: Colorbar, text: str, *, size: float = 9) -> None:
+    """Label and lighten a colour bar."""
+    bar.set_label(text, fontsize=size, color=INK)
+    bar.ax.tick_params(labelsize=size - 1 if size > 8 else 7, colors=INK, width=0.6, length=2.5)
+    bar.ax.minorticks_off()
+    bar.outline.set(color=QUIET, linewidth=0.6)
+
+
+def finish_picture(ax: Axes) -> None:
+    """No ticks and a thin quiet frame."""
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set(color=QUIET, linewidth=0.6)
+
+
+def curve_axes(ax: Axes | None) -> Axes:
+    """The axes given, or those of a new figure of our own; lightened in the second case."""
+    if ax is not None:
+        return ax
+    new = Figure(figsize=(6.0, 3.4), layout="constrained").add_subplot()
+    new.spines[["top", "right"]].set_visible(False)
+    new.grid(alpha=0.25, linewidth=0.6)
+    new.tick_params(labelsize=9)
+    return new
+
+
+def at_time(t: float) -> str:
+    """A time in a title.
+
+    Example:
+        >>> at_time(0.05)
+        't = 0.05'
+    """
+    return f"t = {t:.3g}" if abs(t) < 1000 else f"t = {t:.6g}"
