@@ -1,4 +1,4 @@
-"""The command line: ``ndcn demo | simulate | fit | predict | evaluate | doctor``, one file for each.
+"""The command line: ``ndcn demo | simulate | fit | predict | evaluate | reproduce | doctor``, one file for each.
 
 Exit codes: 0 fine, 1 failed or interrupted, 2 wrong usage or bad input.
 """
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from . import demo, doctor, evaluate, fit, predict, simulate
+from . import demo, doctor, evaluate, fit, predict, reproduce, simulate
 from .guard import Guarded
 
 app = typer.Typer(
@@ -46,7 +46,15 @@ def _help(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
-for _command in (demo.demo, simulate.simulate, fit.fit, predict.predict, evaluate.evaluate, doctor.doctor):
+for _command in (
+    demo.demo,
+    simulate.simulate,
+    fit.fit,
+    predict.predict,
+    evaluate.evaluate,
+    reproduce.reproduce,
+    doctor.doctor,
+):
     app.command(help=_help(_command.__doc__ or ""))(_command)
 
 

@@ -1,0 +1,188 @@
+"""What a table of the paper needs: its cells, its models and the settings of every run, read from one TOML file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+TABLES = ("extrapolation", "interpolation", "regular")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A row of a table: the arguments of ``DynamicsRegressor``, and the paper's row that it is compared with."""
+
+    name: str
+    title: str
+    settings: dict[str, Any]
+    compare: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: all that decides its result, and nothing else.
+
+    Attributes:
+        settings: plain values, as they are kept in the store.
+        keep_states: whether its predictions are kept for the figures; it is known by its settings alone.
+    """
+
+    settings: dict[str, Any]
+    keep_states: bool = False
+
+    @property
+    def key(self) -> str:
+        """A hash of the settings, the same in every process."""
+        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        s = self.settings
+        recipe = {"paper": ", published recipe", "default": ", default recipe"}.get(s["model"].get("preset", ""), "")
+        return f"{s['law']['name']}/{s['network']['name']} {s['model']['model']}{recipe}, seed {s['seed']}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of errors: dynamics by network by model.
+
+    Attributes:
+        name: of its file.
+        title: what it shows.
+        part: which snapshots are scored, "interpolation" or "extrapolation".
+        data: nodes, sampling and split.
+        laws: parameters of each law that differ from the printed ones.
+        printed: parameters of the laws as printed, where ``laws`` has others.
+        models: the rows.
+        cells: (dynamics, network) pairs in the order of the paper.
+        terminal_time, weight_decay, paper: by dynamics and network (and model).
+        runs: how many.
+        first_seed: of the first run.
+        keep_states: whether the first run's predictions are kept for the figures.
+    """
+
+    name: str
+    title: str
+    part: str
+    data: dict[str, Any]
+    laws: dict[str, dict[str, float]]
+    printed: dict[str, dict[str, float]]
+    models: tuple[Model, ...]
+    cells: tuple[tuple[str, str], ...]
+    terminal_time: dict[str, dict[str, float]]
+    weight_decay: dict[str, dict[str, dict[str, float]]]
+    paper: dict[str, dict[str, dict[str, dict[str, list[float]]]]]
+    runs: int
+    first_seed: int
+    keep_states: bool = False
+    epochs: int | None = None
+
+    def narrowed(
+        self,
+        *,
+        only: Sequence[str] = (),
+        models: Sequence[str] = (),
+        runs: int | None = None,
+        nodes: int | None = None,
+        epochs: int | None = None,
+        printed: bool = False,
+    ) -> Table:
+        """The same table with some of its cells and models, another number of runs, or another size.
+
+        Args:
+            only: cells as "dynamics/network", or "dynamics" alone for all networks; all by default.
+            models: names of rows; those that this table does not have are left out.
+            runs: how many.
+            nodes: of the networks.
+            epochs: of training; the paper's by default.
+            printed: take the laws as printed.
+
+        Raises:
+            ValueError: a cell that the paper does not have.
+        """
+        for word in only:
+            if not any(word in (law, f"{law}/{network}") for law, network in self.cells):
+                known = ", ".join(f"{law}/{network}" for law, network in self.cells)
+                raise ValueError(f"there is no cell {word!r}; known are {known}, or a dynamics alone")
+        return replace(
+            self,
+            cells=tuple(c for c in self.cells if not only or c[0] in only or "/".join(c) in only),
+            models=tuple(m for m in self.models if not models or m.name in models),
+            runs=self.runs if runs is None else runs,
+            data=self.data if nodes is None else {**self.data, "nodes": nodes},
+            epochs=epochs,
+            laws={**self.laws, **self.printed} if printed else self.laws,
+        )
+
+    def cell_runs(self, dynamics: str, network: str, model: Model) -> list[Run]:
+        """The runs of one figure of the table."""
+        return [self._run(dynamics, network, model, k) for k in range(self.runs)]
+
+    def all_runs(self) -> Iterator[Run]:
+        """All runs, those of the first seed first, so that a first impression of the whole comes early."""
+        for k in range(self.runs):
+            for dynamics, network in self.cells:
+                for model in self.models:
+                    yield self._run(dynamics, network, model, k)
+
+    def _run(self, dynamics: str, network: str, model: Model, k: int) -> Run:
+        arguments = dict(model.settings)
+        decay = self.weight_decay[dynamics][network].get(model.name)
+        if decay is not None:
+            arguments["weight_decay"] = decay
+        if self.epochs is not None and "epochs" in arguments:
+            arguments["epochs"] = self.epochs
+        data = {k: v for k, v in self.data.items() if k not in ("nodes", "network_seed")}
+        settings = {
+            "law": {"name": dynamics, "parameters": self.laws[dynamics]},
+            "network": {"name": network, "nodes": self.data["nodes"], "seed": self.data["network_seed"]},
+            "data": {**data, "T": self.terminal_time[dynamics][network]},
+            "model": arguments,
+            "seed": self.first_seed + k,
+        }
+        return Run(settings, keep_states=self.keep_states and k == 0)
+
+
+def load_table(name: str) -> Table:
+    """A table of the paper, by name.
+
+    Example:
+        >>> table = load_table("extrapolation")
+        >>> len(table.cells), table.runs
+        (15, 20)
+    """
+    content = read_toml(name)
+    return Table(
+        name=name,
+        title=content["title"],
+        part=content["part"],
+        data=content["data"],
+        laws=content["laws"],
+        printed=content["printed"],
+        models=tuple(
+            Model(key, row["title"], row["settings"], row.get("compare", key)) for key, row in content["models"].items()
+        ),
+        cells=tuple((law, network) for law, row in content["terminal_time"].items() for network in row),
+        terminal_time=content["terminal_time"],
+        weight_decay=content["weight_decay"],
+        paper=content["paper"],
+        runs=content["runs"]["count"],
+        first_seed=content["runs"]["first_seed"],
+        keep_states=content.get("keep_states", False),
+    )
+
+
+def read_toml(name: str) -> dict[str, Any]:
+    """The content of ``paper/<name>.toml``."""
+    return tomllib.loads((resources.files(__package__) / "paper" / f"{name}.toml").read_text(encoding="utf-8"))

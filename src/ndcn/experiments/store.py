@@ -1,0 +1,193 @@
+"""Results in one SQLite file that several commands can share: one row for each run, and who is at work on which."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+
+from .run import Result
+from .spec import Run
+
+APPLICATION = 0x6E64636E  # "ndcn", written into the file's header
+VERSION = 1
+STALE = 30.0  # seconds without a sign of life, after which a claim is nobody's
+
+SCHEMA = """
+CREATE TABLE runs (
+    key TEXT PRIMARY KEY, settings TEXT NOT NULL, errors TEXT NOT NULL, per_time TEXT NOT NULL,
+    parameters INTEGER NOT NULL, seconds REAL NOT NULL, versions TEXT NOT NULL, finished TEXT NOT NULL, states BLOB
+);
+CREATE TABLE failures (key TEXT PRIMARY KEY, settings TEXT NOT NULL, reason TEXT NOT NULL, failed TEXT NOT NULL);
+CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL, seen REAL NOT NULL);
+"""
+
+
+class Store:
+    """Results of runs by their keys. Every change is a transaction: a kill at any moment leaves a sound file.
+
+    Args:
+        path: of the file; made if it is not there, unless ``create`` is False.
+        owner: who claims runs here.
+        create: whether a file that is not there is made.
+
+    Raises:
+        FileNotFoundError: there is no such file, and it is not to be made; or no folder for it.
+        ValueError: the file is not a store of this version.
+    """
+
+    def __init__(self, path: str | Path, owner: str = "", *, create: bool = True) -> None:
+        self.path, self.owner = Path(path), owner
+        if self.path.is_dir():
+            raise ValueError(f"{path} is a folder; a store is one file, such as results.sqlite")
+        if not self.path.exists() and not create:
+            raise FileNotFoundError(f"there is no store {path}; `ndcn reproduce` makes one")
+        if not self.path.absolute().parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {self.path.absolute().parent} for the store; make it first")
+        self.connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        try:
+            self._open()
+        except sqlite3.DatabaseError as error:
+            self.connection.close()
+            raise ValueError(f"{path} cannot be used as a store of results: {error}") from error
+        except ValueError:
+            self.connection.close()
+            raise
+
+    def _open(self) -> None:
+        self._check()  # before anything is changed
+        self.connection.execute("PRAGMA journal_mode = WAL")
+        self.connection.execute("PRAGMA synchronous = NORMAL")
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            if self._check():  # another command may have been faster
+                for statement in SCHEMA.split(";"):
+                    self.connection.execute(statement)
+                self.connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                self.connection.execute(f"PRAGMA user_version = {VERSION}")
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
+
+    def _check(self) -> bool:
+        """Whether the file is new; refuses those of something else."""
+        (application,) = self.connection.execute("PRAGMA application_id").fetchone()
+        (version,) = self.connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if application == 0 and tables == 0:
+            return True
+        if application != APPLICATION:
+            raise ValueError(f"{self.path} is a database of something else; choose another --store")
+        if version != VERSION:
+            raise ValueError(f"{self.path} is a store of version {version}; this ndcn reads version {VERSION}")
+        return False
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.connection.close()
+
+    # Results ----------------------------------------------------------------------------------------------------
+
+    def add(self, run: Run, result: Result) -> None:
+        """Keep a result, and give the claim back."""
+        row = (
+            run.key,
+            json.dumps(run.settings, sort_keys=True),
+            json.dumps(result.errors),
+            json.dumps(result.per_time),
+            result.parameters,
+            result.seconds,
+            json.dumps(result.versions),
+            _now(),
+            result.states,
+        )
+        self._change(
+            ("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row),
+            ("DELETE FROM failures WHERE key = ?", (run.key,)),
+            ("DELETE FROM claims WHERE key = ?", (run.key,)),
+        )
+
+    def add_failure(self, run: Run, reason: str) -> None:
+        """Keep why a run failed, and give the claim back; it counts as not done."""
+        row = (run.key, json.dumps(run.settings, sort_keys=True), reason, _now())
+        self._change(
+            ("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row),
+            ("DELETE FROM claims WHERE key = ?", (run.key,)),
+        )
+
+    def results(self, runs: Iterable[Run], *, states: bool = False) -> list[Result]:
+        """The results of those runs that are done, in order; with their predicted states only if asked for."""
+        found = []
+        for run in runs:
+            row = self.connection.execute(
+                f"SELECT errors, per_time, parameters, seconds, versions, {'states' if states else 'NULL'} "
+                "FROM runs WHERE key = ?",
+                (run.key,),
+            ).fetchone()
+            if row is not None:
+                errors, per_time, parameters, seconds, versions, packed = row
+                found.append(
+                    Result(json.loads(errors), json.loads(per_time), parameters, seconds, json.loads(versions), packed)
+                )
+        return found
+
+    def done(self) -> set[str]:
+        """Keys of the runs that are done."""
+        return {key for (key,) in self.connection.execute("SELECT key FROM runs")}
+
+    def failures(self) -> dict[str, str]:
+        """Why runs failed, by key."""
+        return dict(self.connection.execute("SELECT key, reason FROM failures"))
+
+    def seconds(self) -> list[tuple[dict[str, object], float]]:
+        """Settings and seconds of the runs that are done."""
+        rows = self.connection.execute("SELECT settings, seconds FROM runs")
+        return [(json.loads(settings), seconds) for settings, seconds in rows]
+
+    # Who does what ----------------------------------------------------------------------------------------------
+
+    def claim(self, run: Run) -> bool:
+        """Whether this owner may start the run: it is neither done nor in the hands of another that is alive."""
+        now = time.time()
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            taken = self.connection.execute(
+                "SELECT 1 FROM runs WHERE key = ? UNION SELECT 1 FROM claims WHERE key = ? AND owner != ? AND seen > ?",
+                (run.key, run.key, self.owner, now - STALE),
+            ).fetchone()
+            if taken is None:
+                self.connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (run.key, self.owner, now))
+        finally:
+            self.connection.execute("COMMIT")
+        return taken is None
+
+    def sign_of_life(self) -> None:
+        """Renew this owner's claims; needed more often than every ``STALE`` seconds."""
+        self._change(("UPDATE claims SET seen = ? WHERE owner = ?", (time.time(), self.owner)))
+
+    def release(self) -> None:
+        """Give all claims of this owner back."""
+        self._change(("DELETE FROM claims WHERE owner = ?", (self.owner,)))
+
+    def _change(self, *statements: tuple[str, tuple[object, ...]]) -> None:
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement, values in statements:
+                self.connection.execute(statement, values)
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,137 @@
+"""Carry out all runs that a store does not hold yet, and say how long that will take."""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import mean
+from types import TracebackType
+from typing import Any, Protocol
+
+from .pool import Failed, Outcome
+from .run import Result
+from .spec import Run
+from .store import STALE, Store
+
+ATTEMPTS = 3  # of a run whose process dies
+POLL = 0.5  # seconds
+
+
+class Workers(Protocol):
+    """Where runs are carried out: processes of this machine, or a cluster."""
+
+    capacity: int
+
+    def __enter__(self) -> Workers: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def start(self, run: Run) -> None:
+        """Begin a run."""
+        ...
+
+    def wait(self, seconds: float) -> list[tuple[Run, Outcome]]:
+        """What has ended, after so many seconds at most."""
+        ...
+
+
+def sweep(
+    runs: Iterable[Run],
+    path: str | Path,
+    workers: Workers,
+    report: Callable[[Run, Outcome], None] = lambda run, outcome: None,
+) -> None:
+    """Carry out the runs that are not done, and keep each result as soon as it is there.
+
+    Several sweeps may share a store: none starts what another is at work on, and all end when everything is done. What a
+    killed sweep had begun is free again after half a minute.
+
+    Args:
+        runs: those wanted; the same may come twice.
+        path: of the store.
+        workers: where they are carried out.
+        report: called with every run of this sweep that has ended.
+    """
+    owner = f"{platform.node()} {os.getpid()} {uuid.uuid4().hex[:8]}"
+    with Store(path, owner) as store, _signs_of_life(store):
+        left = deque(missing(runs, store))
+        attempts: Counter[str] = Counter()
+        running = 0
+        while left or running:
+            for _ in range(len(left)):
+                if running == workers.capacity:
+                    break
+                run = left.popleft()
+                if store.claim(run):
+                    workers.start(run)
+                    running += 1
+                elif not store.results([run]):
+                    left.append(run)  # another sweep is at work on it
+            for run, outcome in workers.wait(POLL):
+                running -= 1
+                attempts[run.key] += 1
+                if isinstance(outcome, Result):
+                    store.add(run, outcome)
+                elif isinstance(outcome, Failed) or attempts[run.key] == ATTEMPTS:
+                    store.add_failure(run, outcome.reason)
+                else:
+                    left.appendleft(run)
+                report(run, outcome)
+
+
+def missing(runs: Iterable[Run], store: Store) -> list[Run]:
+    """Those runs that are not done, each once."""
+    done = store.done()
+    return list({run.key: run for run in runs if run.key not in done}.values())
+
+
+def seconds_left(runs: Sequence[Run], store: Store, jobs: int) -> float | None:
+    """How long the runs will take, from how long their like took; None as long as nothing like them was done."""
+    seen: dict[tuple[Any, ...], list[float]] = {}
+    for settings, seconds in store.seconds():
+        for kind in _kinds(settings):
+            seen.setdefault(kind, []).append(seconds)
+    total = 0.0
+    for run in runs:
+        known = next((seen[kind] for kind in _kinds(run.settings) if kind in seen), None)
+        if known is None:
+            return None
+        total += mean(known)
+    return total / jobs
+
+
+def _kinds(settings: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """What runs have in common that take about as long, the most alike first."""
+    model, network = settings["model"], settings["network"]
+    size = (network["nodes"], model.get("epochs"))
+    yield (model["model"], network["name"], *size)
+    yield (model["model"], *size)
+    yield size
+
+
+@contextmanager
+def _signs_of_life(store: Store) -> Iterator[None]:
+    """Renew the claims of a store's owner in the background, and give them back at the end."""
+    over = threading.Event()
+
+    def renew() -> None:
+        with Store(store.path, store.owner) as own:  # a connection belongs to one thread
+            while not over.wait(STALE / 6):
+                own.sign_of_life()
+
+    thread = threading.Thread(target=renew, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        store.release()

@@ -1,0 +1,125 @@
+"""The store: what it keeps, whom it lets work on what, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from miniature import result, some_runs
+from ndcn.experiments import store as module
+from ndcn.experiments.store import Store
+
+
+def test_what_is_added_is_found_again(tmp_path: Path) -> None:
+    first, second, third = some_runs(3)
+    with Store(tmp_path / "a.sqlite") as store:
+        store.add(first, result(0.04, b"states"))
+        store.add(third, result(0.05))
+    with Store(tmp_path / "a.sqlite", create=False) as store:
+        assert store.done() == {first.key, third.key}
+        assert store.results([first, second, third]) == [result(0.04), result(0.05)]
+        assert store.results([first], states=True) == [result(0.04, b"states")]
+        assert store.seconds() == [(first.settings, 1.5), (third.settings, 1.5)]
+        assert store.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_failure_is_kept_until_the_run_succeeds(tmp_path: Path) -> None:
+    (run,) = some_runs(1)
+    with Store(tmp_path / "a.sqlite") as store:
+        store.add_failure(run, "it exploded")
+        assert store.failures() == {run.key: "it exploded"}
+        assert store.done() == set()
+        store.add(run, result())
+        assert store.failures() == {}
+
+
+def test_a_run_is_claimed_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = some_runs(2)
+    with Store(tmp_path / "a.sqlite", "ann") as ann, Store(tmp_path / "a.sqlite", "bob") as bob:
+        assert ann.claim(first)
+        assert ann.claim(first)
+        assert not bob.claim(first)
+        assert bob.claim(second)
+        ann.release()
+        assert bob.claim(first)
+        bob.add(first, result())
+        assert not ann.claim(first)
+        assert not bob.claim(first)
+        now = time.time()
+        monkeypatch.setattr(module.time, "time", lambda: now + module.STALE - 1)
+        assert not ann.claim(second)
+        bob.sign_of_life()
+        monkeypatch.setattr(module.time, "time", lambda: now + module.STALE + 1)
+        assert not ann.claim(second)
+        monkeypatch.setattr(module.time, "time", lambda: now + 2 * module.STALE + 1)
+        assert ann.claim(second)
+
+
+def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("my notes\n" * 100)
+    foreign = tmp_path / "foreign.sqlite"
+    with sqlite3.connect(foreign) as other:
+        other.execute("CREATE TABLE birds (name TEXT)")
+    other.close()
+    for path, message in ((text, "cannot be used"), (foreign, "something else")):
+        before = path.read_bytes()
+        with pytest.raises(ValueError, match=message):
+            Store(path)
+        assert path.read_bytes() == before
+    with pytest.raises(ValueError, match="is a folder"):
+        Store(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        Store(tmp_path / "no" / "a.sqlite")
+    with pytest.raises(FileNotFoundError, match="no store"):
+        Store(tmp_path / "a.sqlite", create=False)
+    assert not (tmp_path / "a.sqlite").exists()
+
+
+def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.sqlite") as store:
+        store.connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(ValueError, match="version 99"):
+        Store(tmp_path / "a.sqlite")
+
+
+WRITER = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from miniature import result, some_runs
+from ndcn.experiments.store import Store
+with Store(sys.argv[1], "writer") as store:
+    print("open", flush=True)
+    for run in some_runs(20) * 1000:
+        store.add(run, result(states=bytes(100_000)))
+"""
+
+
+def test_a_kill_in_the_midst_of_writing_leaves_a_sound_file(tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path / "a.sqlite"), str(root)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)  # both make the file
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "open\n"
+    time.sleep(0.3)
+    for writer in writers:
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+    with Store(tmp_path / "a.sqlite", create=False) as store:
+        assert store.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        found = store.results(some_runs(20), states=True)
+        assert len(found) == len(store.done()) > 0
+        assert all(one == result(states=bytes(100_000)) for one in found)
