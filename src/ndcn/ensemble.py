@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from .named_models import width_of
 from .progress import Progress
 from .threads import WORTH_TWO
 from .trajectory import Trajectory
@@ -33,7 +34,7 @@ def fit_all(
     from joblib import Parallel, delayed
 
     if jobs is None:
-        large = max(t.graph.num_nodes for t in data) * members[0].hidden >= WORTH_TWO
+        large = max(t.graph.num_nodes for t in data) * width_of(members[0].model, members[0].hidden) >= WORTH_TWO
         jobs = (
             1 if large else min(len(members), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -12,23 +12,22 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
-from . import metrics, operators
+from . import metrics
 from .ensemble import fit_all
-from .field import Field
-from .fitting import Start, check_model, checked_data, checked_start, fingerprint, hold_out
+from .fitting import Start, check_curve, check_model, checked_data, fingerprint, hold_out, problem_of
 from .graph import Graph
-from .models import GraphODE
-from .models.paper import NAMED as MODELS
+from .models.continuation import Continuation
+from .models.curves import Curve
+from .named_models import build, width_of
 from .objective import Objective
+from .prediction import answers, question, run
 from .recipes import Recipe
-from .settings import device_named, dtype_named, named, recipe_of
-from .solve import Solver, Statistics
+from .settings import device_named, dtype_named, recipe_of
+from .solve import Solver
 from .threads import threads_for
 from .training import History, Plan, Problem, train
-from .trajectory import Trajectory, checked_state, checked_times
+from .trajectory import Trajectory
 from .units import Units, units_of
-
-ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh, "softplus": nn.functional.softplus}
 
 
 class DynamicsRegressor(BaseEstimator):
@@ -87,7 +86,7 @@ class DynamicsRegressor(BaseEstimator):
         model: str | nn.Module = "ndcn",
         *,
         preset: str = "default",
-        hidden: int = 20,
+        hidden: int | None = None,
         operator: str = "signed_laplacian",
         activation: str = "relu",
         knots: Sequence[float] | None = None,
@@ -179,52 +178,29 @@ class DynamicsRegressor(BaseEstimator):
         dtype, device = dtype_named(self.dtype), device_named(self.device)
         objective = self.objective if isinstance(self.objective, Objective) else Objective(self.objective)
         train_parts, held_out = hold_out(trajectories, self.validation, self.seed, objective)
-        first = trajectories[0]
         units = units_of(trajectories, recipe)
-        nodes = max(t.graph.num_nodes for t in trajectories)
-        model = self._build(first.num_features, recipe, units, nodes).to(device, dtype).eval()
+        starts = [Start.of(trajectory) for trajectory in trajectories]
+        model = build(self.get_params(deep=False), recipe, units, starts, dtype.itemsize).to(device, dtype).eval()
+        if isinstance(model, Continuation):  # it goes on from the first of them
+            starts[0] = replace(starts[0], seen=trajectories[0])
+        if isinstance(model, Curve):
+            seconds = check_curve(model, trajectories)
+            self.models_, self.units_, self.histories_, self.train_ = [model], units, [History(seconds=seconds)], starts
+            return
 
-        def problems(targets: Sequence[Trajectory]) -> list[Problem]:
-            return [
-                Problem(
-                    graph=part.graph,
-                    x0=(whole.first_state().double() / units.scale).to(device, dtype),
-                    t0=units.time(whole.times[0]).item(),
-                    times=units.time(part.times),
-                    target=objective.target(part, units.scale, dtype, device),
-                )
-                for whole, part in zip(trajectories, targets, strict=True)
-            ]
+        def problems(parts: Sequence[Trajectory]) -> list[Problem]:
+            both = zip(trajectories, parts, strict=True)
+            return [problem_of(model, whole, part, units, objective, dtype, device) for whole, part in both]
 
         learn = problems(train_parts)
-        check_model(model, learn[0], objective)
+        if not isinstance(model, Continuation):
+            check_model(model, learn[0], objective)
         plan = self._plan(model, recipe, trajectories)
-        self.models_, self.units_, self.histories_ = [model], units, [History()]
-        self.train_ = [Start(t.graph, t.first_state(), t.times[0].item(), t.times, t.features) for t in trajectories]
+        self.models_, self.units_, self.histories_, self.train_ = [model], units, [History()], starts
         train(model, learn, problems(held_out) if held_out else [], objective, plan, self.history_, resume=resume)
 
     def _recipe(self) -> Recipe:
         return recipe_of(self.get_params(deep=False), type(self)().get_params(deep=False))
-
-    def _build(self, features: int, recipe: Recipe, units: Units, nodes: int) -> nn.Module:
-        if isinstance(self.model, nn.Module):
-            ready = copy.deepcopy(self.model)
-            return GraphODE(nn.Identity(), ready, nn.Identity(), self.solver) if isinstance(ready, Field) else ready
-        choices: dict[str, Any] = {
-            "solver": self.solver or recipe.solver(nodes * self.hidden * dtype_named(self.dtype).itemsize),
-            "activation": named(ACTIVATIONS, "activation", self.activation),
-        }
-        if self.model != "no_graph":
-            choices["operator"] = named(operators.NAMED, "operator", self.operator)
-        if self.model != "no_encode":
-            choices["hidden"] = self.hidden
-        if self.knots is not None:
-            if self.model not in ("ndcn", "no_encode"):
-                raise ValueError(f"{self.model} has no weights W(t) that could change with time: drop knots")
-            choices["knots"] = units.time(checked_times(self.knots, ordered=True)).tolist()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return MODELS[self.model](features, **choices)
 
     def _plan(self, model: nn.Module, recipe: Recipe, trajectories: Sequence[Trajectory]) -> Plan:
         settings = {k: v for k, v in self.get_params(deep=False).items() if k not in ("checkpoint", "progress", "jobs")}
@@ -293,59 +269,15 @@ class DynamicsRegressor(BaseEstimator):
             IntegrationError: the solution explodes.
         """
         start = self._fitted()
-        if graph is not None and not isinstance(graph, Graph):
-            raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}")
-        if graph is not None and x0 is None and graph != start.graph:
-            raise ValueError("another graph needs its initial state: predict(times, graph=..., x0=...)")
-        graph = graph or start.graph
-        x = start.x0 if x0 is None else checked_state(x0, graph)
-        if x.shape[1] != start.x0.shape[1]:
-            raise ValueError(f"x0 has {x.shape[1]} features, the model was trained on {start.x0.shape[1]}")
-        asked = checked_times(times, ordered=False)
-        begin = start.t0 if t0 is None else checked_start(t0, x0)
-        if asked.min() < begin - start.tolerance:
-            what = "the first training time is" if t0 is None else "the state x0 is given at"
-            raise ValueError(
-                f"cannot predict t = {asked.min().item():.15g}: {what} {begin:.15g}, and the model only goes forward "
-                "from there"
-            )
+        asked = question(start, times, graph, x0, t0)
         if return_std and len(self.models_) == 1:
             raise ValueError("one model has no spread: return_std needs an ensemble, DynamicsRegressor(ensemble=5)")
-        with threads_for(graph.num_nodes * self.hidden):
-            runs = [self._run(model, asked, graph, x, begin) for model in self.models_]
-        every = torch.stack([states for states, _ in runs]) if len(runs) > 1 else runs[0][0].unsqueeze(0)
-
-        def answer(states: torch.Tensor) -> Trajectory:
-            return Trajectory(
-                times=asked,
-                states=states,
-                graph=graph,
-                features=start.features if states.shape[2] == len(start.features) else None,
-                ordered=bool((asked.diff() > 0).all()),
-                statistics=runs[0][1],
-            )
-
-        mean = answer(every.mean(dim=0) if len(runs) > 1 else every[0])
-        return (mean, answer(every.std(dim=0))) if return_std else mean
-
-    @torch.no_grad()
-    def _run(
-        self, model: nn.Module, times: torch.Tensor, graph: Graph, x: torch.Tensor, t0: float
-    ) -> tuple[torch.Tensor, Statistics | None]:
-        units, dtype, device = self.units_, dtype_named(self.dtype), device_named(self.device)
-        scaled = (x.double() / units.scale).to(device, dtype)
-        begin = units.time(torch.tensor(t0, dtype=torch.float64)).item()
-        also = self.train_[0].steps(getattr(model, "solver", None), t0, times.max().item())
-        clock = units.time(torch.cat([also, times])).clamp(min=begin)
-        if isinstance(model, GraphODE):
-            solution = model.solve(scaled, clock, graph, begin)
-            states, statistics = solution.states, solution.statistics
-        else:
-            states, statistics = model(scaled, clock, graph, begin), None
-        states = states[len(also) :].double().cpu()
-        if isinstance(self.model, str):  # a ready module computes in the data's units
-            states = states * units.scale
-        return states.to(x.dtype), statistics
+        dtype, device = dtype_named(self.dtype), device_named(self.device)
+        with threads_for(asked.graph.num_nodes * width_of(self.model, self.hidden)):
+            runs = [run(model, asked, start, self.units_, dtype, device) for model in self.models_]
+        # a ready module computes in the data's units, and may decode to other features
+        mean, deviation = answers(asked, runs, self.units_.scale if isinstance(self.model, str) else None, start)
+        return mean if deviation is None or not return_std else (mean, deviation)
 
     def score(self, data: Trajectory, y: None = None, *, x0: Any = None, t0: float | None = None) -> float:
         """R^2 of the prediction at the times of ``data``: 1 - sum (x - x^)^2 / sum (x - mean)^2; 1 is perfect.

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -18,11 +19,15 @@ from torch import nn
 from .field import check_field
 from .graph import Graph
 from .kernels import euler_compiled
-from .models import GraphODE
+from .models import GraphODE, TemporalGNN
+from .models.curves import Curve
+from .models.temporal_gnn import filled
 from .objective import CrossEntropy, Objective
 from .solve import Solver
+from .time_grid import TimeGrid
 from .training import Problem
 from .trajectory import Trajectory
+from .units import Units
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,12 @@ class Start:
     t0: float
     times: torch.Tensor
     features: tuple[str, ...]
+    seen: Trajectory | None = None  # all of it, for models that go on from there
+
+    @classmethod
+    def of(cls, data: Trajectory) -> Start:
+        """The start of a trajectory."""
+        return cls(data.graph, data.first_state(), data.times[0].item(), data.times, data.features)
 
     @property
     def tolerance(self) -> float:
@@ -78,6 +89,69 @@ def checked_data(data: Trajectory | Sequence[Trajectory]) -> list[Trajectory]:
             f"the trajectories have features of different names ({known}): give them the same, in one order"
         )
     return trajectories
+
+
+def check_curve(curve: Curve, trajectories: Sequence[Trajectory]) -> float:
+    """Draw the curve once, and say why if that cannot be done; how many seconds it took."""
+    began, model = time.monotonic(), type(curve).__name__.lower()
+    if len(trajectories) > 1:
+        raise ValueError(
+            f"{model} is one curve for each node, and {len(trajectories)} trajectories were given: fit each by itself"
+        )
+    data = trajectories[0]
+    if data.mask is not None and not (seen := data.mask.any(dim=0)).all():
+        node, feature = (~seen).nonzero()[0].tolist()
+        raise ValueError(
+            f"{model} has no curve for node {data.graph.nodes[node]!r}, whose {data.features[feature]} was never observed "
+            f"({int((~seen).sum())} in all are such): leave these nodes out, or learn them from their neighbours with "
+            'model="ndcn"'
+        )
+    curve.go_on(data, data.times[-1:])
+    return time.monotonic() - began
+
+
+def problem_of(
+    model: nn.Module,
+    whole: Trajectory,
+    part: Trajectory,
+    units: Units,
+    objective: Objective,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Problem:
+    """Learn the snapshots ``part`` of a trajectory.
+
+    A temporal GNN predicts all but the first of them, each from the true ones before; those that are held out it reads too.
+    """
+    spread = rows = None
+    if isinstance(model, TemporalGNN):
+        _check_step(model, units.time(whole.times))
+        here = torch.searchsorted(whole.times, part.times)
+        part, rows = part[(here > 0).numpy()], here[here > 0] - 1
+        if part.mask is not None and not part.mask.any():
+            raise ValueError("nothing was observed after the first snapshot: there is no step to learn from")
+        spread = model.spread(filled(units.trajectory(whole))[:-1].to(device, dtype), whole.graph)
+        rows = None if len(rows) == len(spread) else rows.to(device)
+    return Problem(
+        graph=whole.graph,
+        x0=(whole.first_state().double() / units.scale).to(device, dtype),
+        t0=units.time(whole.times[0]).item(),
+        times=units.time(part.times),
+        target=objective.target(part, units.scale, dtype, device),
+        spread=spread,
+        rows=rows,
+    )
+
+
+def _check_step(model: TemporalGNN, times: torch.Tensor) -> None:
+    """A ready temporal GNN must have the step of the data; a named one was made for it."""
+    index = TimeGrid(times[0].item(), model.step).index(times)
+    if index[-1] != len(times) - 1:
+        gap = (times[-1] - times[0]).item() / (len(times) - 1)
+        raise ValueError(
+            f"this TemporalGNN takes steps of {model.step:.6g}, and the snapshots are {gap:.6g} apart: make it with "
+            f"step={gap:.6g}"
+        )
 
 
 def checked_start(t0: object, x0: object) -> float:

@@ -17,11 +17,13 @@ from .estimators import DynamicsRegressor
 from .files import write
 from .fitting import Start
 from .graph import Graph
+from .named_models import build
 from .objective import Objective
 from .recipes import Recipe
 from .settings import dtype_name, dtype_named
 from .solve import Solver
 from .training import History
+from .trajectory import Trajectory
 from .trajectory_files import plain_labels
 from .units import Units
 
@@ -48,6 +50,8 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         tensors[f"start.{k}.weights"] = torch.from_numpy(a.data)
         tensors[f"start.{k}.x0"] = start.x0.detach().cpu()
         tensors[f"start.{k}.times"] = start.times
+        if start.seen is not None:  # what was not observed is NaN
+            tensors[f"start.{k}.states"] = start.seen.states.detach().cpu()
         starts.append(
             {
                 "t0": start.t0,
@@ -89,19 +93,20 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
     try:
         settings = {**settings, "model": model if ready else settings["model"]}
         settings["solver"] = None if settings["solver"] is None else Solver(**settings["solver"])
+        settings["hidden"] = None if ready else settings["hidden"]  # once it was 20 there, of no effect
         if isinstance(settings["objective"], dict):
             settings["objective"] = Objective(**settings["objective"])
         estimator = DynamicsRegressor(**settings)
         units = Units(tensors["scale"], **about["units"])
         recipe: Recipe = estimator._recipe()
         starts = [_start(about["starts"][k], tensors, f"start.{k}.") for k in range(len(about["starts"]))]
-        nodes = max(start.graph.num_nodes for start in starts)
+        dtype = dtype_named(estimator.dtype)
         models, histories = [], []
         for k, history in enumerate(about["histories"]):
             prefix = f"model.{k}."
             weights = {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
-            built = estimator._build(starts[0].x0.shape[1], recipe, units, nodes)
-            built = built.to(torch.device(estimator.device), dtype_named(estimator.dtype)).eval()
+            built = build(estimator.get_params(deep=False), recipe, units, starts, dtype.itemsize)
+            built = built.to(torch.device(estimator.device), dtype).eval()
             built.load_state_dict(weights)
             validation = [(int(epoch), value) for epoch, value in tensors[f"validation.{k}"].tolist()]
             models.append(built)
@@ -172,4 +177,7 @@ def _start(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str)
     parts = tuple(tensors[f"{prefix}{name}"].numpy() for name in ("weights", "indices", "indptr"))
     adjacency = sparse.csr_array(parts, shape=(len(x0), len(x0)))
     graph = Graph(adjacency, nodes=about["nodes"], directed=about["directed"])
-    return Start(graph, x0, about["t0"], tensors[f"{prefix}times"], tuple(about["features"]))
+    times, features, seen = tensors[f"{prefix}times"], tuple(about["features"]), None
+    if (states := tensors.get(f"{prefix}states")) is not None:
+        seen = Trajectory(times=times, states=states, graph=graph, mask=~states.isnan(), features=features)
+    return Start(graph, x0, about["t0"], times, features, seen)

@@ -50,5 +50,17 @@ RECIPES = {
     "paper": Recipe(epochs=2000, learning_rate=0.01, schedule="constant", weight_decay=1e-3, rescale=False),
 }
 
+# Temporal GNNs: what the published code does, and the same with states in units of their mean.
+TEMPORAL_GNN = {
+    "default": Recipe(epochs=2000, learning_rate=0.01, schedule="cosine", weight_decay=0.0, rescale=True),
+    "paper": Recipe(epochs=2000, learning_rate=0.01, schedule="constant", weight_decay=1e-3, rescale=False),
+}
+
+# The residual GNN: the published code has none; "paper" is its recipe for NDCN.
+RESIDUAL_GNN = {
+    "default": Recipe(epochs=2000, learning_rate=0.005, schedule="cosine", weight_decay=0.0, rescale=True),
+    "paper": RECIPES["paper"],
+}
+
 # A ready module knows its own units and solver: nothing is rescaled around it.
 READY_MODULE = Recipe(epochs=2000, learning_rate=0.01, schedule="cosine", weight_decay=0.0, rescale=False)

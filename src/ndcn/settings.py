@@ -12,12 +12,13 @@ import torch
 from torch import nn
 
 from .field import Field
-from .models.paper import NAMED as MODELS
+from .named_models import NAMED as MODELS
+from .named_models import named
 from .recipes import READY_MODULE, RECIPES, Recipe
 from .solve import Solver
 
 LARGEST_SEED = 2**63 - 1
-OF_NAMED_MODELS = ("preset", "hidden", "operator", "activation", "knots")
+OF_NAMED_MODELS: tuple[str, ...] = ("preset", "hidden", "operator", "activation", "knots")
 
 
 def recipe_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Recipe:
@@ -30,9 +31,8 @@ def recipe_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Recipe:
     if given["solver"] is not None and not isinstance(given["solver"], Solver):
         raise TypeError(f'solver must be an ndcn.Solver such as Solver("dopri5"), got {given["solver"]!r}')
     named(RECIPES, "preset", given["preset"])
-    if not named_model:
-        _refuse_what_a_ready_module_ignores(given, defaults)
-    _whole("hidden", given["hidden"], 1)
+    _refuse_what_has_no_effect(given, defaults)
+    _whole("hidden", given["hidden"], 1, optional=True)
     _whole("ensemble", given["ensemble"], 1)
     _whole("seed", given["seed"], 0, LARGEST_SEED - given["ensemble"] + 1)
     _whole("jobs", given["jobs"], 1, optional=True)
@@ -45,7 +45,7 @@ def recipe_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Recipe:
         raise ValueError(f"clip_norm must be a positive number, got {given['clip_norm']!r}")
     names = ("epochs", "learning_rate", "weight_decay", "schedule")
     chosen = {name: given[name] for name in names if given[name] is not None}
-    recipe = replace(RECIPES[given["preset"]] if named_model else READY_MODULE, **chosen)
+    recipe = replace(MODELS[model].recipes[given["preset"]] if named_model else READY_MODULE, **chosen)
     _whole("epochs", recipe.epochs, 1)
     if not _real(recipe.learning_rate) or not recipe.learning_rate > 0:
         raise ValueError(f"learning_rate must be a number > 0, got {recipe.learning_rate!r}")
@@ -61,20 +61,22 @@ def recipe_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Recipe:
     )
 
 
-def _refuse_what_a_ready_module_ignores(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+def _refuse_what_has_no_effect(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    model = given["model"]
+    ready = isinstance(model, nn.Module)
+    if ready:
+        ignored = OF_NAMED_MODELS if isinstance(model, Field) else (*OF_NAMED_MODELS, "solver")
+    else:
+        ignored = MODELS[model].ignores
     idle = [
         name
-        for name in OF_NAMED_MODELS
+        for name in ignored
         if (given[name] is not None if defaults[name] is None else given[name] != defaults[name])
     ]
-    if given["solver"] is not None and not isinstance(given["model"], Field):
-        idle.append("solver")
     if idle:
-        kind = type(given["model"]).__name__
-        raise ValueError(
-            f"{', '.join(idle)}: of no effect on a ready module such as this {kind}; drop {'it' if len(idle) == 1 else 'them'}, "
-            "and make the module as you want it"
-        )
+        what = f"a ready module such as this {type(model).__name__}" if ready else model
+        drop = f"drop {'it' if len(idle) == 1 else 'them'}" + (", and make the module as you want it" if ready else "")
+        raise ValueError(f"{', '.join(idle)}: of no effect on {what}; {drop}")
 
 
 def _real(value: object) -> bool:
@@ -88,13 +90,6 @@ def _whole(name: str, value: Any, low: int, high: int | None = None, *, optional
     if not whole or int(value) < low or (high is not None and int(value) > high):
         between = f">= {low}" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} must be a whole number {between}, got {value!r}")
-
-
-def named(known: Mapping[str, Any], kind: str, name: object) -> Any:
-    """What goes by a name, or an error that lists the names."""
-    if not isinstance(name, str) or name not in known:
-        raise ValueError(f"unknown {kind} {name!r}; known are {', '.join(known)}")
-    return known[name]
 
 
 def device_named(name: str | torch.device) -> torch.device:

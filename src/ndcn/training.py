@@ -18,6 +18,7 @@ from torch import nn
 
 from .checkpoint import load_checkpoint, save_checkpoint
 from .graph import Graph
+from .models.temporal_gnn import TemporalGNN
 from .objective import Objective, Target
 from .progress import Progress
 from .solve import IntegrationError
@@ -30,16 +31,25 @@ class TrainingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One trajectory in the model's own units: start from x0 at t0, compare at ``times`` with ``target``."""
+    """One trajectory in the model's own units: start from x0 at t0, compare at ``times`` with ``target``.
+
+    A temporal GNN learns one step ahead instead: it is shown true snapshots, in ``spread`` as it wants them, and what it
+    predicts for the next ones, all or those in ``rows``, is compared.
+    """
 
     graph: Graph
     x0: torch.Tensor
     t0: float
     times: torch.Tensor
     target: Target
+    spread: torch.Tensor | None = None
+    rows: torch.Tensor | None = None
 
     def loss(self, model: nn.Module, objective: Objective) -> torch.Tensor:
         """The objective of the model's prediction."""
+        if self.spread is not None and isinstance(model, TemporalGNN):
+            ahead = model.one_step_ahead(self.spread)
+            return objective.loss(ahead if self.rows is None else ahead[self.rows], self.target)
         return objective.loss(model(self.x0, self.times, self.graph, self.t0), self.target)
 
 

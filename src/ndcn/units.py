@@ -23,6 +23,11 @@ class Units:
         """Data time to model time."""
         return (t - self.origin) * self.rate
 
+    def trajectory(self, data: Trajectory) -> Trajectory:
+        """Data in the data's units to the model's, in float64."""
+        states = data.states.double() / self.scale.to(data.states.device)
+        return Trajectory(times=self.time(data.times), states=states, graph=data.graph, mask=data.mask)
+
 
 def units_of(trajectories: Sequence[Trajectory], recipe: Recipe) -> Units:
     """Each feature in units of its mean absolute value, and the training window of length ``recipe.span``, if wanted."""

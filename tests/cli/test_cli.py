@@ -75,8 +75,8 @@ def test_version():
 
 
 def test_names_are_those_of_the_library():
-    from ndcn.estimators import ACTIVATIONS
-    from ndcn.models.paper import NAMED as models
+    from ndcn.named_models import ACTIVATIONS
+    from ndcn.named_models import NAMED as models
     from ndcn.recipes import RECIPES
 
     for names, known in (

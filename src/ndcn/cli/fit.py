@@ -21,9 +21,9 @@ def fit(
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Folder with data, as `ndcn simulate` or Trajectory.save write it.")
     ],
-    model: Annotated[ModelName, typer.Option(help="What to learn: the paper's model or one of its ablations.")] = (
-        ModelName.ndcn
-    ),
+    model: Annotated[
+        ModelName, typer.Option(help="What to learn: the paper's model, one of its ablations, or a baseline.")
+    ] = (ModelName.ndcn),
     preset: Annotated[Preset, typer.Option(help="Training recipe; paper is the published one.")] = Preset.default,
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Full-batch gradient steps. Default: 2000.", show_default=False)
@@ -35,7 +35,10 @@ def fit(
     weight_decay: Annotated[
         float | None, typer.Option(help="l2 penalty on the weights. Default: 0; paper 0.001.", show_default=False)
     ] = None,
-    hidden: Annotated[int, typer.Option(min=1, help="Width of the hidden state.")] = 20,
+    hidden: Annotated[
+        int | None,
+        typer.Option(min=1, help="Width of the hidden state. Default: 20; of temporal GNNs 10.", show_default=False),
+    ] = None,
     operator: Annotated[
         OperatorName, typer.Option(help="How the graph enters the field; signed_laplacian takes negative weights too.")
     ] = OperatorName.signed_laplacian,
@@ -169,7 +172,7 @@ def _unchanged(out: Path, unfinished: Path) -> str:
 def _report(estimator: DynamicsRegressor, parts: Split, out: Path, as_json: bool) -> None:
     histories = estimator.histories_
     history, members = histories[0], len(histories)
-    loss = sum(h.loss[-1] for h in histories) / members
+    loss = sum(h.loss[-1] for h in histories) / members if history.loss else None
     seconds = sum(h.seconds for h in histories)
     if as_json:
         validated = (value for h in histories for _, value in h.validation if isfinite(value))
@@ -187,6 +190,9 @@ def _report(estimator: DynamicsRegressor, parts: Split, out: Path, as_json: bool
                 "snapshots": {name: 0 if part is None else len(part) for name, part in parts._asdict().items()},
             }
         )
+        return
+    if loss is None:
+        typer.echo(f"{estimator.model}: nothing to learn\nwritten to {out}")
         return
     ended = {"early": ", stopped early", "interrupted": ", interrupted"}.get(history.stopped, "")
     count = "" if members == 1 else f"{members} members, "

@@ -46,12 +46,19 @@ class Sampling(str, Enum):
 
 
 class ModelName(str, Enum):
-    """Models of ``ndcn.models.paper.NAMED``."""
+    """Models of ``ndcn.named_models.NAMED``."""
 
     ndcn = "ndcn"
     no_encode = "no_encode"
     no_graph = "no_graph"
     no_control = "no_control"
+    residual_gnn = "residual_gnn"
+    rnn_gnn = "rnn_gnn"
+    gru_gnn = "gru_gnn"
+    lstm_gnn = "lstm_gnn"
+    persistence = "persistence"
+    linear = "linear"
+    spline = "spline"
 
 
 class OperatorName(str, Enum):
@@ -66,7 +73,7 @@ class OperatorName(str, Enum):
 
 
 class Activation(str, Enum):
-    """Activations of ``ndcn.estimators.ACTIVATIONS``."""
+    """Activations of ``ndcn.named_models.ACTIVATIONS``."""
 
     relu = "relu"
     tanh = "tanh"

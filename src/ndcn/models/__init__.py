@@ -1,6 +1,20 @@
-"""Models: an encoder, a field integrated over time, and a decoder."""
+"""Models: NDCN and its ablations, and the baselines that they are compared with."""
 
+from .curves import Linear, Persistence, Spline
 from .graph_ode import GraphODE
 from .paper import ndcn, no_control, no_encode, no_graph
+from .residual_gnn import ResidualGNN
+from .temporal_gnn import TemporalGNN
 
-__all__ = ["GraphODE", "ndcn", "no_control", "no_encode", "no_graph"]
+__all__ = [
+    "GraphODE",
+    "Linear",
+    "Persistence",
+    "ResidualGNN",
+    "Spline",
+    "TemporalGNN",
+    "ndcn",
+    "no_control",
+    "no_encode",
+    "no_graph",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import nn
@@ -31,7 +31,7 @@ def ndcn(
         901
     """
     field = GraphField(hidden, operator=operator, activation=activation, knots=knots)
-    return GraphODE(_encoder(features, hidden), field, nn.Linear(hidden, features), solver)
+    return GraphODE(encoder_of(features, hidden), field, nn.Linear(hidden, features), solver)
 
 
 def no_encode(
@@ -64,7 +64,7 @@ def no_graph(
         901
     """
     field = NodeField(hidden, activation=activation)
-    return GraphODE(_encoder(features, hidden), field, nn.Linear(hidden, features), solver)
+    return GraphODE(encoder_of(features, hidden), field, nn.Linear(hidden, features), solver)
 
 
 def no_control(
@@ -83,16 +83,9 @@ def no_control(
         481
     """
     field = DiffusionField(operator=operator, activation=activation)
-    return GraphODE(_encoder(features, hidden), field, nn.Linear(hidden, features), solver)
+    return GraphODE(encoder_of(features, hidden), field, nn.Linear(hidden, features), solver)
 
 
-NAMED: dict[str, Callable[..., GraphODE]] = {
-    "ndcn": ndcn,
-    "no_encode": no_encode,
-    "no_graph": no_graph,
-    "no_control": no_control,
-}
-
-
-def _encoder(features: int, hidden: int) -> nn.Module:
+def encoder_of(features: int, hidden: int) -> nn.Module:
+    """X -> tanh(X W_e + b_e) W_0 + b_0."""
     return nn.Sequential(nn.Linear(features, hidden), nn.Tanh(), nn.Linear(hidden, hidden))
