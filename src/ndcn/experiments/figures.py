@@ -1,0 +1,165 @@
+"""The paper's figures and animations, drawn from the results of the regular table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import ndcn
+
+from ..files import write
+from ..progress import Progress
+from .report import UNTRAINED
+from .run import truth, unpack
+from .spec import Table, read_toml
+from .store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..trajectory import Trajectory
+
+
+def draw(table: Table, store: Path, out: Path, progress: bool | None = None) -> list[Path]:
+    """Draw all figures of the cells and models of a table whose first runs are done.
+
+    Args:
+        table: the regular one, narrowed as you like.
+        store: holds its runs.
+        out: folder for the pictures; made if it is not there.
+        progress: show a progress bar; by default on a terminal only.
+
+    Returns:
+        The files: adjacency matrices; for each dynamics panels of truth and NDCN as surfaces and as heat maps, and the
+        errors of all models over time; for each cell an animation of truth and all trained models, as GIF and, if
+        ffmpeg is there, as MP4.
+    """
+    settings = read_toml("figures")
+    with Store(store, create=False) as there:
+        cells = {cell: _cell(table, there, *cell) for cell in table.cells}
+        errors = {cell: _errors(table, there, *cell) for cell in table.cells}
+    out.mkdir(parents=True, exist_ok=True)
+    titles = {model.name: model.title for model in table.models}
+    laws = list(dict.fromkeys(law for law, _ in table.cells))
+    movies = [".gif", ".mp4"] if which("ffmpeg") else [".gif"]
+    files: list[Path] = []
+    steps: list[tuple[Path, Callable[[Path], None]]] = []
+
+    graphs = {network: cells[law, network].data.graph for law, network in cells}
+    steps.append((out / "adjacency.png", lambda path: _save(_matrices(graphs), path)))
+    for law in laws:
+        here = {network: cells[law, network] for name, network in cells if name == law}
+        shown = {network: cell for network, cell in here.items() if settings["panel"] in cell.models}
+        for kind in ("surface", "heat_map") if shown else ():
+            steps.append((out / f"{law}_{kind}.png", _panels(law, shown, kind, settings)))
+        steps.append((out / f"{law}_error.png", _error_figure(law, {n: errors[law, n] for n in here}, here)))
+        for network, cell in here.items():
+            named = {titles[name]: states for name, states in cell.models.items() if name not in UNTRAINED}
+            for suffix in movies if named else ():
+                steps.append((out / f"{law}_{network}{suffix}", _movie(cell, named, settings["frames"])))
+    with Progress(len(steps), 0, progress, unit="figures", name="drawing") as bar:
+        for k, (path, step) in enumerate(steps):
+            step(path)
+            files.append(path)
+            bar.update(k + 1)
+    return files
+
+
+class _Cell:
+    """Truth and predictions of one dynamics on one network."""
+
+    def __init__(self, data: Trajectory, until: float, models: dict[str, Trajectory]) -> None:
+        self.data, self.until, self.models = data, until, models
+
+
+def _cell(table: Table, store: Store, dynamics: str, network: str) -> _Cell:
+    parts, data = truth(table.cell_runs(dynamics, network, table.models[0])[0].settings)
+    models = {}
+    for model in table.models:
+        for result in store.results(table.cell_runs(dynamics, network, model)[:1], states=True):
+            if result.states is not None:
+                models[model.name] = unpack(result.states, data)
+    return _Cell(data, parts.train.times[-1].item(), models)
+
+
+def _errors(table: Table, store: Store, dynamics: str, network: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Times and, for all runs that are done, the normalised l1 error at each of them in percent, by title of the model."""
+    found = {}
+    for model in table.models:
+        results = store.results(table.narrowed(runs=MOST_RUNS).cell_runs(dynamics, network, model))
+        if results:
+            times = np.array(results[0].per_time["times"])
+            values = [np.array(r.per_time["l1"]) / np.array(r.per_time["truth"]) for r in results]
+            found[model.title] = (times, 100 * np.stack(values))
+    return found
+
+
+MOST_RUNS = 20  # of a model in the figure of errors
+
+
+def _matrices(graphs: dict[str, ndcn.Graph]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2.6 * len(graphs), 2.9), layout="constrained")
+    for ax, (name, graph) in zip(np.atleast_1d(figure.subplots(1, len(graphs))), graphs.items(), strict=True):
+        ndcn.plot.adjacency(graph, title=name.replace("_", " "), ax=ax)
+    return figure
+
+
+def _panels(law: str, cells: dict[str, _Cell], kind: str, settings: dict[str, object]) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        name, shares = str(settings["panel"]), settings["shares"]
+        figure = ndcn.plot.panels(
+            {network: cell.data for network, cell in cells.items()},
+            {network: cell.models[name] for network, cell in cells.items()},
+            shares=shares,  # type: ignore[arg-type]  # numbers of the TOML file
+            kind=kind,
+            train_until={network: cell.until for network, cell in cells.items()},
+            label="NDCN",
+            title=f"{LAWS[law]}: truth and NDCN",
+        )
+        _save(figure, path)
+
+    return make
+
+
+LAWS = {"heat": "Heat diffusion", "mutualistic": "Mutualistic interaction", "gene": "Gene regulation"}
+
+
+def _error_figure(
+    law: str, errors: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]], cells: dict[str, _Cell]
+) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(1.2 + 3.1 * len(errors), 3.6), layout="constrained")
+        axes = np.atleast_1d(figure.subplots(1, len(errors)))
+        for k, (ax, (network, curves)) in enumerate(zip(axes, errors.items(), strict=True)):
+            ndcn.plot.error_curves(
+                curves,
+                train_until=cells[network].until,
+                ylabel="normalised l1 error, %" if k == 0 else "",
+                legend=False,
+                ax=ax,
+            )
+            ax.set_title(network.replace("_", " "), fontsize=10)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right center", fontsize=8, frameon=False)
+        figure.suptitle(f"{LAWS[law]}: error over time, median and spread of the runs", fontsize=11)
+        _save(figure, path)
+
+    return make
+
+
+def _movie(cell: _Cell, models: dict[str, Trajectory], frames: int) -> Callable[[Path], None]:
+    return lambda path: ndcn.plot.animate(
+        cell.data, models, path, frames=frames, train_until=cell.until, progress=False
+    )
+
+
+def _save(figure: Figure, path: Path) -> None:
+    write(path, lambda new: figure.savefig(new, dpi=200, format="png"))
