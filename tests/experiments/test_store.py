@@ -62,6 +62,23 @@ def test_a_run_is_claimed_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.M
         assert ann.claim(second)
 
 
+def test_a_claim_of_a_process_that_has_ended_is_free_at_once(tmp_path: Path) -> None:
+    (run,) = some_runs(1)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    here = module.platform.node()
+    for owner, free in (
+        (f"{here} {ended.pid} 1234abcd", True),
+        (f"{here} {os.getpid()} 1234abcd", False),
+        (f"elsewhere {ended.pid} 1234abcd", False),
+    ):
+        with Store(tmp_path / "a.sqlite", owner) as other, Store(tmp_path / "a.sqlite", module.new_owner()) as own:
+            assert other.claim(run)
+            assert own.claim(run) == free
+            own.release()
+            other.release()
+
+
 def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("my notes\n" * 100)

@@ -201,6 +201,10 @@ def _print_tables(
     for table in tables:
         if any(law == "mutualistic" for law, _ in table.cells):
             notes[table.name].append(MUTUALISTIC[mutualistic])
+        changed = {"nodes": nodes, "epochs": table.epochs}
+        other = ", ".join(f"{name} = {value}" for name, value in changed.items() if value is not None)
+        if other:
+            notes[table.name].append(f"not the paper's setting: {other}")
     if form is Form.json:
         typer.echo(report.as_json(rows))
     elif form is Form.csv:

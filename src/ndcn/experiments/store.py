@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import sqlite3
 import time
+import uuid
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -160,15 +163,16 @@ class Store:
         now = time.time()
         self.connection.execute("BEGIN IMMEDIATE")
         try:
-            taken = self.connection.execute(
-                "SELECT 1 FROM runs WHERE key = ? UNION SELECT 1 FROM claims WHERE key = ? AND owner != ? AND seen > ?",
-                (run.key, run.key, self.owner, now - STALE),
+            done = self.connection.execute("SELECT 1 FROM runs WHERE key = ?", (run.key,)).fetchone()
+            holder = self.connection.execute(
+                "SELECT owner FROM claims WHERE key = ? AND owner != ? AND seen > ?", (run.key, self.owner, now - STALE)
             ).fetchone()
-            if taken is None:
+            free = done is None and (holder is None or _is_gone(holder[0]))
+            if free:
                 self.connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (run.key, self.owner, now))
         finally:
             self.connection.execute("COMMIT")
-        return taken is None
+        return free
 
     def sign_of_life(self) -> None:
         """Renew this owner's claims; needed more often than every ``STALE`` seconds."""
@@ -187,6 +191,25 @@ class Store:
             self.connection.execute("ROLLBACK")
             raise
         self.connection.execute("COMMIT")
+
+
+def new_owner() -> str:
+    """A name for who claims runs: machine, process, and something of its own."""
+    return f"{platform.node()} {os.getpid()} {uuid.uuid4().hex[:8]}"
+
+
+def _is_gone(owner: str) -> bool:
+    """Whether the process of an owner on this machine has ended; of others nobody knows."""
+    machine, _, rest = owner.rpartition(" ")[0].rpartition(" ")
+    if machine != platform.node() or not rest.isdigit():
+        return False
+    try:
+        os.kill(int(rest), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _now() -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import threading
-import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +14,7 @@ from typing import Any, Protocol
 from .pool import Failed, Outcome
 from .run import Result
 from .spec import Run
-from .store import STALE, Store
+from .store import STALE, Store, new_owner
 
 ATTEMPTS = 3  # of a run whose process dies
 POLL = 0.5  # seconds
@@ -52,7 +49,7 @@ def sweep(
     """Carry out the runs that are not done, and keep each result as soon as it is there.
 
     Several sweeps may share a store: none starts what another is at work on, and all end when everything is done. What a
-    killed sweep had begun is free again after half a minute.
+    killed sweep had begun is free again at once on its own machine, and after half a minute on others.
 
     Args:
         runs: those wanted; the same may come twice.
@@ -60,8 +57,7 @@ def sweep(
         workers: where they are carried out.
         report: called with every run of this sweep that has ended.
     """
-    owner = f"{platform.node()} {os.getpid()} {uuid.uuid4().hex[:8]}"
-    with Store(path, owner) as store, _signs_of_life(store):
+    with Store(path, new_owner()) as store, _signs_of_life(store):
         left = deque(missing(runs, store))
         attempts: Counter[str] = Counter()
         running = 0

@@ -1,0 +1,183 @@
+"""``ndcn reproduce`` as people type it, in miniature; killed, interrupted and continued."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from miniature import miniature
+from ndcn.cli import app
+from ndcn.experiments.pool import attempt
+from ndcn.experiments.run import Result
+from ndcn.experiments.spec import TABLES
+from ndcn.experiments.store import Store
+
+NDCN = Path(sys.executable).with_name("ndcn")
+SMALL = ("--nodes", "16", "--epochs", "2", "--runs", "1", "--only", "heat/grid")
+
+
+def ndcn(*words: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["reproduce", *map(str, words)])
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result.stdout if code == 0 else result.output
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All runs of all tables in miniature for one cell."""
+    path = tmp_path_factory.mktemp("reproduce") / "results.sqlite"
+    with Store(path) as there:
+        for name in TABLES:
+            for run in miniature(name, models=(), runs=1).all_runs():
+                outcome = attempt(run)
+                assert isinstance(outcome, Result), outcome
+                there.add(run, outcome)
+    return path
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_each_table_is_printed_from_its_store(store: Path, table: str) -> None:
+    text = ndcn(table, *SMALL, "--store", store)
+    assert "normalised l1 error in %" in text
+    assert "l1 error, mean" in text
+    assert "NDCN, default recipe" in text
+    assert "nodes = 16, epochs = 2" in text  # not the paper's setting
+    rows = json.loads(ndcn(table, *SMALL, "--store", store, "--json"))
+    assert {row["metric"] for row in rows} == {"normalized_l1_percent", "l1"}
+    assert all(row["runs"] == 1 and row["mean"] >= 0 for row in rows)
+    paper = {row["model"]: row["paper_mean"] for row in rows if row["metric"] == "l1"}
+    assert paper["ndcn"] == paper["ndcn_default"] > 0
+    assert paper["persistence"] is None
+
+
+def test_every_format(store: Path) -> None:
+    words = ("extrapolation", *SMALL, "--models", "ndcn,no_graph", "--store", store, "--format")
+    assert ndcn(*words, "markdown").startswith("**Extrapolation")
+    assert r"\begin{tabular}" in ndcn(*words, "latex")
+    table = list(csv.DictReader(io.StringIO(ndcn(*words, "csv"))))
+    assert [row["model"] for row in table] == ["no_graph", "ndcn"] * 2
+
+
+def test_all_is_every_table(store: Path) -> None:
+    rows = json.loads(ndcn("all", *SMALL, "--store", store, "--json"))
+    assert list(dict.fromkeys(row["table"] for row in rows)) == [*TABLES, "parameters"]
+
+
+def test_parameters_need_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = ndcn("parameters", "--models", "ndcn,rnn_gnn")
+    assert "901" in text
+    assert "24530" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_form_of_the_mutualistic_law_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    for printed in (False, True):
+        (run,) = miniature(only=["mutualistic/grid"], models=["spline"], runs=1, printed=printed).all_runs()
+        outcome = attempt(run)
+        assert isinstance(outcome, Result)
+        with Store(path) as there:
+            there.add(run, outcome)
+    words = ("extrapolation", *SMALL[:6], "--only", "mutualistic/grid", "--models", "spline", "--store", path)
+    published, printed_form = ndcn(*words), ndcn(*words, "--mutualistic", "paper")
+    assert "mutualistic law as in the published code" in published
+    assert "mutualistic law as printed" in printed_form
+    assert published.splitlines()[3] != printed_form.splitlines()[3]  # other figures
+
+
+def test_status_counts_and_estimates(store: Path, tmp_path: Path) -> None:
+    text = ndcn("status", *SMALL, "--store", store)
+    assert text.count("done") == 4
+    found = json.loads(ndcn("status", *SMALL[:4], "--runs", 3, "--only", "heat/grid", "--store", store, "--json"))
+    assert found["all"]["done"] * 3 == found["all"]["runs"]
+    assert found["all"]["seconds_left"] > 0
+    assert "there is no store" in ndcn("status", "--store", tmp_path / "none.sqlite", code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("extrapolation", "--only", "heat/moon"), "there is no cell 'heat/moon'"),
+        (("extrapolation", "--models", "ndcn,lstm_gnn"), "no model 'lstm_gnn'"),
+        (("all", "--models", "gpt"), "no model 'gpt'"),
+        (("regular", "--store", "no/such/folder.sqlite"), "no folder"),
+        (("regular", "--store", "."), "is a folder"),
+        (("moon",), "Invalid value"),
+        (("regular", "--runs", "0"), "Invalid value"),
+    ],
+)
+def test_wrong_words_change_nothing(
+    words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in ndcn(*words, code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_run_is_told_and_is_exit_code_1(tmp_path: Path) -> None:
+    (run,) = miniature(runs=1).all_runs()
+    path = tmp_path / "a.sqlite"
+    with Store(path) as there:
+        there.add_failure(run, "ArithmeticError: the prediction is not finite")
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        "import ndcn.experiments.sweep as s\ns.missing = lambda runs, store: []\nfrom ndcn.cli import main\nmain()\n"
+    )
+    words = ["reproduce", "extrapolation", *SMALL, "--models", "ndcn", "--store", str(path)]
+    done = subprocess.run([sys.executable, broken, *words], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert "failed (1)" in done.stdout
+    assert "failed: heat/grid ndcn, published recipe, seed 0: ArithmeticError" in done.stderr
+
+
+def rows_in(path: Path) -> int:
+    if not path.exists():
+        return 0
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        (count,) = connection.execute("SELECT count(*) FROM runs").fetchone()
+        connection.close()
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+    return int(count)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_in_the_midst_and_continued(tmp_path: Path, how: signal.Signals) -> None:
+    words = ["reproduce", "regular", "--only", "heat/grid", "--models", "ndcn", "--nodes", "16", "--epochs", "200"]
+    words += ["--runs", "6", "--jobs", "1", "--store", str(tmp_path / "a.sqlite")]
+    process = subprocess.Popen([NDCN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 90
+    while not rows_in(tmp_path / "a.sqlite"):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "no run was done"
+        time.sleep(0.02)
+    os.kill(process.pid, how)
+    out, err = process.communicate(timeout=60)
+    if how is signal.SIGINT:
+        assert process.returncode == 1
+        assert "the same command goes on from there" in err
+        assert "error: interrupted" in err
+    assert out == ""
+    before = rows_in(tmp_path / "a.sqlite")
+    assert 1 <= before < 6
+    started = time.monotonic()
+    done = subprocess.run([NDCN, *words, "--json"], capture_output=True, text=True, timeout=150, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"{before} of 6 runs are in" in done.stderr
+    assert all(row["runs"] == 6 for row in json.loads(done.stdout))
+    assert time.monotonic() - started < 120
