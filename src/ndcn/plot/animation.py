@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -113,12 +114,14 @@ class _Stage:
         scale = colour_scale(pictures[0])
         cut = clipped(scale, *pictures[1:])
         self.images: list[AxesImage] = []
+        self.moving: list[Artist] = []  # in the order in which they are drawn on the ground that stays
         for k, (name, picture) in enumerate(zip(names, pictures, strict=True)):
             row, column = divmod(k, columns)
             ax = self._place(gap + column * (side + gap), head + row * (side + head), side, side)
             self.images.append(ax.imshow(picture[0], cmap=STATE_MAP, norm=scale))
             ax.set_title(name, fontsize=11, color=PREDICTION if k else TRUTH, fontweight="bold", pad=5)
             finish_picture(ax)
+            self.moving += [self.images[-1], *ax.spines.values()]
         bar = self._place(self.width - right, head, 0.15, rows * (side + head) - head)
         colour_bar(bar, scale, scale_label(state, scale, cut), cut)
         self._draw_clock(train_until, gap, self.width - right - gap)
@@ -126,12 +129,18 @@ class _Stage:
     def frames(self, bar: Progress) -> Iterator[np.ndarray]:
         """Each frame in turn, uint8 of shape (height, width, 3)."""
         canvas = FigureCanvasAgg(self.figure)
+        for artist in self.moving:
+            artist.set_animated(True)
+        canvas.draw()
+        ground = canvas.copy_from_bbox(self.figure.bbox)
         for k, t in enumerate(self.times):
             for image, picture in zip(self.images, self.pictures, strict=True):
                 image.set_data(picture[k])
             self.clock.set_text(_clock(t, self.end))
             self.done.set_data([self.begin, t], [0, 0])
-            canvas.draw()
+            canvas.restore_region(ground)
+            for artist in self.moving:
+                self.figure.draw_artist(artist)
             yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
             bar.update(k + 1)
 
@@ -141,7 +150,7 @@ class _Stage:
 
     def _draw_clock(self, train_until: float | None, left: float, right: float) -> None:
         """The clock at the lower left, and beside it the time line with the training window."""
-        y, start = 0.2, left + 1.15
+        y, start = 0.2, left + 1.3
         self.clock = self.figure.text(
             left / self.width, y / self.height, "", fontsize=11, color=INK, va="center", family="DejaVu Sans Mono"
         )
@@ -153,13 +162,14 @@ class _Stage:
         style: dict[str, Any] = {"linewidth": 4, "solid_capstyle": "round", "clip_on": False}
         line.plot([self.begin, edge], [0, 0], color="#DDDDDD", **style)
         (self.done,) = line.plot([], [], color=INK, **style)
+        self.moving += [self.clock, self.done]
         if train_until is None or not self.begin < train_until < edge:
             return
-        line.plot([train_until] * 2, [-0.9, 0.9], color=PREDICTION, linewidth=1.5, clip_on=False)
+        self.moving += line.plot([train_until] * 2, [-0.9, 0.9], color=PREDICTION, linewidth=1.5, clip_on=False)
         words: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "style": "italic", "color": INK}
         if (train_until - self.begin) / (edge - self.begin) * (right - start) > 0.7:  # inches, what the word takes
-            line.annotate("training", (train_until, 0.5), (-4, 0), ha="right", annotation_clip=False, **words)
-        line.annotate("extrapolation", (train_until, 0.5), (4, 0), ha="left", annotation_clip=False, **words)
+            line.annotate("training", (train_until, 0.5), (-4, 2), ha="right", annotation_clip=False, **words)
+        line.annotate("extrapolation", (train_until, 0.5), (4, 2), ha="left", annotation_clip=False, **words)
 
 
 def _clock(t: float, end: float) -> str:

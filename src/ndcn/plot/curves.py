@@ -203,6 +203,7 @@ def error_curves(
 
     Raises:
         ValueError: there is no model, shapes do not agree, or errors are negative.
+        TypeError: a model has something else than times and errors.
 
     Example:
         >>> import ndcn, numpy as np
@@ -216,11 +217,16 @@ def error_curves(
         raise ValueError(f'centre must be "median" or "mean", got {centre!r}')
     if not errors:
         raise ValueError("there is nothing to draw: give at least one model")
+    for name, pair in errors.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{name}: expected a pair of times and errors, got {type(pair).__name__}")
     curves = {name: _summary(name, times, values, centre) for name, (times, values) in errors.items()}
     middles = np.concatenate([middle for _, middle, _, _ in curves.values()])
     positive = middles[np.isfinite(middles) & (middles > 0)]
     logarithmic = len(positive) > 0 and np.ptp(np.log10(np.percentile(positive, [5, 95]))) >= DECADES
-    floor = positive.min() if logarithmic else 0.0
+    edges = np.concatenate([middles, *(high for *_, high in curves.values())])
+    floor, top = positive.min() if logarithmic else 0.0, edges.max(where=np.isfinite(edges), initial=0.0)
+    banded = False
 
     ax = curve_axes(ax)
     for k, (name, (times, middle, low, high)) in enumerate(curves.items()):
@@ -228,11 +234,9 @@ def error_curves(
         shown = np.where(np.isfinite(middle) & (middle >= floor), middle, np.nan)
         ax.plot(times, shown, color=colour, linestyle=style, linewidth=1.6, label=name, zorder=3)
         if (high > low).any():
-            top = max(
-                high.max(initial=floor, where=np.isfinite(high)), middles.max(where=np.isfinite(middles), initial=0)
-            )
+            banded = True
             band = np.clip(low, floor, top), np.clip(high, floor, top)
-            ax.fill_between(times, *band, color=colour, alpha=0.16, linewidth=0, zorder=2, label=f"_spread of {name}")
+            ax.fill_between(times, *band, color=colour, alpha=0.16, linewidth=0, zorder=2)
     ax.set(xlabel="time", ylabel=ylabel, yscale="log" if logarithmic else "linear")
     if not logarithmic:
         ax.set_ylim(bottom=0)
@@ -240,7 +244,7 @@ def error_curves(
     if legend:
         spread = {"median": "median and\nmiddle half of runs", "mean": "mean and\nstandard deviation"}[centre]
         ax.legend(
-            title=spread if ax.collections else None,
+            title=spread if banded else None,
             fontsize=9,
             title_fontsize=8,
             frameon=False,
@@ -284,13 +288,20 @@ def _mark_window(ax: Axes, train_until: float | None) -> None:
     if train_until is None:
         return
     first, last = ax.get_xlim()
-    end = min(max(train_until, first), last)
-    ax.axvspan(first, end, facecolor=SHADE, edgecolor="none", zorder=0)
-    ax.axvline(train_until, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+    begin, finish = ax.dataLim.intervalx  # beyond these are only the margins
+    end = first if train_until < begin else last if train_until >= finish else train_until
+    words: dict[float, str] = {}
+    if end > first:
+        ax.axvspan(first, end, facecolor=SHADE, edgecolor="none", zorder=0)
+        words[first] = "training"
+    if end < last:
+        words[last] = "extrapolation"
+    if len(words) == 2:
+        ax.axvline(end, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
     ax.set_xlim(first, last)
-    windows = [("training", first, end), ("extrapolation", end, last)]
-    words = [((a + b) / 2, word) for word, a, b in windows if a < b]
-    above = ax.secondary_xaxis("top")
-    above.set_xticks([x for x, _ in words], [word for _, word in words], fontsize=8, style="italic", color=INK)
+    above = ax.secondary_xaxis("top")  # and not text, because a title makes room for an axis
+    above.set_xticks(list(words), list(words.values()), fontsize=8, style="italic", color=INK)
+    for tick, x in zip(above.get_xticklabels(), words, strict=True):
+        tick.set_horizontalalignment("left" if x == first else "right")
     above.tick_params(length=0, pad=2)
     above.spines[:].set_visible(False)

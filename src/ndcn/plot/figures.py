@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -184,7 +185,8 @@ def panels(
         raise ValueError(f'kind must be "surface" or "heat_map", got {kind!r}')
     wanted = np.array(shares if times is None else times, dtype=float)
     if wanted.ndim != 1 or len(wanted) == 0 or not np.isfinite(wanted).all():
-        raise ValueError(f"times or shares must be a list of at least one finite number, got {times or shares!r}")
+        name, given = ("shares", shares) if times is None else ("times", times)
+        raise ValueError(f"{name} must be a list of at least one finite number, got {given!r}")
     if times is None and not ((wanted >= 0) & (wanted <= 1)).all():
         raise ValueError(f"shares lie between 0 and 1, got {shares!r}")
     until = train_until or {}
@@ -193,26 +195,47 @@ def panels(
     if kind == "surface":
         for data in truths.values():
             check_surface(data)
-    sheet = _Sheet(len(truths), len(wanted), kind, matrices, title)
-    for column, (name, truth) in enumerate(truths.items()):
-        first, last = truth.times.min().item(), truth.times.max().item()
-        moments = first + wanted * (last - first) if times is None else wanted
-        shown = [closest(truth.times, t) for t in moments]
-        real, guess = (squares(data.states[shown][..., places[name]]) for data in (truth, predictions[name]))
-        scale = colour_scale(real)
-        cut = clipped(scale, guess)
-        sheet.heading(column, name)
+    columns = [
+        _column(truth, predictions[name], wanted, times is None, places[name], until.get(name))
+        for name, truth in truths.items()
+    ]
+    lines = max(column.text.count("\n") + 1 for column in columns)
+    sheet = _Sheet(len(columns), len(wanted), kind, matrices, title, lines)
+    for place, (name, column) in enumerate(zip(truths, columns, strict=True)):
+        sheet.heading(place, name)
         if matrices:
-            sheet.matrix(column, truth)
-        end = until.get(name)
-        for k, at in enumerate(shown):
-            t = truth.times[at].item()
-            sheet.moment(column, k, t, after=end is not None and t > end)
-            sheet.snapshot(column, k, 0, real[k], scale)
-            sheet.snapshot(column, k, 1, guess[k], scale)
-        sheet.bar(column, scale, scale_label(truth.features[places[name]], scale, cut), cut)
+            sheet.matrix(place, truths[name])
+        for k, t in enumerate(column.times):
+            sheet.moment(place, k, t, after=column.end is not None and t > column.end)
+            sheet.snapshot(place, k, 0, column.real[k], column.scale)
+            sheet.snapshot(place, k, 1, column.guess[k], column.scale)
+        sheet.bar(place, column)
     sheet.name_rows(label)
     return sheet.figure
+
+
+class _Column(NamedTuple):
+    """What one network shows: pictures of shape (times, N, N), their scale, and the label of its bar."""
+
+    times: list[float]
+    real: np.ndarray
+    guess: np.ndarray
+    scale: Normalize
+    cut: str
+    text: str
+    end: float | None
+
+
+def _column(
+    truth: Trajectory, prediction: Trajectory, wanted: np.ndarray, shares: bool, feature: int, end: float | None
+) -> _Column:
+    first, last = truth.times.min().item(), truth.times.max().item()
+    shown = [closest(truth.times, t) for t in (first + wanted * (last - first) if shares else wanted)]
+    real, guess = (squares(data.states[shown][..., feature]) for data in (truth, prediction))
+    scale = colour_scale(real)
+    cut = clipped(scale, guess)
+    text = scale_label(truth.features[feature], scale, cut, narrow=True)
+    return _Column(truth.times[shown].tolist(), real, guess, scale, cut, text, end)
 
 
 def _check_names(
@@ -236,11 +259,11 @@ class _Sheet:
     Each network has a column: heading, matrix, then for each time a line with the time and two cells, then the bar.
     """
 
-    LEFT, RIGHT, GAP, LINE, BAR = 0.32, 0.04, 0.08, 0.2, 0.56
+    LEFT, RIGHT, GAP, LINE = 0.32, 0.04, 0.08, 0.2
 
-    def __init__(self, columns: int, moments: int, kind: str, matrices: bool, title: str | None) -> None:
-        self.kind = kind
-        self.cell = float(np.clip((7.2 - self.LEFT - self.RIGHT) / columns, 1.368, 2.2))
+    def __init__(self, columns: int, moments: int, kind: str, matrices: bool, title: str | None, lines: int) -> None:
+        self.kind, self.below = kind, 0.36 + 0.14 * lines
+        self.cell = float(np.clip((7.2 - self.LEFT - self.RIGHT) / columns, 1.368, 1.5))
         inner = self.cell - self.GAP
         self.inner = inner
         self.high = (0.8 if kind == "surface" else 0.86) * inner  # so that three times fit on a page
@@ -250,7 +273,7 @@ class _Sheet:
         self.step = self.LINE + 2 * self.high + self.GAP + 0.04
         self.moments, self.matrices = moments, matrices
         self.width = self.LEFT + columns * self.cell + self.RIGHT
-        self.height = self.body + moments * self.step + self.BAR
+        self.height = self.body + moments * self.step + self.below
         self.figure = Figure(figsize=(self.width, self.height))
         if title:
             self.figure.text(0.5, 1 - 0.08 / self.height, title, fontsize=11, color=INK, ha="center", va="top")
@@ -306,10 +329,10 @@ class _Sheet:
         else:
             draw_heat_map(ax, picture, scale)
 
-    def bar(self, column: int, scale: Normalize, text: str, cut: str) -> None:
+    def bar(self, place: int, column: _Column) -> None:
         """The colour bar below a column."""
-        ax = self.place(self.x(column) + 0.06, self.height - self.BAR + 0.04, self.inner - 0.12, 0.07)
-        colour_bar(ax, scale, text, cut, horizontal=True, size=7.5).ax.xaxis.labelpad = 1
+        ax = self.place(self.x(place) + 0.06, self.height - self.below + 0.04, self.inner - 0.12, 0.07)
+        colour_bar(ax, column.scale, column.text, column.cut, horizontal=True, size=7.5).ax.xaxis.labelpad = 1
 
     def name_rows(self, label: str) -> None:
         """What each row shows, at the left."""
@@ -317,4 +340,5 @@ class _Sheet:
             self.write(self.LEFT / 2, self.top + self.square / 2, "network", INK, 8.5, "bold", 90)
         for k in range(self.moments):
             for which, (text, colour) in enumerate((("truth", TRUTH), (label, PREDICTION))):
-                self.write(self.LEFT / 2, self.y(k, which) + self.high / 2, text, colour, 8.5, "bold", 90)
+                size, text = (8.5, text) if len(text) < 14 else (7.5, textwrap.fill(text, 15))
+                self.write(self.LEFT / 2, self.y(k, which) + self.high / 2, text, colour, size, "bold", 90)

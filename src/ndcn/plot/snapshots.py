@@ -110,7 +110,6 @@ def surface(
         colour_bar(figure.add_axes((0.8, 0.14, 0.03, 0.66)), scale, scale_label(name, scale, cut), cut)
     assert isinstance(ax, Axes3D)
     draw_surface(ax, picture, scale)
-    ax.zaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
     ax.set_zlabel(name, fontsize=8, color=INK, labelpad=-6)
     ax.set_xlabel("column", fontsize=8, color=INK, labelpad=-14)
     ax.set_ylabel("row", fontsize=8, color=INK, labelpad=-14)
@@ -152,6 +151,7 @@ def draw_surface(ax: Axes3D, picture: np.ndarray, scale: Normalize) -> None:
         antialiased=True,
     )
     ax.set(xlim=(0, side - 1), ylim=(side - 1, 0), zlim=(low, high), xticks=[], yticks=[])
+    ax.zaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
     ax.view_init(elev=28, azim=-60)
     ax.set_box_aspect((1, 1, 0.62), zoom=1.1)
     ax.patch.set_alpha(0)

@@ -58,7 +58,7 @@ def clipped(scale: Normalize, *pictures: np.ndarray) -> str:
     return {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
 
 
-def scale_label(name: str, scale: Normalize, cut: str = "neither") -> str:
+def scale_label(name: str, scale: Normalize, cut: str = "neither", *, narrow: bool = False) -> str:
     """The label of a colour bar: the state's name, and what is not plain about the scale.
 
     Example:
@@ -66,8 +66,10 @@ def scale_label(name: str, scale: Normalize, cut: str = "neither") -> str:
         >>> scale_label("x", Normalize(0.0, 1.0), "max")
         'x\\nvalues outside are clipped'
     """
-    parts = [f"{name} (square-root scale)" if isinstance(scale, PowerNorm) else name]
-    return "\n".join(parts if cut == "neither" else [*parts, "values outside are clipped"])
+    root = "square-root scale"
+    lines = [name] if not isinstance(scale, PowerNorm) else [name, root] if narrow else [f"{name} ({root})"]
+    note = "clipped outside" if narrow else "values outside are clipped"
+    return "\n".join(lines if cut == "neither" else [*lines, note])
 
 
 def colour_bar(
