@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -480,6 +481,57 @@ def test_a_clone_learns_the_same() -> None:
     assert reg.fit(DATA).history_.loss == clone(reg).fit(DATA).history_.loss  # fitting again starts anew
 
 
+REGULAR = ndcn.simulate(laws.Heat(), GRAPH, X0, ndcn.sampling.regular_times(2.0, 15))
+BASELINES = ["residual_gnn", "rnn_gnn", "gru_gnn", "lstm_gnn", "persistence", "linear", "spline"]
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_baselines_keep_these_habits_too(name: str) -> None:
+    settings = {} if name in ("persistence", "linear", "spline") else {"epochs": 10, "seed": 3}
+    reg = DynamicsRegressor(name, **settings)
+    again = clone(reg.fit(REGULAR))
+    assert again.get_params() == reg.get_params()
+    assert not hasattr(again, "model_")
+    asked = [0.0, 2.0, 4.0]
+    assert torch.equal(again.fit(REGULAR).predict(asked).states, reg.predict(asked).states)
+    assert again.history_.loss == reg.history_.loss
+    assert reg.predict(asked).features == ("x",)
+    assert isinstance(reg.score(REGULAR), float)
+
+
+@pytest.mark.parametrize("name", BASELINES[:4])
+def test_baselines_resume_bit_for_bit(name: str, tmp_path: Path) -> None:
+    settings = {"epochs": 12, "checkpoint": tmp_path / "run", "validation": 0.2}
+    whole = DynamicsRegressor(name, **settings).fit(REGULAR)
+    (tmp_path / "run").unlink()
+    kill = pytest.MonkeyPatch()
+    with kill.context() as patch:
+        calls = iter(range(100))
+        step = torch.optim.Adam.step
+
+        def stop_at_seven(self: torch.optim.Adam) -> None:
+            if next(calls) == 7:
+                raise KeyboardInterrupt
+            step(self)
+
+        patch.setattr(torch.optim.Adam, "step", stop_at_seven)
+        patch.setattr("ndcn.training.SAVE_EVERY", -1.0)
+        with pytest.raises(KeyboardInterrupt):
+            DynamicsRegressor(name, **settings).fit(REGULAR)
+    assert (tmp_path / "run").exists()
+    resumed = DynamicsRegressor(name, **settings).fit(REGULAR, resume=True)
+    assert resumed.history_.loss == whole.history_.loss
+    assert torch.equal(resumed.predict([4.0]).states, whole.predict([4.0]).states)
+
+
+def test_an_ensemble_of_temporal_gnns() -> None:
+    reg = DynamicsRegressor("rnn_gnn", epochs=5, ensemble=2, jobs=1).fit(REGULAR)
+    mean, spread = reg.predict([4.0], return_std=True)
+    assert spread.states.min() > 0
+    alone = [DynamicsRegressor("rnn_gnn", epochs=5, seed=s).fit(REGULAR).predict([4.0]).states for s in (0, 1)]
+    torch.testing.assert_close(mean.states, (alone[0] + alone[1]) / 2)
+
+
 def test_not_fitted() -> None:
     for use in (lambda r: r.predict([1.0]), lambda r: r.score(DATA), lambda r: r.save("x"), lambda r: r.solver_):
         with pytest.raises(NotFittedError, match="call fit first"):
@@ -492,7 +544,10 @@ def test_not_fitted() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "ncdn"}, "unknown model 'ncdn'; known are ndcn, no_encode, no_graph, no_control"),
+        (
+            {"model": "ncdn"},
+            "unknown model 'ncdn'; known are ndcn, no_encode, .*, lstm_gnn, persistence, linear, spline,",
+        ),
         ({"preset": "best"}, "unknown preset 'best'; known are default, paper"),
         ({"operator": "kip"}, "unknown operator 'kip'; known are .*kipf"),
         ({"activation": "gelu"}, "unknown activation 'gelu'; known are relu, tanh, softplus"),

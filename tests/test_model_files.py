@@ -20,6 +20,8 @@ from problems import SIGNED_GRAPHS, states
 GRAPH = networks.grid(9)
 DATA = ndcn.simulate(laws.Heat(), GRAPH, torch.linspace(0.2, 2.0, 9).reshape(9, 1), torch.linspace(0, 2, 8))
 ASK = [0.0, 1.3, 0.4, 5.0, 0.4]
+DISCRETE = ("residual_gnn", "rnn_gnn", "gru_gnn", "lstm_gnn")
+ON_GRID = [0.0, 8 / 7, 2.0, 4.0, 2 / 7, 2.0]  # every step is 2 / 7
 
 
 def fit(data: Trajectory | list[Trajectory] = DATA, **settings: object) -> DynamicsRegressor:
@@ -46,6 +48,10 @@ def check_same(a: DynamicsRegressor, b: DynamicsRegressor, ask: list[float] = AS
     "settings",
     [
         *({"model": name, "preset": preset} for name in ("ndcn", "no_encode", "no_graph", "no_control") for preset in ("default", "paper")),
+        *({"model": name, "preset": preset} for name in DISCRETE for preset in ("default", "paper")),
+        {"model": "gru_gnn", "hidden": 3, "dtype": "float64", "validation": 0.2},
+        {"model": "lstm_gnn", "ensemble": 2, "jobs": 1},
+        *({"model": name, "epochs": None} for name in ("persistence", "linear", "spline")),
         {"knots": [0.0, 0.5, 2.0]},
         {"knots": np.array([0.0, 1.0])},
         {"hidden": 3, "operator": "kipf", "activation": "softplus"},
@@ -59,17 +65,46 @@ def check_same(a: DynamicsRegressor, b: DynamicsRegressor, ask: list[float] = AS
     ids=str,
 )  # fmt: skip
 def test_round_trip(tmp_path: Path, settings: dict) -> None:
-    reg = fit(**settings)
+    reg, ask = fit(**settings), ON_GRID if settings.get("model") in DISCRETE else ASK
     reg.save(tmp_path / "m.ndcn")
     again = ndcn.load(tmp_path / "m.ndcn")
-    check_same(reg, again)
+    check_same(reg, again, ask)
     for name, value in reg.get_params().items():
         if name not in ("knots", "checkpoint", "progress"):
             assert getattr(again, name) == value, name
     if reg.knots is not None:
         assert list(again.knots) == list(reg.knots)
     again.save(str(tmp_path / "again.ndcn"))
-    check_same(reg, ndcn.load(str(tmp_path / "again.ndcn")))
+    check_same(reg, ndcn.load(str(tmp_path / "again.ndcn")), ask)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("name", ["lstm_gnn", "spline"])
+def test_what_a_model_goes_on_from_comes_back(tmp_path: Path, name: str, missing: bool) -> None:
+    mask = torch.rand(8, 9, 1, generator=torch.Generator().manual_seed(0)) > 0.3 if missing else None
+    data = Trajectory(times=DATA.times, states=DATA.states, graph=GRAPH, mask=mask, features=["heat"])
+    reg = fit(data, model=name, epochs=2 if name == "lstm_gnn" else None)
+    reg.save(tmp_path / "m")
+    again = ndcn.load(tmp_path / "m")
+    check_same(reg, again, ON_GRID)
+    seen = again.train_[0].seen
+    assert (seen.mask is None) == (not missing)
+    assert torch.equal(seen.states.nan_to_num(-1), data.states.nan_to_num(-1))
+    assert torch.equal(again.fit(data).predict(ON_GRID).states, reg.predict(ON_GRID).states)
+
+
+def test_files_from_before_hidden_could_be_left_out(tmp_path: Path) -> None:
+    """There, ready modules had a width of 20 too."""
+    model = GraphODE(nn.Linear(1, 3), ndcn.fields.NodeField(3), nn.Linear(3, 1))
+    for name, settings in (("ready", {"model": model}), ("named", {})):
+        reg = fit(**settings)
+        reg.save(tmp_path / name)
+        with safetensors.safe_open(tmp_path / name, "pt") as file:
+            about = json.loads(file.metadata()["ndcn"])
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        about["settings"]["hidden"] = 20
+        safetensors.torch.save_file(tensors, tmp_path / name, metadata={"ndcn": json.dumps(about)})
+        check_same(reg, ndcn.load(tmp_path / name, **settings))
 
 
 @pytest.mark.parametrize("name", list(SIGNED_GRAPHS))

@@ -34,13 +34,14 @@ class DynamicsRegressor(BaseEstimator):
     """Learn dX/dt = f(X, G, t) from snapshots of X at arbitrary times, then predict X at any time.
 
     Args:
-        model: "ndcn" (the paper's, 901 parameters at d = 1), its ablations "no_encode", "no_graph", "no_control", a
-            ready ``GraphODE`` or other nn.Module called as model(x0, times, graph, t0), or a Field with parameters to
-            learn. A ready module is copied, keeps its own solver, and sees the data in their own units; what only
-            concerns named models is refused with it.
+        model: "ndcn" (the paper's, 901 parameters at d = 1); its ablations "no_encode", "no_graph", "no_control"; a
+            baseline for equally spaced snapshots, "residual_gnn", "rnn_gnn", "gru_gnn", "lstm_gnn", or without training,
+            "persistence", "linear", "spline"; a ready ``GraphODE`` or other nn.Module called as
+            model(x0, times, graph, t0); or a Field with parameters to learn. A ready module is copied, keeps its own
+            solver, and sees the data in their own units. What has no effect on a model is refused with it.
         preset: "default", or "paper" for the published recipe. That steps on the training times and on those asked
             for, so that its answer depends on which times are asked for.
-        hidden: width of the hidden state of named models.
+        hidden: width of the hidden state of named models; by default 20, of temporal GNNs 10.
         operator: Phi of named models: "normalized_laplacian", "signed_laplacian", "laplacian", "normalized_adjacency",
             "adjacency" or "kipf".
         activation: of named models' field: "relu", "tanh" or "softplus".
@@ -254,7 +255,8 @@ class DynamicsRegressor(BaseEstimator):
         """The state at any times from the first training time (or ``t0``) on, in any order.
 
         A model that steps on observations (``preset="paper"``) takes the steps of its first training trajectory, from
-        ``t0`` on, and those to the times asked for between them.
+        ``t0`` on, and those to the times asked for between them. Temporal GNNs and curves go on from all snapshots of
+        their first training trajectory, not from its first state, unless ``x0`` is given; curves do not take one.
 
         Args:
             times: shape (T,), in the data's units.
@@ -265,7 +267,8 @@ class DynamicsRegressor(BaseEstimator):
 
         Raises:
             NotFittedError: before fit.
-            ValueError: a time before the first training time or ``t0``, or shapes that do not fit.
+            ValueError: a time before the first training time or ``t0``, or between the equal steps of a discrete
+                model, or shapes that do not fit.
             IntegrationError: the solution explodes.
         """
         start = self._fitted()

@@ -12,8 +12,9 @@ import torch
 from torch import nn
 
 from .field import Field
+from .models.curves import Curve
 from .named_models import NAMED as MODELS
-from .named_models import named
+from .named_models import OF_TRAINING, named
 from .recipes import READY_MODULE, RECIPES, Recipe
 from .solve import Solver
 
@@ -66,6 +67,7 @@ def _refuse_what_has_no_effect(given: Mapping[str, Any], defaults: Mapping[str, 
     ready = isinstance(model, nn.Module)
     if ready:
         ignored = OF_NAMED_MODELS if isinstance(model, Field) else (*OF_NAMED_MODELS, "solver")
+        ignored = (*ignored, *OF_TRAINING) if isinstance(model, Curve) else ignored
     else:
         ignored = MODELS[model].ignores
     idle = [

@@ -72,10 +72,11 @@ class _Unrolled(torch.autograd.Function):
             out = ctx.step(inputs, many, *weights)
             one = torch.eye(size, dtype=out.dtype, device=out.device).unsqueeze(1).expand_as(out)
             (jacobians,) = torch.autograd.grad(out, many, one)
-            total = list(grads[0].unbind(0))
-            for k, jacobian in zip(range(len(total) - 2, -1, -1), jacobians.flip(1).unbind(1), strict=False):
-                total[k] = torch.addmv(total[k], jacobian.T, total[k + 1])
+        total = grads[0].clone()
+        rows, transposed = total.unbind(0), jacobians.permute(1, 2, 0).unbind(0)
+        for k in range(len(rows) - 2, -1, -1):
+            rows[k].addmv_(transposed[k + 1], rows[k + 1])
+        with torch.enable_grad():
             parts = [t.requires_grad_() for t in (inputs, before, *weights)]
-            out = ctx.step(*parts)
-            found = torch.autograd.grad(out, parts, torch.stack(total))
+            found = torch.autograd.grad(ctx.step(*parts), parts, total)
         return None, found[0], found[1][0], *found[2:]

@@ -12,11 +12,7 @@ from ..time_grid import TimeGrid
 from ..trajectory import Trajectory
 from .continuation import Continuation
 
-CELLS: dict[str, type[nn.RNNCell | nn.GRUCell | nn.LSTMCell]] = {
-    "rnn": nn.RNNCell,
-    "gru": nn.GRUCell,
-    "lstm": nn.LSTMCell,
-}
+CELLS: dict[str, type[nn.RNN | nn.GRU | nn.LSTM]] = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
 
 class TemporalGNN(Continuation):
@@ -71,9 +67,9 @@ class TemporalGNN(Continuation):
         """
         index = TimeGrid(seen.times[0].item(), self.step).index(torch.as_tensor(times))
         states = filled(seen).to(self.decoder.weight)
-        hidden = self._read(self.spread(states, seen.graph))
+        hidden, state = self._read(self.spread(states, seen.graph))
         ahead = self._decode(hidden)
-        later = self._roll(ahead[-1], hidden[-1], seen.graph, max(0, int(index.max()) - len(states)))
+        later = self._roll(ahead[-1], state, seen.graph, max(0, int(index.max()) - len(states)))
         return torch.cat([states[:1], ahead, *[x.unsqueeze(0) for x in later]])[index]
 
     def spread(self, states: torch.Tensor, graph: Graph) -> torch.Tensor:
@@ -83,30 +79,42 @@ class TemporalGNN(Continuation):
                 f"the weights of this temporal GNN belong to {self.nodes} nodes, and the graph has {graph.num_nodes}: "
                 "take a graph of that size, or a model that runs on any graph, such as ndcn"
             )
+        if states.shape[-1] != self.features:
+            raise ValueError(
+                f"this temporal GNN was made for {self.features} features, the data have {states.shape[-1]}"
+            )
         return kipf(graph) @ states
 
     def one_step_ahead(self, spread: torch.Tensor) -> torch.Tensor:
         """X[1], ..., X[T] as predicted from Phi X[0], ..., Phi X[T-1], shape (T, n, d)."""
-        return self._decode(self._read(spread))
+        return self._decode(self._read(spread)[0])
 
-    def _read(self, spread: torch.Tensor) -> torch.Tensor:
-        """The cell's state after each snapshot; its input part is one product for all of them."""
-        weights = (self.cell.weight_hh, self.cell.bias_hh)
-        return unroll(STEPS[type(self.cell)], self._inputs(spread), self._rest(), weights)
+    def _read(self, spread: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """h after each snapshot, (T, hidden), and the cell's state after the last; its inputs are one product for all."""
+        if isinstance(self.cell, nn.LSTM):  # torch has a fast one of its own, but not of the other two
+            hidden, last = self.cell(self._encode(spread))
+            return hidden, torch.cat(last, dim=-1).squeeze(0)
+        _, weight, _, bias = self.cell.all_weights[0]
+        hidden = unroll(STEPS[type(self.cell)], self._inputs(spread), self._rest(), (weight, bias))
+        return hidden, hidden[-1]
 
     def _roll(self, x: torch.Tensor, state: torch.Tensor, graph: Graph, steps: int) -> list[torch.Tensor]:
         """``steps`` snapshots after x, each predicted from the one before."""
+        _, weight, _, bias = self.cell.all_weights[0]
         states = []
         for _ in range(steps):
             inputs = self._inputs(self.spread(x, graph))
-            state = STEPS[type(self.cell)](inputs, state, self.cell.weight_hh, self.cell.bias_hh)
+            state = STEPS[type(self.cell)](inputs, state, weight, bias)
             x = self._decode(state)
             states.append(x)
         return states
 
     def _inputs(self, spread: torch.Tensor) -> torch.Tensor:
-        encoded = torch.relu(self.encoder(spread)).flatten(-2)
-        return nn.functional.linear(encoded, self.cell.weight_ih, self.cell.bias_ih)
+        weight, _, bias, _ = self.cell.all_weights[0]
+        return nn.functional.linear(self._encode(spread), weight, bias)
+
+    def _encode(self, spread: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.encoder(spread)).flatten(-2)
 
     def _decode(self, state: torch.Tensor) -> torch.Tensor:
         out: torch.Tensor = self.decoder(state[..., : self.cell.hidden_size])
@@ -114,7 +122,7 @@ class TemporalGNN(Continuation):
 
     def _rest(self) -> torch.Tensor:
         """The state of a cell that has read nothing: h = 0, and for an LSTM its memory c = 0 beside it."""
-        width = self.cell.hidden_size * (2 if isinstance(self.cell, nn.LSTMCell) else 1)
+        width = self.cell.hidden_size * (2 if isinstance(self.cell, nn.LSTM) else 1)
         return self.decoder.weight.new_zeros(width)
 
 
@@ -133,23 +141,29 @@ def filled(seen: Trajectory) -> torch.Tensor:
 
 
 def _rnn(u: torch.Tensor, h: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    return torch.tanh(u + nn.functional.linear(h, weight, bias))
+    return torch.tanh(u + _linear(h, weight, bias))
 
 
 def _gru(u: torch.Tensor, h: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     width = h.shape[-1]
-    own = nn.functional.linear(h, weight, bias)
-    reset, update = torch.sigmoid(u[..., : 2 * width] + own[..., : 2 * width]).chunk(2, dim=-1)
-    new = torch.tanh(u[..., 2 * width :] + reset * own[..., 2 * width :])
+    gates, memory = _linear(h, weight, bias).split((2 * width, width), dim=-1)
+    gates_in, new_in = u.split((2 * width, width), dim=-1)
+    reset, update = torch.sigmoid(gates_in + gates).chunk(2, dim=-1)
+    new = torch.tanh(torch.addcmul(new_in, reset, memory))
     return torch.lerp(new, h, update)
 
 
 def _lstm(u: torch.Tensor, state: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     h, c = state.chunk(2, dim=-1)
-    gates = u + nn.functional.linear(h, weight, bias)
-    i, f, g, o = gates.chunk(4, dim=-1)
-    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-    return torch.cat([torch.sigmoid(o) * torch.tanh(c), c], dim=-1)
+    gates = u + _linear(h, weight, bias)
+    i, f, _, o = torch.sigmoid(gates).chunk(4, dim=-1)
+    new = torch.tanh(gates[..., 2 * h.shape[-1] : 3 * h.shape[-1]])
+    c = torch.addcmul(f * c, i, new)
+    return torch.cat([o * torch.tanh(c), c], dim=-1)
 
 
-STEPS = {nn.RNNCell: _rnn, nn.GRUCell: _gru, nn.LSTMCell: _lstm}
+def _linear(h: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    return torch.addmv(bias, weight, h) if h.dim() == 1 else nn.functional.linear(h, weight, bias)  # half the overhead
+
+
+STEPS = {nn.RNN: _rnn, nn.GRU: _gru, nn.LSTM: _lstm}
