@@ -17,7 +17,7 @@ from .ensemble import fit_all
 from .fitting import Start, check_curve, check_model, checked_data, fingerprint, hold_out, problem_of
 from .graph import Graph
 from .models.continuation import Continuation
-from .models.curves import Curve
+from .models.node_curves import Curve
 from .named_models import build, width_of
 from .objective import Objective
 from .prediction import answers, question, run

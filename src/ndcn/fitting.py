@@ -20,7 +20,7 @@ from .field import check_field
 from .graph import Graph
 from .kernels import euler_compiled
 from .models import GraphODE, TemporalGNN
-from .models.curves import Curve
+from .models.node_curves import Curve
 from .models.temporal_gnn import filled
 from .objective import CrossEntropy, Objective
 from .solve import Solver

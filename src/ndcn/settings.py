@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from .field import Field
-from .models.curves import Curve
+from .models.node_curves import Curve
 from .named_models import NAMED as MODELS
 from .named_models import OF_TRAINING, named
 from .recipes import READY_MODULE, RECIPES, Recipe

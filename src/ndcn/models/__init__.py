@@ -1,7 +1,7 @@
 """Models: NDCN and its ablations, and the baselines that they are compared with."""
 
-from .curves import Linear, Persistence, Spline
 from .graph_ode import GraphODE
+from .node_curves import Linear, Persistence, Spline
 from .paper import ndcn, no_control, no_encode, no_graph
 from .residual_gnn import ResidualGNN
 from .temporal_gnn import TemporalGNN
