@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from types import TracebackType
 from typing import Any
 
@@ -28,6 +29,8 @@ class Ray:
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("--ray needs Ray: pip install 'ndcn[ray]'") from error
         self.ray: Any = ray
+        if address != "auto":
+            _check_address(address)  # Ray itself would try for minutes
         try:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except ConnectionError:
@@ -63,3 +66,13 @@ class Ray:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.ray.shutdown()
+
+
+def _check_address(address: str) -> None:
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"--ray takes auto, or an address such as ray://head:10001 or head:6379, got {address!r}")
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except OSError as error:
+        raise ConnectionError(f"no Ray cluster answers at {address}: {error}") from error
