@@ -61,7 +61,9 @@ def test_json_and_csv_have_a_row_for_each_figure(rows: list[Row]) -> None:
 def test_people_see_our_figure_and_the_papers(rows: list[Row]) -> None:
     found = grids(rows, {"extrapolation": "Extrapolation"}, {"extrapolation": ["a note"]})
     text = report.as_text(found)
-    assert "Extrapolation: normalised l1 error in %, mean ± standard deviation of 0 to 2 runs" in text
+    assert "Extrapolation: normalised l1 error in %, mean ± standard deviation of 0 to 2 runs; paper: 20 runs" in text
+    assert "NDCN, published recipe (2 runs)" in text
+    assert "No-Graph (1 run)" in text
     assert "4.00 ± 1.41 ↓" in text
     assert "4.1 ± 1.2" in text
     assert "0.080 ± 0.028 ↓" in text
@@ -71,10 +73,10 @@ def test_people_see_our_figure_and_the_papers(rows: list[Row]) -> None:
     lines = [line for line in text.splitlines() if line.startswith(("heat", "      "))]
     assert len({line.index("4.1 ±") for line in lines if "4.1 ±" in line}) == 1  # aligned
     markdown = report.as_markdown(found)
-    assert "| heat | NDCN, published recipe | 4.00 ± 1.41 ↓ (4.1 ± 1.2) |" in markdown
+    assert "| heat | NDCN, published recipe (2 runs) | 4.00 ± 1.41 ↓ (4.1 ± 1.2) |" in markdown
     latex = report.as_latex(found)
-    assert r"heat & Persistence & - \\" in latex
-    assert r" & NDCN, published recipe & 4.00 $\pm$ 1.41 $\downarrow$ (4.1 $\pm$ 1.2) \\" in latex
+    assert r"heat & Persistence (0 runs) & - \\" in latex
+    assert r" & NDCN, published recipe (2 runs) & 4.00 $\pm$ 1.41 $\downarrow$ (4.1 $\pm$ 1.2) \\" in latex
     assert r"normalised $\ell_1$ error in \%" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
 

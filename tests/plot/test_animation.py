@@ -100,8 +100,8 @@ def test_progress_is_shown_when_asked_for(tmp_path, monkeypatch):
         ({"frames": 0}, "frames"),
         ({"fps": 0.0}, "fps"),
         ({"fps": 60.0}, "fps"),
-        ({"prediction": {}}, "1 to 8 predictions, got 0"),
-        ({"prediction": {str(k): pair()[1] for k in range(9)}}, "got 9"),
+        ({"prediction": {}}, "1 to 11 predictions, got 0"),
+        ({"prediction": {str(k): pair()[1] for k in range(12)}}, "got 12"),
         ({"prediction": {"NDCN": pair()[1], "LSTM": pair(T=3)[1]}}, "LSTM is"),
     ],
 )

@@ -62,6 +62,7 @@ def reproduce(
     store: Annotated[Path, typer.Option(help="Results are kept here; what is there is not run again.")] = Path(
         "results.sqlite"
     ),
+    stored: Annotated[bool, typer.Option("--stored", help="Show what the store holds, and run nothing.")] = False,
     form: Annotated[Form, typer.Option("--format", help="How to print the tables.")] = Form.text,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     mutualistic: Annotated[
@@ -105,7 +106,7 @@ def reproduce(
     if what is What.status:
         _status(tables, store, jobs, form)
         return
-    if tables:
+    if tables and not stored:
         _carry_out(tables, store, jobs, ray)
     if what is What.figures:
         _figures(tables[0], store, out, form)

@@ -35,7 +35,7 @@ def draw(table: Table, store: Path, out: Path, progress: bool | None = None) -> 
 
     Returns:
         The files: adjacency matrices; for each dynamics panels of truth and NDCN as surfaces and as heat maps, and the
-        errors of all models over time; for each cell an animation of truth and all trained models, as GIF and, if
+        errors of all trained models over time; for each cell an animation of truth and all trained models, as GIF and, if
         ffmpeg is there, as MP4.
     """
     settings = read_toml("figures")
@@ -56,7 +56,9 @@ def draw(table: Table, store: Path, out: Path, progress: bool | None = None) -> 
         shown = {network: cell for network, cell in here.items() if settings["panel"] in cell.models}
         for kind in ("surface", "heat_map") if shown else ():
             steps.append((out / f"{law}_{kind}.png", _panels(law, shown, kind, settings)))
-        steps.append((out / f"{law}_error.png", _error_figure(law, {n: errors[law, n] for n in here}, here)))
+        curves = {network: errors[law, network] for network in here if errors[law, network]}
+        if curves:
+            steps.append((out / f"{law}_error.png", _error_figure(law, curves, here)))
         for network, cell in here.items():
             named = {titles[name]: states for name, states in cell.models.items() if name not in UNTRAINED}
             for suffix in movies if named else ():
@@ -89,7 +91,7 @@ def _cell(table: Table, store: Store, dynamics: str, network: str) -> _Cell:
 def _errors(table: Table, store: Store, dynamics: str, network: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Times and, for all runs that are done, the normalised l1 error at each of them in percent, by title of the model."""
     found = {}
-    for model in table.models:
+    for model in (m for m in table.models if m.name not in UNTRAINED):  # they have no error at the times they are given
         results = store.results(table.narrowed(runs=MOST_RUNS).cell_runs(dynamics, network, model))
         if results:
             times = np.array(results[0].per_time["times"])

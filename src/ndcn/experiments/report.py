@@ -149,20 +149,27 @@ def grids(rows: Sequence[Row], titles: dict[str, str], notes: dict[str, list[str
                 found.append(Grid(titles[table], ["parameters"], lines, notes[table]))
                 continue
             heads = list(dict.fromkeys(row.network for row in part))
+            runs = sorted({row.runs for row in part})
             cells = {(row.dynamics, row.model, row.network): row for row in part}
             lines = []
             for dynamics, model in dict.fromkeys((row.dynamics, row.model) for row in part):
                 line = [cells.get((dynamics, model, network)) for network in heads]
                 label = next(row.title for row in line if row is not None)
+                if len(runs) > 1:
+                    label += f" ({_count([row.runs for row in line if row is not None])})"
                 digits = 3 if metric == "l1" else 2
                 texts = [("", "") if row is None else (_number(row, digits), _paper(row, digits - 1)) for row in line]
                 lines.append((dynamics, label, texts))
-            runs = sorted({row.runs for row in part})
-            count = f"{runs[0]} run{'s' * (runs[0] != 1)}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
-            title = f"{titles[table]}: {METRICS[metric][0]}, mean ± standard deviation of {count}; paper: 20 runs"
+            spread = "" if runs[-1] < 2 else "mean ± standard deviation of "
+            title = f"{titles[table]}: {METRICS[metric][0]}, {spread}{_count(runs)}; paper: 20 runs"
             summary = [*notes[table], *summarise(part)] if metric == "normalized_l1_percent" else []
             found.append(Grid(title, heads, lines, summary))
     return found
+
+
+def _count(runs: Sequence[int]) -> str:
+    low, high = min(runs), max(runs)
+    return f"{low} run{'s' * (low != 1)}" if low == high else f"{low} to {high} runs"
 
 
 def summarise(rows: Sequence[Row]) -> list[str]:

@@ -22,7 +22,7 @@ from .style import INK, PREDICTION, STATE_MAP, TRUTH, clipped, colour_bar, colou
 if TYPE_CHECKING:
     from ..trajectory import Trajectory
 
-MOST_PANELS = 9
+MOST_PANELS = 12
 
 
 def animate(
@@ -44,7 +44,7 @@ def animate(
 
     Args:
         truth: states of shape (T, n, d).
-        prediction: at the same times, same shape; or up to eight of them by name, a panel for each.
+        prediction: at the same times, same shape; or up to eleven of them by name, a panel for each.
         path: ends in ".gif", or in ".mp4", which needs the program ffmpeg.
         feature: which of the d features, by position or name.
         frames: at most so many snapshots are shown, spread as evenly in time as they come.
