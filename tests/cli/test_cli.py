@@ -203,6 +203,24 @@ def test_fit_ablations_with_options(folder, made, model):
     assert (again.model, again.dtype, again.learning_rate, again.objective) == (model, "float64", 0.02, "huber")
 
 
+def test_baselines_are_fitted_predicted_and_evaluated(folder):
+    run("simulate", "--nodes", 9, "--snapshots", 20, "--sampling", "regular", "--out", "data")
+    for model in ("lstm_gnn", "residual_gnn"):
+        text = refused("fit", "data", "--model", model)
+        assert f"{model} learns steps of equal length" in text
+        assert "interpolation=0" in text
+        about = parsed("fit", "data", "--model", model, "--epochs", 2, "--interpolation", 0)
+        assert (about["epochs"], about["model"]) == (2, model)
+        scores = parsed("evaluate", "model.ndcn", "data")
+        assert [scores[part] is None for part in ("train", "interpolation", "extrapolation")] == [False, True, False]
+        assert "is between two steps" in refused("predict", "model.ndcn", "--times", "0.1")
+    about = parsed("fit", "data", "--model", "spline")
+    assert (about["loss"], about["epochs"], about["parameters"]) == (None, 0, 0)
+    assert "spline: nothing to learn" in run("fit", "data", "--model", "spline").stdout
+    assert parsed("predict", "model.ndcn", "--times", "0.1,9")["times"] == [0.1, 9.0]
+    assert "ensemble: of no effect on spline" in refused("fit", "data", "--model", "spline", "--ensemble", 2)
+
+
 def test_fit_on_all_snapshots_and_with_the_papers_recipe(folder, made):
     words = ["--preset", "paper", "--interpolation", 0, "--extrapolation", 0, "--epochs", 2]
     about = parsed("fit", made / "data", *words)

@@ -30,7 +30,11 @@ def fit(
     ] = None,
     learning_rate: Annotated[
         float | None,
-        typer.Option(help="Learning rate of Adam at the start. Default: 0.06; paper 0.01.", show_default=False),
+        typer.Option(
+            help="Learning rate of Adam at the start. Default: 0.06; of residual_gnn 0.01, of temporal GNNs 0.001; "
+            "paper 0.01.",
+            show_default=False,
+        ),
     ] = None,
     weight_decay: Annotated[
         float | None, typer.Option(help="l2 penalty on the weights. Default: 0; paper 0.001.", show_default=False)
