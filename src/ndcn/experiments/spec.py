@@ -121,7 +121,7 @@ class Table:
             models=tuple(m for m in self.models if not models or m.name in models),
             runs=self.runs if runs is None else runs,
             data=self.data if nodes is None else {**self.data, "nodes": nodes},
-            epochs=epochs,
+            epochs=self.epochs if epochs is None else epochs,
             laws={**self.laws, **self.printed} if printed else self.laws,
         )
 
