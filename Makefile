@@ -12,7 +12,7 @@ demo: $(STAMPS)/base
 test: $(STAMPS)/dev
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=95
 
-test-slow: $(STAMPS)/dev
+test-slow: $(STAMPS)/slow
 	$(BIN)/python -m pytest -m slow
 
 check: $(STAMPS)/dev
@@ -25,7 +25,6 @@ format: $(STAMPS)/dev
 	$(BIN)/ruff check --fix .
 
 bench: $(STAMPS)/dev
-	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/speed.py
 
 docs: $(STAMPS)/docs
@@ -41,6 +40,10 @@ $(STAMPS)/base: pyproject.toml setup.py constraints.txt $(wildcard src/ndcn/kern
 
 $(STAMPS)/dev: $(STAMPS)/base
 	$(PIP) --editable '.[test,check]'
+	touch $@
+
+$(STAMPS)/slow: $(STAMPS)/dev
+	$(PIP) --editable '.[ray]'
 	touch $@
 
 $(STAMPS)/docs: $(STAMPS)/base
