@@ -186,7 +186,8 @@ def summarise(rows: Sequence[Row]) -> list[str]:
         text = f"{title}: below the paper's mean in {counts['below']} of {len(marks)} cells, within one standard deviation above it in {counts['within']}"
         above = ", ".join(f"{row.dynamics}/{row.network}" for row in marks if row.mark == "above")
         lines.append(f"{text}, further above in {counts['above']}{f' ({above})' if above else ''}")
-    first, total, exceptions = 0, 0, []
+    first, total = 0, 0
+    exceptions: list[str] = []
     for cell in dict.fromkeys((row.dynamics, row.network) for row in rows):
         means = {
             row.title: (row.model, row.mean)
