@@ -116,6 +116,7 @@ def test_status_counts_and_estimates(store: Path, tmp_path: Path) -> None:
         (("all", "--models", "gpt"), "no model 'gpt'"),
         (("regular", "--store", "no/such/folder.sqlite"), "no folder"),
         (("regular", "--store", "."), "is a folder"),
+        (("regular", "--ray", "head"), "--ray takes auto, or an address"),
         (("moon",), "Invalid value"),
         (("regular", "--runs", "0"), "Invalid value"),
     ],
@@ -124,7 +125,16 @@ def test_wrong_words_change_nothing(
     words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if "--ray" in words:
+        pytest.importorskip("ray", reason="Ray is not installed")
     assert message in ndcn(*words, code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert "error: --ray needs Ray: pip install 'ndcn[ray]'" in ndcn("regular", "--ray", "auto", code=2)
     assert list(tmp_path.iterdir()) == []
 
 

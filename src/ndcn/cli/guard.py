@@ -29,7 +29,7 @@ def guarded() -> Iterator[None]:
     """Turn known exceptions into a message and an exit code, and warnings into notes.
 
     1 for what failed on the way (training, integration, files that cannot be written, Ctrl-C); 2 for what was wrong at
-    the door (ValueError, TypeError, a file that is not there).
+    the door (ValueError, TypeError, a file or an extra that is not there).
     """
     try:
         with warnings.catch_warnings():
@@ -38,7 +38,7 @@ def guarded() -> Iterator[None]:
             yield
     except BrokenPipeError:
         raise  # the reader of our output has gone: typer ends quietly
-    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError) as error:
+    except (FileNotFoundError, NotADirectoryError, ModuleNotFoundError, ValueError, TypeError) as error:
         raise _ended(error, BAD_INPUT) from error
     except KeyboardInterrupt as error:
         raise _ended("interrupted", FAILED) from error

@@ -133,22 +133,24 @@ def _check_models(wanted: list[str], names: tuple[str, ...], what: What) -> None
 
 
 def _carry_out(tables: list[Table], store: Path, jobs: int | None, ray: str) -> None:
-    from ..experiments.pool import Processes
+    from ..experiments.pool import Processes, cores
     from ..experiments.run import Result
     from ..experiments.store import Store
     from ..experiments.sweep import missing, seconds_left, sweep
     from ..progress import Progress
 
-    runs = [run for table in tables for run in table.all_runs()]
-    with Store(store) as there:
-        left = missing(runs, there)
-        if not left:
-            return
-        workers: Workers = _cluster(ray) if ray else Processes(jobs)
-        seconds = seconds_left(left, there, workers.capacity)
-    total, ended = len({run.key for run in runs}), []
-    estimate = "" if seconds is None else f", about {_span(seconds)}"
-    note(f"{total - len(left)} of {total} runs are in {store}; {len(left)} to do{estimate}")
+    runs = list({run.key: run for table in tables for run in table.all_runs()}.values())
+    left, seconds = runs, None
+    if store.exists():
+        with Store(store) as there:
+            left = missing(runs, there)
+            seconds = seconds_left(left, there, jobs or cores())
+    if not left:
+        return
+    workers: Workers = _cluster(ray) if ray else Processes(jobs)
+    ended: list[Run] = []
+    estimate = "" if seconds is None else f", about {_span(seconds)} on {jobs or cores()} cores"
+    note(f"{len(runs) - len(left)} of {len(runs)} runs are in {store}; {len(left)} to do{estimate}")
 
     def report(run: Run, outcome: Outcome) -> None:
         done = isinstance(outcome, Result)
