@@ -50,9 +50,11 @@ RECIPES = {
     "paper": Recipe(epochs=2000, learning_rate=0.01, schedule="constant", weight_decay=1e-3, rescale=False),
 }
 
-# Temporal GNNs: what the published code does, and the same with states in units of their mean.
+# Temporal GNNs. "paper" is what the published code does. "default" was chosen as for the residual GNN, below: geometric means
+# of the three errors are 5 to 7 % with a learning rate of 0.001 for all three cells, 29 to 44 % with "paper"; 0.003 (LSTM, GRU)
+# was as good but one run of six got stuck at a constant, 0.01 and 0.03 (LSTM) got stuck in more.
 TEMPORAL_GNN = {
-    "default": Recipe(epochs=2000, learning_rate=0.01, schedule="cosine", weight_decay=0.0, rescale=True),
+    "default": Recipe(epochs=2000, learning_rate=0.001, schedule="cosine", weight_decay=0.0, rescale=True),
     "paper": Recipe(epochs=2000, learning_rate=0.01, schedule="constant", weight_decay=1e-3, rescale=False),
 }
 
