@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, fields, laws, metrics, models, networks, operators, plot, sampling
+    from .classifier import NodeClassifier
     from .estimators import DynamicsRegressor, load
     from .field import Field
     from .graph import Graph
@@ -38,6 +39,7 @@ _LATER = {
     "Graph": "graph",
     "GraphODE": "models",
     "IntegrationError": "solve",
+    "NodeClassifier": "classifier",
     "Objective": "objective",
     "Solution": "solve",
     "Solver": "solve",
@@ -67,6 +69,7 @@ __all__ = [
     "Graph",
     "GraphODE",
     "IntegrationError",
+    "NodeClassifier",
     "Objective",
     "Solution",
     "Solver",

@@ -1,0 +1,142 @@
+"""Trained classifiers in one file: safetensors for numbers, JSON for settings, nothing that runs code when read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import nn
+
+from . import __version__
+from .classifier import NodeClassifier
+from .files import write
+from .graph import Graph
+from .settings import device_named, dtype_name, dtype_named
+from .solve import Solver
+from .training import History
+from .trajectory_files import plain_labels
+
+FORMAT = "ndcn-model"
+VERSION = 1
+KIND = "NodeClassifier"
+
+
+def save(classifier: NodeClassifier, path: Path) -> None:
+    """See ``NodeClassifier.save``."""
+    from safetensors.torch import save_file
+
+    graph, history = classifier.graph_, classifier.history_
+    tensors = {f"model.{name}": value.detach().cpu() for name, value in classifier.model_.state_dict().items()}
+    for name, matrix in (("graph", graph.to_scipy()), ("features", classifier.features_)):
+        tensors[f"{name}.indptr"] = torch.from_numpy(matrix.indptr.astype(np.int64))
+        tensors[f"{name}.indices"] = torch.from_numpy(matrix.indices.astype(np.int64))
+        tensors[f"{name}.values"] = torch.from_numpy(matrix.data)
+    tensors["labels"] = classifier.codes_
+    tensors["loss"] = torch.tensor(history.loss, dtype=torch.float64)
+    tensors["validation"] = torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2)
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "ndcn": __version__,
+        "torch": torch.__version__,
+        "kind": KIND,
+        "settings": _settings(classifier),
+        "classes": classifier.classes_.tolist(),
+        "shape": [int(size) for size in classifier.features_.shape],
+        "directed": graph.directed,
+        "nodes": plain_labels(graph),
+        "history": {"stopped": history.stopped, "seconds": history.seconds},
+    }
+    tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}  # no views
+    write(path, lambda new: save_file(tensors, new, metadata={"ndcn": json.dumps(about, default=_plain)}))
+
+
+def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
+    """See ``NodeClassifier.load``; ``ndcn.load`` can call it for files whose kind is "NodeClassifier"."""
+    about, tensors = _read(path)
+    settings = about.get("settings")
+    if not isinstance(settings, dict):
+        raise ValueError(f"{path} is damaged: it holds no settings")
+    own = settings.get("field") == {"own": True}
+    if own and field is None:
+        raise ValueError(
+            f"{path} was trained with a field of your own; pass one of the same kind: load(path, field=...)"
+        )
+    if not own and field is not None:
+        raise ValueError(f"{path} needs no field: it is rebuilt from the file; drop field=")
+    try:
+        if own:
+            settings = {**settings, "field": field}
+        if isinstance(settings["solver"], dict):
+            settings = {**settings, "solver": Solver(**settings["solver"])}
+        classifier = NodeClassifier(**settings)
+        n, d = about["shape"]
+        weights = {name[len("model.") :]: value for name, value in tensors.items() if name.startswith("model.")}
+        model = classifier._build(classifier._recipe(), d, len(about["classes"]))
+        model = model.to(device_named(classifier.device), dtype_named(classifier.dtype)).eval()
+        model.load_state_dict(weights)
+        validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
+        classifier.model_ = model
+        classifier.history_ = History(tensors["loss"].tolist(), validation, **about["history"])
+        classifier.classes_ = np.array(about["classes"])
+        classifier.graph_ = Graph(_matrix(tensors, "graph", (n, n)), nodes=about["nodes"], directed=about["directed"])
+        classifier.features_ = _matrix(tensors, "features", (n, d))
+        classifier.codes_ = tensors["labels"]
+    except KeyError as error:
+        raise ValueError(f"{path} is damaged: it has no entry {error}") from error
+    except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
+        raise ValueError(f"{path} does not fit: {error}") from error
+    return classifier
+
+
+def _settings(classifier: NodeClassifier) -> dict[str, Any]:
+    settings = classifier.get_params(deep=False)
+    if isinstance(settings["solver"], Solver):
+        settings["solver"] = asdict(settings["solver"])
+    if isinstance(settings["field"], nn.Module):
+        settings["field"] = {"own": True}
+    settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))
+    settings["progress"] = None
+    return settings
+
+
+def _plain(value: object) -> object:
+    """NumPy's numbers as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _matrix(tensors: dict[str, torch.Tensor], name: str, shape: tuple[int, int]) -> sparse.csr_array:
+    parts = tuple(tensors[f"{name}.{part}"].numpy() for part in ("values", "indices", "indptr"))
+    matrix = sparse.csr_array(parts, shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    from safetensors import SafetensorError, safe_open
+
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model file {path}")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not a model file; NodeClassifier.save writes such files")
+    try:
+        with safe_open(path, "pt") as file:
+            about = json.loads((file.metadata() or {}).get("ndcn", "{}"))
+            if not isinstance(about, dict) or about.get("format") != FORMAT:
+                raise ValueError(f"{path} is a safetensors file, but not an ndcn model")
+            if about.get("kind") != KIND:
+                raise ValueError(f"{path} holds a {about.get('kind')}, not a {KIND}; use ndcn.load")
+            if about.get("version") != VERSION:
+                raise ValueError(
+                    f"{path} has format version {about.get('version')}, this ndcn reads version {VERSION}; use a newer ndcn"
+                )
+            return about, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is not an ndcn model, or is damaged: {error}") from error
