@@ -1,0 +1,160 @@
+"""Training the baselines of node classification: published recipes, what the arguments must be, and the loop."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from .classification import Task, _number, _whole
+from .classifier import checked_mask
+from .models.node_networks import AGNN, GAT, GCN, MLP, NodeNetwork
+from .progress import Progress
+from .settings import LARGEST_SEED, named
+from .training import History, TrainingError
+
+
+@dataclass(frozen=True)
+class BaselineRecipe:
+    """Choices of a ``NodeBaseline`` that None leaves to the publication; described there."""
+
+    hidden: int
+    epochs: int
+    learning_rate: float
+    weight_decay: float
+    dropout: float
+    patience: int | None
+
+
+PUBLISHED = {
+    "gcn": BaselineRecipe(16, 200, 0.01, 5e-4, 0.5, None),
+    "gat": BaselineRecipe(8, 1000, 0.005, 5e-4, 0.6, 100),
+    "agnn": BaselineRecipe(16, 1000, 0.01, 5e-4, 0.5, 100),
+    "mlp": BaselineRecipe(16, 200, 0.01, 5e-4, 0.5, None),
+    "label_propagation": BaselineRecipe(0, 200, 0.0, 0.0, 0.0, None),
+}
+NETWORKS: dict[str, type[GCN] | type[GAT] | type[AGNN] | type[MLP]] = {"gcn": GCN, "gat": GAT, "agnn": AGNN, "mlp": MLP}
+OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience")
+
+
+def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
+    """The recipe that the arguments of a ``NodeBaseline`` ask for, or an error that says what is wrong with them."""
+    published: BaselineRecipe = named(PUBLISHED, "model", given["model"])
+    _number("learning_rate", given["learning_rate"], "a number > 0", lambda v: v > 0)
+    _number("weight_decay", given["weight_decay"], "a number >= 0", lambda v: v >= 0)
+    _number("dropout", given["dropout"], "a probability in [0, 1)", lambda v: 0 <= v < 1)
+    for name in ("hidden", "epochs", "patience"):
+        _whole(name, given[name], 1)
+    _whole("seed", given["seed"], 0, LARGEST_SEED)
+    chosen = {f.name: given[f.name] for f in fields(published) if given[f.name] is not None}
+    idle = [name for name in OF_NETWORKS if name in chosen] if given["model"] == "label_propagation" else []
+    if idle:
+        raise ValueError(
+            f"{', '.join(idle)}: of no effect on label_propagation; drop {'it' if len(idle) == 1 else 'them'}"
+        )
+    return replace(published, **chosen)
+
+
+def checked_masks(
+    train_mask: Any, val_mask: Any, classes: np.ndarray, codes: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Training and validation nodes, or an error that says what is wrong with them."""
+    train_nodes = checked_mask("train_mask", train_mask, codes)
+    val_nodes = checked_mask("val_mask", torch.zeros_like(train_nodes) if val_mask is None else val_mask, codes)
+    if not train_nodes.any():
+        raise ValueError("train_mask holds no node: there is nothing to learn from")
+    if bool((train_nodes & val_nodes).any()):
+        raise ValueError(f"{int((train_nodes & val_nodes).sum())} nodes are in both train_mask and val_mask")
+    untaught = sorted(set(range(len(classes))) - set(codes[train_nodes].tolist()))
+    if untaught:
+        names = ", ".join(repr(classes[k].item()) for k in untaught)
+        raise ValueError(
+            f"no training node has the class{'es' * (len(untaught) > 1)} {names}: add one to train_mask, or mark nodes of "
+            "that class as unknown"
+        )
+    return train_nodes, val_nodes
+
+
+def train(network: NodeNetwork, task: Task, recipe: BaselineRecipe, history: History, *, progress: bool | None) -> None:
+    """Minimise the cross-entropy on the training nodes; ends with the last, or the best validated, weights.
+
+    Best is the highest accuracy on the validation nodes and, of equals, the lowest cross-entropy there; it stops when for
+    ``recipe.patience`` epochs neither was as good as it had been. Ctrl-C keeps the best weights so far.
+
+    Raises:
+        TrainingError: the loss became NaN or infinite.
+    """
+    tensors = list(network.parameters())
+    rest = [p for p in tensors if p is not network.weight]
+    groups: list[dict[str, Any]] = [
+        {"params": [network.weight], "weight_decay": recipe.weight_decay},
+        {"params": rest, "weight_decay": recipe.weight_decay if network.decay_all else 0.0},
+    ]
+    optimizer = torch.optim.Adam(groups, lr=recipe.learning_rate)
+    validated = len(task.validation) > 0
+    kept, best, reached, waited = _copied(tensors), (-math.inf, -math.inf), [-math.inf, -math.inf], 0
+    began = time.monotonic()
+    with Progress(recipe.epochs, 0, progress) as bar:
+        try:
+            for epoch in range(1, recipe.epochs + 1):
+                network.train()
+                optimizer.zero_grad()
+                logits = network(task.table, task.graph)[task.train]
+                loss = functional.cross_entropy(logits, task.labels[task.train])
+                value = loss.item()
+                if not math.isfinite(value):
+                    raise TrainingError(
+                        f"the loss became {value} in epoch {epoch} of {recipe.epochs}. Try a smaller learning_rate"
+                    )
+                loss.backward()
+                optimizer.step()
+                history.loss.append(value)
+                if validated:
+                    accuracy, entropy = _validated(network, task)
+                    history.validation.append((epoch, entropy))
+                    found = (accuracy, -entropy)
+                    if found > best:
+                        kept, best = _copied(tensors), found
+                    waited = 0 if any(new >= old for new, old in zip(found, reached, strict=True)) else waited + 1
+                    reached = [max(new, old) for new, old in zip(found, reached, strict=True)]
+                bar.update(epoch, value)
+                if recipe.patience is not None and waited >= recipe.patience:
+                    history.stopped = "early"
+                    break
+        except KeyboardInterrupt:
+            history.stopped = "interrupted"
+            warnings.warn(
+                f"interrupted after {len(history.loss)} of {recipe.epochs} epochs: the best weights so far are kept",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        finally:
+            history.seconds = time.monotonic() - began
+            network.eval()
+            for p in tensors:
+                p.grad = None
+    if validated:
+        with torch.no_grad():
+            for p, good in zip(tensors, kept, strict=True):
+                p.copy_(good)
+
+
+@torch.no_grad()
+def _validated(network: NodeNetwork, task: Task) -> tuple[float, float]:
+    """Accuracy and cross-entropy on the validation nodes."""
+    network.eval()
+    logits, labels = network(task.table, task.graph)[task.validation], task.labels[task.validation]
+    accuracy = (logits.argmax(dim=1) == labels).double().mean().item()
+    return accuracy, functional.cross_entropy(logits, labels).item()
+
+
+def _copied(tensors: list[nn.Parameter]) -> list[torch.Tensor]:
+    return [p.detach().clone() for p in tensors]
