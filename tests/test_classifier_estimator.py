@@ -220,6 +220,8 @@ def test_another_graph(club: NodeClassifier, karate: NodeDataset) -> None:
     found = club.predict_proba(graph=shuffled, features=karate.features[order])
     torch.testing.assert_close(found, club.predict_proba()[order])
     assert club.predict(graph=shuffled, features=karate.features[order]).shape == (34,)
+    with pytest.raises(TypeError, match=r"must be an ndcn.Graph, got csr_array"):
+        club.predict(graph=karate.graph.to_scipy(), features=karate.features)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="give both"):
         club.predict(graph=shuffled)
     with pytest.raises(ValueError, match="there are 33 features, the model was trained on 34"):

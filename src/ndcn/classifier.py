@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,10 +163,7 @@ class NodeClassifier(BaseEstimator):
         """
         recipe = self._recipe()
         dtype, device = dtype_named(self.dtype), device_named(self.device)
-        if not isinstance(graph, Graph):
-            raise TypeError(
-                f"graph must be an ndcn.Graph, got {type(graph).__name__}; Graph.from_edges and others make one"
-            )
+        _check_graph(graph)
         n = graph.num_nodes
         table = checked_features(features, n)
         classes, codes = coded_labels(labels, n)
@@ -184,8 +182,6 @@ class NodeClassifier(BaseEstimator):
                 f"no training node has the class{'es' * (len(untaught) > 1)} {names}: add one to train_mask, or mark nodes of "
                 "that class as unknown"
             )
-        if isinstance(recipe.field, nn.Module):
-            self.field_ = copy.deepcopy(recipe.field)
         model = self._build(recipe, table.shape[1], len(classes)).to(device, dtype).eval()
         self.model_, self.history_, self.classes_ = model, History(), classes
         self.graph_, self.features_, self.codes_ = graph, table, codes
@@ -204,8 +200,6 @@ class NodeClassifier(BaseEstimator):
 
     def _build(self, recipe: ClassifierRecipe, features: int, classes: int) -> DiffusionClassifier:
         if isinstance(recipe.field, nn.Module):
-            from dataclasses import replace
-
             recipe = replace(recipe, field=copy.deepcopy(recipe.field))
         return build(recipe, features, classes, learn_T=self.learn_T, learn_alpha=self.learn_alpha, seed=int(self.seed))
 
@@ -229,6 +223,7 @@ class NodeClassifier(BaseEstimator):
         if graph is None:
             graph, table = self.graph_, self.features_
         else:
+            _check_graph(graph)
             table = checked_features(features, graph.num_nodes)
             if table.shape[1] != self.features_.shape[1]:
                 raise ValueError(
@@ -296,6 +291,13 @@ class NodeClassifier(BaseEstimator):
         from . import classifier_files
 
         return classifier_files.load(Path(path), field)
+
+
+def _check_graph(graph: object) -> None:
+    if not isinstance(graph, Graph):
+        raise TypeError(
+            f"graph must be an ndcn.Graph, got {type(graph).__name__}; Graph.from_edges and others make one"
+        )
 
 
 def checked_features(features: Any, n: int) -> sparse.csr_array:

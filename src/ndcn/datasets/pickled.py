@@ -1,6 +1,6 @@
 """Reading the arrays and lists of a pickle without running anything that it names.
 
-A pickle is a program: it may name any function and have it called. Here seven names are known, and even those do not lead
+A pickle is a program: it may name any function and have it called. Here nine names are known, and even those do not lead
 to NumPy or SciPy but to records of what the file says; arrays are then built from plain bytes. Every other name is refused
 before anything is called.
 """
