@@ -28,7 +28,7 @@ class NodeBaseline(BaseEstimator):
     - "gat": attention to neighbours, 8 heads (Veličković et al.)
     - "agnn": two steps of attention by cosine (Thekumparampil et al.)
     - "mlp": softmax(ReLU(F W + b) W' + b'), which does not look at the graph
-    - "label_propagation": Y <- 0.9 S Y + 0.1 Y_0, S = D^-1/2 A D^-1/2, which does not look at features
+    - "label_propagation": Y <- 0.95 S Y + 0.05 Y_0, S = D^-1/2 A D^-1/2, which does not look at features
 
     The first three take their layers from PyTorch Geometric: ``pip install 'ndcn[pyg]'``. Rows of F are divided by their sums.
     gat and agnn do not look at the weights of edges.
@@ -38,7 +38,7 @@ class NodeBaseline(BaseEstimator):
     Args:
         model: one of the five.
         hidden: width of the hidden layer (16; 8 in each head; 16).
-        epochs: of Adam (200; 1000; 1000), or steps of label propagation (200, by which it has converged).
+        epochs: of Adam (200; 1000; 1000), or steps of label propagation (500, by which it has converged).
         learning_rate: (0.01; 0.005; 0.01).
         weight_decay: 0.0005, for gcn and mlp on the first weights, for the others on all.
         dropout: the probability that an entry is dropped in training (0.5; 0.6, also of attention; 0.5).

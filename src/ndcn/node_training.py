@@ -39,7 +39,7 @@ PUBLISHED = {
     "gat": BaselineRecipe(8, 1000, 0.005, 5e-4, 0.6, 100),
     "agnn": BaselineRecipe(16, 1000, 0.01, 5e-4, 0.5, 100),
     "mlp": BaselineRecipe(16, 200, 0.01, 5e-4, 0.5, None),
-    "label_propagation": BaselineRecipe(0, 200, 0.0, 0.0, 0.0, None),
+    "label_propagation": BaselineRecipe(0, 500, 0.0, 0.0, 0.0, None),
 }
 NETWORKS: dict[str, type[GCN] | type[GAT] | type[AGNN] | type[MLP]] = {"gcn": GCN, "gat": GAT, "agnn": AGNN, "mlp": MLP}
 OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience")

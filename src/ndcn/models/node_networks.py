@@ -158,7 +158,7 @@ class AGNN(NodeNetwork):
 
 
 def label_propagation(
-    graph: Graph, labels: torch.Tensor, classes: int, *, alpha: float = 0.9, steps: int = 200
+    graph: Graph, labels: torch.Tensor, classes: int, *, alpha: float = 0.95, steps: int = 500
 ) -> torch.Tensor:
     """Y <- alpha S Y + (1 - alpha) Y_0 with S = D^-1/2 A D^-1/2: tends to (1 - alpha) (I - alpha S)^-1 Y_0.
 
@@ -171,7 +171,8 @@ def label_propagation(
         graph: n nodes, weights >= 0.
         labels: the class of each node, from 0 to c - 1, shape (n,); -1 where it is not known.
         classes: c.
-        alpha: in [0, 1): how much a node listens to others.
+        alpha: in [0, 1): how much a node listens to others; 0.95 is the best for the validation nodes of Cora and Citeseer
+            together, of 0.5, 0.8, 0.9, 0.95 and 0.99.
         steps: how often at most; it ends when nothing changes by more than 1e-10.
 
     Returns:
