@@ -179,16 +179,25 @@ def published_dopri5(
         for c, row in zip(DOPRI5.c, DOPRI5.a, strict=True):
             new = x + h * _combined(row, stages)
             stages.append(field(t + c * h, new, graph))
-        allowed = atol + rtol * torch.maximum(x.abs(), new.abs())
-        error = _combined([b - other for b, other in zip(DOPRI5.b, SHAMPINE, strict=True)], stages)
-        size = _rms(h * error / allowed)
+        with torch.no_grad():
+            size = _published_error(x, new, stages, h, rtol, atol)
         if not size.isfinite():
             raise IntegrationError(f"the state became NaN or infinite after t = {t.item():g}", time=t.item())
+        if size <= 1 and t + h >= T:
+            return _published_between(x, stages, h, (T - t) / h)
+        factor, least = 0.9 * size.clamp_min(1e-30) ** -0.2, 1.0 if size < 1 else 0.2
+        if least < factor < 10:  # at the ends the next step does not depend on the error
+            factor = 0.9 * _published_error(x, new, stages, h, rtol, atol) ** -0.2
         if size <= 1:
-            if t + h >= T:
-                return _published_between(x, stages, h, (T - t) / h)
             t, x, k = t + h, new, stages[-1]
-        h = h * (0.9 * size.clamp_min(1e-30) ** -0.2).clamp(1.0 if size < 1 else 0.2, 10.0)
+        h = h * factor.clamp(least, 10.0)
+
+
+def _published_error(
+    x: torch.Tensor, new: torch.Tensor, stages: Sequence[torch.Tensor], h: torch.Tensor, rtol: float, atol: float
+) -> torch.Tensor:
+    error = h * _combined([b - other for b, other in zip(DOPRI5.b, SHAMPINE, strict=True)], stages)
+    return _rms(error / (atol + rtol * torch.maximum(x.abs(), new.abs())))
 
 
 def _published_between(

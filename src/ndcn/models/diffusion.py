@@ -167,9 +167,15 @@ def _fixed_weights(time: float, source: float, tolerance: float, chebyshev: bool
 
 def _poisson_reach(mean: float, tolerance: float) -> int:
     """The smallest K with P(N > K) <= tolerance, N being Poisson."""
-    from scipy.stats import poisson
+    from scipy.special import gammainc  # P(N > K) = gammainc(K + 1, mean)
 
-    return int(poisson.isf(tolerance, mean)) if mean > 0 else 0
+    low, high = -1, 1
+    while gammainc(high + 1, mean) > tolerance:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if gammainc(middle + 1, mean) > tolerance else (low, middle)
+    return high
 
 
 def series(multiply: Any, x: torch.Tensor, weights: Any, chebyshev: bool) -> torch.Tensor:
