@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ndcn.experiments.run import Result
+from ndcn.experiments.result import Result
 from ndcn.experiments.spec import Run, Table, load_table
 
 

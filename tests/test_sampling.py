@@ -139,3 +139,18 @@ def test_snapshots_in_another_order_are_not_split() -> None:
     assert _times(split(mixed[mixed.times.argsort()], seed=0).train) == _times(split(data, seed=0).train)
     with pytest.raises(ValueError, match="increasing order"):
         split(data[[0, 0, *range(1, 12)]], seed=0)
+
+
+def test_times_and_split_of_one_seed_are_independent() -> None:
+    """Snapshots held back must not lie where times happen to be dense: mean gap around them against that around all."""
+    around = []
+    for seed in range(400):
+        times = sampling.irregular_times(999.0, 120, seed=seed)
+        data = Trajectory(times=times, states=torch.zeros(120, 1, 1), graph=GRAPHS["single"])
+        held = split(data, seed=seed).interpolation
+        assert held is not None
+        k = torch.searchsorted(times, held.times)
+        k = k[k < 98]
+        around.append((times[k + 1] - times[k - 1]).mean() / (times[2:100] - times[:98]).mean())
+    ratio = torch.stack(around)
+    assert abs(ratio.mean() - 1) < 4 * ratio.std() / len(ratio) ** 0.5 + 0.005

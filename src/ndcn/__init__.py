@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .graph import Graph
     from .laws import simulate
     from .models import GraphODE
+    from .node_baselines import NodeBaseline
     from .objective import CrossEntropy, Objective
     from .sampling import Split, split
     from .solve import IntegrationError, Solution, Solver, Statistics, integrate
@@ -39,6 +40,7 @@ _LATER = {
     "Graph": "graph",
     "GraphODE": "models",
     "IntegrationError": "solve",
+    "NodeBaseline": "node_baselines",
     "NodeClassifier": "classifier",
     "Objective": "objective",
     "Solution": "solve",
@@ -69,6 +71,7 @@ __all__ = [
     "Graph",
     "GraphODE",
     "IntegrationError",
+    "NodeBaseline",
     "NodeClassifier",
     "Objective",
     "Solution",

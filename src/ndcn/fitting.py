@@ -212,7 +212,7 @@ def hold_out(
             "validation judges snapshots before the last by the running loss, and this objective has none: give it one, "
             'as in Objective(running="l1", terminal=...), or drop validation'
         )
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng([seed, 2])  # another stream than those of times and splits
     learn, held = [], []
     for trajectory in trajectories:
         count = max(1, round(share * len(trajectory)))

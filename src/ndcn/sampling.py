@@ -92,7 +92,8 @@ def split(data: Trajectory, *, interpolation: float = 1 / 6, extrapolation: floa
             f"and {after} for extrapolation; at least 2 are needed: take more snapshots or smaller shares"
         )
     rest = total - after
-    drawn = np.sort(1 + np.random.default_rng(seed).choice(rest - 1, size=inside, replace=False))
+    generator = np.random.default_rng([seed, 1])  # not the stream from which ``irregular_times`` draws with this seed
+    drawn = np.sort(1 + generator.choice(rest - 1, size=inside, replace=False))
     train = np.setdiff1d(np.arange(rest), drawn)
     return Split(
         train=data[train],

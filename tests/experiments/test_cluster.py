@@ -10,8 +10,7 @@ import pytest
 
 from miniature import miniature
 from ndcn.experiments.cluster import Ray
-from ndcn.experiments.pool import Lost, Outcome
-from ndcn.experiments.run import Result
+from ndcn.experiments.result import Lost, Outcome, Result
 from ndcn.experiments.spec import Run
 from ndcn.experiments.store import Store
 from ndcn.experiments.sweep import sweep

@@ -11,7 +11,7 @@ from PIL import Image
 from miniature import miniature
 from ndcn.experiments.figures import draw
 from ndcn.experiments.pool import attempt
-from ndcn.experiments.run import Result
+from ndcn.experiments.result import Result
 from ndcn.experiments.store import Store
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from miniature import miniature, result
-from ndcn.experiments import report
-from ndcn.experiments.report import Row, grids, parameter_rows, rows_of, summarise
+from ndcn.experiments import layout, report
+from ndcn.experiments.layout import grids, summarise
+from ndcn.experiments.report import Row, parameter_rows, rows_of
 from ndcn.experiments.store import Store
 
 NAMES = ("dynamics", "network", "model", "metric", "mean", "std", "runs", "paper_mean", "paper_std")
@@ -62,8 +63,8 @@ def test_json_and_csv_have_a_row_for_each_figure(rows: list[Row]) -> None:
 
 def test_people_see_our_figure_and_the_papers(rows: list[Row]) -> None:
     found = grids(rows, {"extrapolation": "Extrapolation"}, {"extrapolation": ["a note"]})
-    text = report.as_text(found)
-    assert "Extrapolation: normalised l1 error in %, mean ± standard deviation of 0 to 2 runs; paper: 20 runs" in text
+    text = layout.as_text(found)
+    assert "Extrapolation: normalised l1 error in %, mean ± standard deviation of 0 to 2 runs" in text
     assert "NDCN, published recipe (2 runs)" in text
     assert "No-Graph (1 run)" in text
     assert "4.00 ± 1.41 ↓" in text
@@ -74,9 +75,9 @@ def test_people_see_our_figure_and_the_papers(rows: list[Row]) -> None:
     assert "a note" in text
     lines = [line for line in text.splitlines() if line.startswith(("heat", "      "))]
     assert len({line.index("4.1 ±") for line in lines if "4.1 ±" in line}) == 1  # aligned
-    markdown = report.as_markdown(found)
+    markdown = layout.as_markdown(found)
     assert "| heat | NDCN, published recipe (2 runs) | 4.00 ± 1.41 ↓ (4.1 ± 1.2) |" in markdown
-    latex = report.as_latex(found)
+    latex = layout.as_latex(found)
     assert r"heat & Persistence (0 runs) & - \\" in latex
     assert r" & NDCN, published recipe (2 runs) & 4.00 $\pm$ 1.41 $\downarrow$ (4.1 $\pm$ 1.2) \\" in latex
     assert r"normalised $\ell_1$ error in \%" in latex
@@ -99,5 +100,5 @@ def test_parameters_are_the_papers() -> None:
         assert rows[name].mean == rows[name].paper_mean == count
     assert rows["no_encode"].paper_mean is None
     (text,) = grids(list(rows.values()), {"parameters": "Parameters"}, {"parameters": []})
-    assert "84890" in report.as_text([text])
+    assert "84890" in layout.as_text([text])
     assert [row.model for row in parameter_rows(["no_graph"], nodes=9)] == ["no_graph"]

@@ -7,13 +7,13 @@ import torch
 
 import ndcn
 from miniature import miniature
-from ndcn.experiments.run import run, truth, unpack
+from ndcn.experiments.run import run_dynamics, truth, unpack
 from ndcn.experiments.spec import load_table
 
 
 def test_errors_are_those_of_the_last_epoch_on_the_papers_split() -> None:
     (one,) = miniature(runs=1, epochs=5).all_runs()
-    result = run(one.settings)
+    result = run_dynamics(one.settings)
     graph = ndcn.networks.grid(16)
     times = ndcn.sampling.irregular_times(5.0, seed=0)
     data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
@@ -23,8 +23,8 @@ def test_errors_are_those_of_the_last_epoch_on_the_papers_split() -> None:
     prediction = reg.predict(data.times)
     for name, part in parts._asdict().items():
         rows = torch.isin(data.times, part.times)
-        assert result.errors[name]["normalized_l1"] == ndcn.metrics.normalized_l1(prediction[rows], part)
-        assert result.errors[name]["l1"] == ndcn.metrics.l1(prediction[rows], part)
+        assert result.scores[name]["normalized_l1"] == ndcn.metrics.normalized_l1(prediction[rows], part)
+        assert result.scores[name]["l1"] == ndcn.metrics.l1(prediction[rows], part)
     assert result.parameters == 901
     assert result.states is None
     assert len(result.per_time["times"]) == len(result.per_time["l1"]) == len(result.per_time["truth"]) == 120
@@ -32,24 +32,24 @@ def test_errors_are_those_of_the_last_epoch_on_the_papers_split() -> None:
 
 def test_the_same_settings_give_the_same_result() -> None:
     (one,) = miniature(runs=1).all_runs()
-    assert run(one.settings).errors == run(one.settings).errors
+    assert run_dynamics(one.settings).scores == run_dynamics(one.settings).scores
 
 
 @pytest.mark.parametrize("model", [model.name for model in load_table("regular").models])
 def test_every_model_of_the_regular_table_runs(model: str) -> None:
     (one,) = miniature("regular", models=[model], runs=1).all_runs()
-    result = run(one.settings, keep_states=one.keep_states)
-    assert set(result.errors) == {"train", "extrapolation"}
+    result = run_dynamics(one.settings, keep_states=one.keep_states)
+    assert set(result.scores) == {"train", "extrapolation"}
     assert result.states is not None
     _, data = truth(one.settings)
     again = unpack(result.states, data)
-    assert ndcn.metrics.l1(again[80:], data[80:]) == pytest.approx(result.errors["extrapolation"]["l1"], rel=1e-5)
+    assert ndcn.metrics.l1(again[80:], data[80:]) == pytest.approx(result.scores["extrapolation"]["l1"], rel=1e-5)
 
 
 @pytest.mark.parametrize("model", [model.name for model in load_table("interpolation").models])
 def test_every_model_of_the_irregular_tables_runs(model: str) -> None:
     (one,) = miniature("interpolation", only=["gene/power_law"], models=[model], runs=1).all_runs()
-    assert set(run(one.settings).errors) == {"train", "interpolation", "extrapolation"}
+    assert set(run_dynamics(one.settings).scores) == {"train", "interpolation", "extrapolation"}
 
 
 def test_the_law_is_that_of_the_published_code_unless_the_printed_one_is_asked_for() -> None:

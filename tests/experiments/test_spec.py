@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import ndcn
-from ndcn.experiments.spec import TABLES, Run, load_table, read_toml
+from ndcn import recipes
+from ndcn.experiments.spec import TABLES, Run, load_table, read_toml, resolved
 
 PAPER = Path(__file__).parents[3] / "shared" / "paper" / "tables.json"
 SOURCES = {"extrapolation": "extrapolation", "interpolation": "interpolation", "regular": "regular_extrapolation"}
@@ -84,9 +86,20 @@ def test_narrowing() -> None:
     assert run.settings["network"]["nodes"] == 16
     assert run.settings["model"]["epochs"] == 3
     assert run.name == "heat/grid ndcn, published recipe, seed 0"
+    again = narrow.narrowed(only=["gene"])
+    assert (again.cells, again.nodes, again.epochs, again.runs) == ((("gene", "random"),), 16, 3, 2)
+    assert table.narrowed(only=["cora"]).cells == ()
 
 
-@pytest.mark.parametrize("word", ["heat/moon", "gravity", "grid", "heat/grid/ndcn"])
-def test_cells_that_the_paper_does_not_have_are_refused(word: str) -> None:
-    with pytest.raises(ValueError, match="known are heat/grid"):
-        load_table("regular").narrowed(only=[word])
+def test_a_run_is_known_by_its_defaults_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed recipe or width must not be taken for what is in the store."""
+    table = load_table("regular").narrowed(models=["residual_gnn"], runs=1)
+    before = next(table.all_runs()).key
+    changed = dataclasses.replace(recipes.RESIDUAL_GNN["default"], learning_rate=0.007)
+    monkeypatch.setitem(recipes.RESIDUAL_GNN, "default", changed)
+    resolved.cache_clear()
+    try:
+        assert next(table.all_runs()).key != before
+    finally:
+        resolved.cache_clear()
+    assert next(table.all_runs()).settings["resolved"]["hidden"] == 20

@@ -24,9 +24,10 @@ def test_what_is_added_is_found_again(tmp_path: Path) -> None:
         store.add(third, result(0.05))
     with Store(tmp_path / "a.sqlite", create=False) as store:
         assert store.done() == {first.key, third.key}
-        assert store.results([first, second, third]) == [result(0.04), result(0.05)]
-        assert store.results([first], states=True) == [result(0.04, b"states")]
-        assert store.seconds() == [(first.settings, 1.5), (third.settings, 1.5)]
+        assert store.results([first, second, third], per_time=True) == [result(0.04), result(0.05)]
+        assert store.results([first], per_time=True, states=True) == [result(0.04, b"states")]
+        assert store.results([first])[0].per_time == {}
+        assert [(run.key, seconds) for run, seconds in store.seconds()] == [(first.key, 1.5), (third.key, 1.5)]
         assert store.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
@@ -112,9 +113,11 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from miniature import result, some_runs
 from ndcn.experiments.store import Store
+runs = some_runs(20)
 with Store(sys.argv[1], "writer") as store:
+    store.add(runs[0], result(states=bytes(100_000)))
     print("open", flush=True)
-    for run in some_runs(20) * 1000:
+    for run in runs * 1000:
         store.add(run, result(states=bytes(100_000)))
 """
 
@@ -137,6 +140,6 @@ def test_a_kill_in_the_midst_of_writing_leaves_a_sound_file(tmp_path: Path) -> N
         writer.stdout.close()
     with Store(tmp_path / "a.sqlite", create=False) as store:
         assert store.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        found = store.results(some_runs(20), states=True)
+        found = store.results(some_runs(20), per_time=True, states=True)
         assert len(found) == len(store.done()) > 0
         assert all(one == result(states=bytes(100_000)) for one in found)

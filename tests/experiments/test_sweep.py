@@ -12,8 +12,8 @@ import pytest
 
 from miniature import miniature, result, some_runs
 from ndcn.experiments import sweep as module
-from ndcn.experiments.pool import Failed, Lost, Outcome, Processes, attempt
-from ndcn.experiments.run import Result
+from ndcn.experiments.pool import Processes, attempt
+from ndcn.experiments.result import Failed, Lost, Outcome, Result
 from ndcn.experiments.spec import Run
 from ndcn.experiments.store import Store
 from ndcn.experiments.sweep import missing, seconds_left, sweep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 import warnings
 from collections.abc import Iterator
@@ -44,6 +45,10 @@ def guarded() -> Iterator[None]:
         raise _ended("interrupted", FAILED) from error
     except MemoryError as error:
         raise _ended(NO_MEMORY, FAILED) from error
+    except sqlite3.Error as error:
+        raise _ended(
+            f"the store of results cannot be used: {error}; keep a copy and try another --store", FAILED
+        ) from error
     except OSError as error:
         raise _ended(error, FAILED) from error
     except RuntimeError as error:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .guard import FAILED, note
-from .options import check_output
+from .options import check_output, print_json
 
 if TYPE_CHECKING:
-    from ..experiments.pool import Outcome
+    from ..experiments.classify import Classification
     from ..experiments.report import Row
+    from ..experiments.result import Outcome
     from ..experiments.spec import Run, Table
     from ..experiments.sweep import Workers
 
@@ -25,8 +26,10 @@ class What(str, Enum):
     interpolation = "interpolation"
     regular = "regular"
     parameters = "parameters"
+    classification = "classification"
     all = "all"
     figures = "figures"
+    sweep = "sweep"
     status = "status"
 
 
@@ -47,14 +50,20 @@ class Equation(str, Enum):
     paper = "paper"
 
 
+HELP = """A table (extrapolation, interpolation, regular, parameters, classification), all of them, figures (pictures and
+animations of the dynamics), sweep (accuracy of classification over T and alpha), or status."""
+
+
 def reproduce(
-    what: Annotated[What, typer.Argument(metavar="WHAT", help=f"One of {', '.join(w.value for w in What)}.")],
+    what: Annotated[What, typer.Argument(metavar="WHAT", help=" ".join(HELP.split()))],
     only: Annotated[
-        str, typer.Option(help="Cells such as heat/grid,gene/random, or a dynamics such as heat.", show_default="all")
+        str,
+        typer.Option(help="Cells such as heat/grid,gene/random, a dynamics such as heat, or cora.", show_default="all"),
     ] = "",
     models: Annotated[str, typer.Option(help="Rows such as ndcn,no_graph.", show_default="all")] = "",
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each figure; the paper has 20.", show_default="20")
+        int | None,
+        typer.Option(min=1, help="Runs of each figure.", show_default="the paper's: 20, classification 100"),
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes, one thread each.", show_default="one for each core")
@@ -68,13 +77,17 @@ def reproduce(
     mutualistic: Annotated[
         Equation, typer.Option(help="The mutualistic law as in the published code, or as printed in the paper.")
     ] = Equation.code,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the files of Cora and others.", show_default="~/.cache/ndcn/planetoid"),
+    ] = None,
     ray: Annotated[
         str,
         typer.Option(metavar="ADDRESS", help="Run on a Ray cluster: its address, or auto for that of this machine."),
     ] = "",
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
     nodes: Annotated[int | None, typer.Option(min=4, help="Nodes of the networks.", show_default="400")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Training epochs.", show_default="2000")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Training epochs.", show_default="the paper's")] = None,
 ) -> None:
     """Reproduce a table of the paper, the paper's figure beside ours; or all of them, or its figures.
 
@@ -86,13 +99,15 @@ def reproduce(
     check_output(store)
     if as_json:
         form = Form.json
+    wanted, cells = _words(models), _words(only)
+    _check_names(what, wanted, cells)
+    from ..experiments.classify import load_classification
     from ..experiments.spec import TABLES, load_table
 
-    names = TABLES if what in (What.all, What.status) else ("regular",) if what is What.figures else (what.value,)
-    wanted = [word.strip() for word in models.split(",") if word.strip()]
+    names = {What.all: TABLES, What.status: TABLES, What.figures: ("regular",)}.get(what, (what.value,))
     tables = [
         load_table(name).narrowed(
-            only=[word.strip() for word in only.split(",") if word.strip()],
+            only=cells,
             models=wanted,
             runs=1 if what is What.figures else runs,
             nodes=nodes,
@@ -102,44 +117,98 @@ def reproduce(
         for name in names
         if name in TABLES
     ]
-    _check_models(wanted, names, what)
-    if what is What.status:
-        _status(tables, store, jobs, form)
-        return
-    if tables and not stored:
-        _carry_out(tables, store, jobs, ray)
-    if what is What.figures:
-        _figures(tables[0], store, out, form)
-        return
-    _print_tables(
-        tables,
-        store,
-        form,
-        mutualistic,
-        with_parameters=what in (What.all, What.parameters),
-        models=wanted,
-        nodes=nodes,
+    classes = load_classification().narrowed(
+        only=cells, models=wanted, runs=runs, epochs=epochs, folder=None if data is None else str(data.absolute())
     )
+    if what not in (What.classification, What.sweep, What.all, What.status):
+        classes = classes.narrowed(only=("none",))
+    elif what is not What.status and not stored:
+        classes = _at_hand(classes, named=[*cells, *wanted])
+    if what is What.status:
+        _status(tables, classes, store, jobs, form)
+        return
+    found = [run for table in tables for run in table.all_runs()]
+    if what is What.sweep:
+        kinds = classes.sweep_models()
+        found = [
+            run
+            for name in classes.datasets
+            for m in kinds
+            for _, _, some in classes.sweep_runs(name, m)
+            for run in some
+        ]
+    else:
+        found += classes.all_runs()
+    if found and not stored:
+        _carry_out(found, store, jobs, ray)
+    if what in (What.figures, What.sweep):
+        _figures(tables, classes, store, out, form)
+        return
+    parameters = what in (What.parameters, What.all)
+    _print_tables(tables, classes, store, form, mutualistic, _parameters(wanted, nodes) if parameters else [])
 
 
-def _check_models(wanted: list[str], names: tuple[str, ...], what: What) -> None:
-    from ..experiments.spec import read_toml
-
-    sources = {*names, "parameters"} if what in (What.all, What.status) else set(names)
-    known = list(dict.fromkeys(model for name in sorted(sources) for model in read_toml(name)["models"]))
-    for name in wanted:
-        if name not in known:
-            raise ValueError(f"{what.value} has no model {name!r}; known are {', '.join(known)}")
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _carry_out(tables: list[Table], store: Path, jobs: int | None, ray: str) -> None:
+def _check_names(what: What, models: list[str], cells: list[str]) -> None:
+    """Refuse rows and cells that none of the tables has."""
+    from ..experiments.spec import TABLES, read_toml
+
+    sources = {
+        What.all: (*TABLES, "parameters", "classification"),
+        What.status: (*TABLES, "classification"),
+        What.figures: ("regular",),
+        What.sweep: ("classification",),
+    }.get(what, (what.value,))
+    contents = [read_toml(name) for name in sources]
+    rows = list(dict.fromkeys(model for content in contents for model in content["models"]))
+    places: dict[str, None] = {}
+    for content in contents:
+        for law, networks in content.get("terminal_time", {}).items():
+            places |= dict.fromkeys([law, *(f"{law}/{network}" for network in networks)])
+        places |= dict.fromkeys(content.get("datasets", ()))
+    for kind, words, known in (("model", models, rows), ("cell", cells, list(places))):
+        for word in words:
+            if word not in known:
+                raise ValueError(f"{what.value} has no {kind} {word!r}; known are {', '.join(known) or 'none'}")
+
+
+def _at_hand(classes: Classification, named: list[str]) -> Classification:
+    """Those data sets and models whose files and extras are there; what was asked for by name must be."""
+    from importlib.util import find_spec
+
+    from ..datasets import planetoid
+
+    datasets = []
+    for name in classes.datasets:
+        try:
+            planetoid(name, classes.folder)
+            datasets.append(name)
+        except ConnectionError as error:
+            if name in named:
+                raise
+            note(f"note: {name} is left out: {error}")
+    needs = [] if find_spec("torch_geometric") else [m.name for m in classes.models if m.name in PYG]
+    left_out = [name for name in needs if name not in named]
+    if left_out and datasets:
+        note(f"note: {', '.join(left_out)} are left out: they need PyTorch Geometric, pip install 'ndcn[pyg]'")
+    keep = [m.name for m in classes.models if m.name not in left_out]
+    return classes.narrowed(only=datasets or ["none"], models=keep)
+
+
+PYG = ("gcn", "agnn", "gat")
+
+
+def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None:
     from ..experiments.pool import Processes, cores
-    from ..experiments.run import Result
+    from ..experiments.result import Result
     from ..experiments.store import Store
     from ..experiments.sweep import missing, seconds_left, sweep
     from ..progress import Progress
 
-    runs = list({run.key: run for table in tables for run in table.all_runs()}.values())
+    runs = list({run.key: run for run in runs}.values())
     left, seconds = runs, None
     if store.exists():
         with Store(store) as there:
@@ -175,45 +244,43 @@ def _cluster(address: str) -> Workers:
     return Ray(address)
 
 
+def _parameters(models: list[str], nodes: int | None) -> list[Row]:
+    from ..experiments.report import parameter_rows
+
+    return parameter_rows(models, nodes)
+
+
 def _print_tables(
     tables: list[Table],
+    classes: Classification,
     store: Path,
     form: Form,
     mutualistic: Equation,
-    *,
-    with_parameters: bool,
-    models: list[str],
-    nodes: int | None,
+    parameters: list[Row],
 ) -> None:
-    from ..experiments import report
+    from ..experiments import layout, report
     from ..experiments.store import Store
 
     rows: list[Row] = []
-    titles: dict[str, str] = {"parameters": "Learnable parameters"}
-    notes: dict[str, list[str]] = {"parameters": []}
+    titles = {"parameters": "Learnable parameters", classes.name: classes.title}
+    notes: dict[str, list[str]] = {"parameters": [], classes.name: [CLASSES]}
     reasons: dict[str, str] = {}
-    if tables:
+    if tables or classes.datasets:
         with Store(store, create=False) as there:
             for table in tables:
                 rows += report.rows_of(table, there)
-                titles[table.name], notes[table.name] = table.title, []
-            keys = {run.key: run for table in tables for run in table.all_runs()}
+                titles[table.name], notes[table.name] = table.title, _notes(table, mutualistic)
+            rows += report.class_rows(classes, there)
+            every: list[Table | Classification] = [*tables, classes]
+            keys = {run.key: run for table in every for run in table.all_runs()}
             reasons = {keys[key].name: reason for key, reason in there.failures().items() if key in keys}
-    if with_parameters:
-        rows += report.parameter_rows(models, nodes)
-    for table in tables:
-        if any(law == "mutualistic" for law, _ in table.cells):
-            notes[table.name].append(MUTUALISTIC[mutualistic])
-        changed = {"nodes": nodes, "epochs": table.epochs}
-        other = ", ".join(f"{name} = {value}" for name, value in changed.items() if value is not None)
-        if other:
-            notes[table.name].append(f"not the paper's setting: {other}")
+    rows += parameters
     if form is Form.json:
         typer.echo(report.as_json(rows))
     elif form is Form.csv:
         typer.echo(report.as_csv(rows))
     else:
-        typer.echo(report.FORMATS[form.value](report.grids(rows, titles, notes)))
+        typer.echo(layout.FORMATS[form.value](layout.grids(rows, titles, notes)))
     for name, reason in reasons.items():
         note(f"failed: {name}: {reason}")
     if reasons:
@@ -221,21 +288,33 @@ def _print_tables(
 
 
 MUTUALISTIC = {
-    Equation.code: "mutualistic law as in the published code, which exchanges e and h of the printed equation; --mutualistic paper runs that",
+    Equation.code: "mutualistic law as in the published code, which exchanges e and h of the printed equation; "
+    "--mutualistic paper runs that",
     Equation.paper: "mutualistic law as printed; the paper's figures are of its published code, which exchanges e and h",
 }
+CLASSES = (
+    "independent runs from fresh weights on the standard split; the published configuration includes a solver that is far "
+    "from the solution at T"
+)
 
 
-def _status(tables: list[Table], store: Path, jobs: int | None, form: Form) -> None:
+def _notes(table: Table, mutualistic: Equation) -> list[str]:
+    notes = [MUTUALISTIC[mutualistic]] if any(law == "mutualistic" for law, _ in table.cells) else []
+    changed = {"nodes": table.nodes, "epochs": table.epochs}
+    other = ", ".join(f"{name} = {value}" for name, value in changed.items() if value is not None)
+    return [*notes, f"not the paper's setting: {other}"] if other else notes
+
+
+def _status(tables: list[Table], classes: Classification, store: Path, jobs: int | None, form: Form) -> None:
     from ..experiments.pool import cores
     from ..experiments.store import Store
     from ..experiments.sweep import missing, seconds_left
-    from .options import print_json
 
     found: dict[str, dict[str, float | int | None]] = {}
     with Store(store, create=False) as there:
         failures = there.failures()
-        every = {table.name: list({run.key: run for run in table.all_runs()}.values()) for table in tables}
+        shown: list[Table | Classification] = [*tables, classes]
+        every = {table.name: list({run.key: run for run in table.all_runs()}.values()) for table in shown}
         every["all"] = list({run.key: run for runs in every.values() for run in runs}.values())
         for name, runs in every.items():
             left = missing(runs, there)
@@ -251,25 +330,19 @@ def _status(tables: list[Table], store: Path, jobs: int | None, form: Form) -> N
         return
     for name, row in found.items():
         seconds = row["seconds_left"]
-        time = (
-            "no estimate: nothing like it was run yet"
-            if seconds is None
-            else f"about {_span(seconds)}"
-            if row["left"]
-            else "done"
-        )
-        failed = f", {row['failed']} failed" if row["failed"] else ""
-        typer.echo(f"{name:14}{row['done']:5} of {row['runs']:5} runs{failed:14}{time}")
+        failed = f"{row['failed']} failed, " if row["failed"] else ""
+        rest = "no estimate yet" if seconds is None else f"about {_span(seconds)} left" if row["left"] else "done"
+        typer.echo(f"{name:15}{row['done']:5} of {row['runs']:5} runs   {failed}{rest}")
     typer.echo("extrapolation and interpolation are two views of the same runs")
 
 
-def _figures(table: Table, store: Path, out: Path, form: Form) -> None:
-    from ..experiments.figures import draw
+def _figures(tables: list[Table], classes: Classification, store: Path, out: Path, form: Form) -> None:
+    from ..experiments.figures import draw, draw_sweep
 
-    files = draw(table, store, out)
+    files = [file for table in tables for file in draw(table, store, out)]
+    if classes.datasets:
+        files += draw_sweep(classes, store, out)
     if form is Form.json:
-        from .options import print_json
-
         print_json({"files": [str(file) for file in files]})
     else:
         typer.echo(f"written to {out}/\n" + "\n".join(f"  {file.relative_to(out)}" for file in files))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import socket
+import time
 from types import TracebackType
 from typing import Any
 
-from .pool import Failed, Lost, Outcome, attempt
+from .pool import attempt
+from .result import Failed, Lost, Outcome
 from .spec import Run
 
 
@@ -50,6 +52,9 @@ class Ray:
 
     def wait(self, seconds: float) -> list[tuple[Run, Outcome]]:
         """What has ended, after so many seconds at most."""
+        if not self.pending:  # Ray would not wait at all
+            time.sleep(seconds)
+            return []
         ready, _ = self.ray.wait(list(self.pending), num_returns=1, timeout=seconds)
         return [(self.pending.pop(reference), self._outcome(reference)) for reference in ready]
 

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 
-from .run import Result
+from .result import Failed, Lost, Outcome, Result
 from .spec import Run
-
-
-@dataclass(frozen=True)
-class Failed:
-    """A run that ended in an error, which would come again."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Lost:
-    """A run whose process or machine died; it can be repeated."""
-
-    reason: str
-
-
-Outcome = Result | Failed | Lost
 
 
 @dataclass
@@ -79,7 +65,8 @@ class Processes:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs,), daemon=True)
-        process.start()
+        with _no_interrupts():  # Ctrl-C is for the command, not for its workers
+            process.start()
         theirs.close()  # so that its death is seen as the end of the pipe
         worker = _Worker(process, ours)
         self.workers.append(worker)
@@ -102,20 +89,42 @@ def cores() -> int:
 
 def attempt(run: Run) -> Result | Failed:
     """Carry out a run; what goes wrong in it becomes its outcome."""
-    from . import run as carry_out
+    from .classify import run_classification
+    from .run import run_dynamics
 
     try:
-        return carry_out.run(run.settings, run.keep_states)
+        if "dataset" in run.settings:
+            return run_classification(run.settings, run.data)
+        return run_dynamics(run.settings, run.keep_states)
     except Exception as error:
         return Failed(f"{type(error).__name__}: {error}")
 
 
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Block SIGINT; a process that is started meanwhile never gets it."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(pipe: Connection) -> None:
-    """A worker: carries out what it is sent, until the pipe ends. Ctrl-C is for the command, not for it."""
-    if hasattr(os, "setsid"):
-        os.setsid()
+    """A worker: carries out what it is sent, until the pipe ends. When the command dies, so does it."""
+    threading.Thread(target=_die_with_parent, daemon=True).start()
     while True:
         try:
             pipe.send(attempt(pipe.recv()))
         except (EOFError, BrokenPipeError):  # the command has ended
             return
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import time
 import zlib
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,29 +16,11 @@ from ndcn.graph import Graph
 from ndcn.sampling import Split
 from ndcn.trajectory import Trajectory
 
-
-@dataclass(frozen=True)
-class Result:
-    """What a run measured.
-
-    Attributes:
-        errors: by part ("train", "interpolation", "extrapolation") and metric ("l1", "normalized_l1").
-        per_time: "times", and at each of them mean |prediction - truth| ("l1") and mean |truth| ("truth").
-        parameters: how many were learned.
-        seconds: of learning.
-        versions: what computed it.
-        states: predictions at all times as compressed float32 of shape (T, n, d), if asked for.
-    """
-
-    errors: dict[str, dict[str, float]]
-    per_time: dict[str, list[float]]
-    parameters: int
-    seconds: float
-    versions: dict[str, str]
-    states: bytes | None = None
+from ..kernels import euler_compiled
+from .result import Result
 
 
-def run(settings: dict[str, Any], keep_states: bool = False) -> Result:
+def run_dynamics(settings: dict[str, Any], keep_states: bool = False) -> Result:
     """Train one model of a table and measure its errors after the last epoch.
 
     The prediction is asked for at all times of the data at once, as the published code does: the answer of its recipe
@@ -60,16 +41,16 @@ def run(settings: dict[str, Any], keep_states: bool = False) -> Result:
     prediction = estimator.predict(data.times)
     if not bool(prediction.states.isfinite().all()):
         raise ArithmeticError("the prediction is not finite")
-    errors = {}
+    scores = {}
     for name, part in parts._asdict().items():
         if part is not None:
             rows = torch.searchsorted(data.times, part.times)
-            errors[name] = {
+            scores[name] = {
                 "l1": ndcn.metrics.l1(prediction[rows], part),
                 "normalized_l1": ndcn.metrics.normalized_l1(prediction[rows], part),
             }
     return Result(
-        errors=errors,
+        scores=scores,
         per_time={
             "times": data.times.tolist(),
             "l1": ndcn.metrics.per_time(prediction, data).tolist(),
@@ -77,14 +58,20 @@ def run(settings: dict[str, Any], keep_states: bool = False) -> Result:
         },
         parameters=sum(p.numel() for p in estimator.model_.parameters()),
         seconds=seconds,
-        versions={
-            "ndcn": ndcn.__version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-        },
+        versions=versions(),
         states=pack(prediction.states) if keep_states else None,
     )
+
+
+def versions() -> dict[str, str]:
+    """What computes here."""
+    return {
+        "ndcn": ndcn.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "kernel": "torch" if euler_compiled.library() is None else "compiled",
+    }
 
 
 def truth(settings: dict[str, Any]) -> tuple[Split, Trajectory]:

@@ -6,7 +6,8 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from importlib import resources
 from typing import Any
 
@@ -30,15 +31,17 @@ class Model:
 
 @dataclass(frozen=True)
 class Run:
-    """One training: all that decides its result, and nothing else.
+    """One training, known by its settings alone.
 
     Attributes:
         settings: plain values, as they are kept in the store.
-        keep_states: whether its predictions are kept for the figures; it is known by its settings alone.
+        keep_states: whether its predictions are kept for the figures.
+        data: the folder with files that it needs, if they are not in the usual one.
     """
 
     settings: dict[str, Any]
     keep_states: bool = False
+    data: str | None = None
 
     @property
     def key(self) -> str:
@@ -49,8 +52,29 @@ class Run:
     def name(self) -> str:
         """What people call it."""
         s = self.settings
+        if "dataset" in s:
+            return f"{s['dataset']} {s['model'].get('model', s['estimator'])}, {_chosen(s['model'])}seed {s['seed']}"
         recipe = {"paper": ", published recipe", "default": ", default recipe"}.get(s["model"].get("preset", ""), "")
         return f"{s['law']['name']}/{s['network']['name']} {s['model']['model']}{recipe}, seed {s['seed']}"
+
+    def alike(self) -> Iterator[tuple[Any, ...]]:
+        """What it has in common with runs that take about as long, the most alike first."""
+        model = self.settings["model"]
+        if "dataset" in self.settings:
+            same = (self.settings["estimator"], model.get("model"), model.get("preset"), model.get("epochs"))
+            yield (self.settings["dataset"], *same)
+            yield same
+            return
+        network = self.settings["network"]
+        size = (network["nodes"], model.get("epochs"))
+        yield (model["model"], network["name"], *size)
+        yield (model["model"], *size)
+        yield size
+
+
+def _chosen(arguments: dict[str, Any]) -> str:
+    """The arguments of a model other than its name, in words."""
+    return "".join(f"{name} = {value}, " for name, value in arguments.items() if name != "model")
 
 
 @dataclass(frozen=True)
@@ -70,6 +94,7 @@ class Table:
         runs: how many.
         first_seed: of the first run.
         keep_states: whether the first run's predictions are kept for the figures.
+        epochs, nodes: other than the paper's, if given.
     """
 
     name: str
@@ -87,6 +112,7 @@ class Table:
     first_seed: int
     keep_states: bool = False
     epochs: int | None = None
+    nodes: int | None = None
 
     def narrowed(
         self,
@@ -102,25 +128,18 @@ class Table:
 
         Args:
             only: cells as "dynamics/network", or "dynamics" alone for all networks; all by default.
-            models: names of rows; those that this table does not have are left out.
+            models: names of rows; all by default. Cells and rows that this table does not have are left out.
             runs: how many.
             nodes: of the networks.
             epochs: of training; the paper's by default.
             printed: take the laws as printed.
-
-        Raises:
-            ValueError: a cell that the paper does not have.
         """
-        for word in only:
-            if not any(word in (law, f"{law}/{network}") for law, network in self.cells):
-                known = ", ".join(f"{law}/{network}" for law, network in self.cells)
-                raise ValueError(f"there is no cell {word!r}; known are {known}, or a dynamics alone")
         return replace(
             self,
             cells=tuple(c for c in self.cells if not only or c[0] in only or "/".join(c) in only),
             models=tuple(m for m in self.models if not models or m.name in models),
             runs=self.runs if runs is None else runs,
-            data=self.data if nodes is None else {**self.data, "nodes": nodes},
+            nodes=self.nodes if nodes is None else nodes,
             epochs=self.epochs if epochs is None else epochs,
             laws={**self.laws, **self.printed} if printed else self.laws,
         )
@@ -146,12 +165,38 @@ class Table:
         data = {k: v for k, v in self.data.items() if k not in ("nodes", "network_seed")}
         settings = {
             "law": {"name": dynamics, "parameters": self.laws[dynamics]},
-            "network": {"name": network, "nodes": self.data["nodes"], "seed": self.data["network_seed"]},
+            "network": {"name": network, "nodes": self.nodes or self.data["nodes"], "seed": self.data["network_seed"]},
             "data": {**data, "T": self.terminal_time[dynamics][network]},
             "model": arguments,
+            "resolved": resolved("regressor", json.dumps(arguments, sort_keys=True)),
             "seed": self.first_seed + k,
         }
         return Run(settings, keep_states=self.keep_states and k == 0)
+
+
+@lru_cache
+def resolved(kind: str, arguments: str) -> dict[str, Any]:
+    """All choices of an estimator, defaults and recipe included, so that a run is not taken for one with other defaults.
+
+    Args:
+        kind: "regressor", "classifier" or "baseline".
+        arguments: as JSON.
+    """
+    import ndcn
+    from ndcn.named_models import width_of
+
+    kinds = {"regressor": ndcn.DynamicsRegressor, "classifier": ndcn.NodeClassifier, "baseline": ndcn.NodeBaseline}
+    estimator: Any = kinds[kind](**json.loads(arguments))
+    width = {"hidden": width_of(estimator.model, estimator.hidden)} if kind == "regressor" else {}
+    given = {k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_DECIDING and v is not None}
+    return {
+        **asdict(estimator._recipe()),
+        **width,
+        **{k: v for k, v in given.items() if isinstance(v, (bool, int, float, str))},
+    }
+
+
+NOT_DECIDING = ("seed", "progress", "jobs", "device", "checkpoint")
 
 
 def load_table(name: str) -> Table:

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 
-from .run import Result
+from .result import Result
 from .spec import Run
 
 APPLICATION = 0x6E64636E  # "ndcn", written into the file's header
@@ -22,7 +22,7 @@ STALE = 30.0  # seconds without a sign of life, after which a claim is nobody's
 
 SCHEMA = """
 CREATE TABLE runs (
-    key TEXT PRIMARY KEY, settings TEXT NOT NULL, errors TEXT NOT NULL, per_time TEXT NOT NULL,
+    key TEXT PRIMARY KEY, settings TEXT NOT NULL, scores TEXT NOT NULL, per_time TEXT NOT NULL,
     parameters INTEGER NOT NULL, seconds REAL NOT NULL, versions TEXT NOT NULL, finished TEXT NOT NULL, states BLOB
 );
 CREATE TABLE failures (key TEXT PRIMARY KEY, settings TEXT NOT NULL, reason TEXT NOT NULL, failed TEXT NOT NULL);
@@ -72,6 +72,7 @@ class Store:
                     self.connection.execute(statement)
                 self.connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 self.connection.execute(f"PRAGMA user_version = {VERSION}")
+            self.connection.execute("DELETE FROM claims WHERE seen < ?", (time.time() - STALE,))
         except BaseException:
             self.connection.execute("ROLLBACK")
             raise
@@ -105,7 +106,7 @@ class Store:
         row = (
             run.key,
             json.dumps(run.settings, sort_keys=True),
-            json.dumps(result.errors),
+            json.dumps(result.scores),
             json.dumps(result.per_time),
             result.parameters,
             result.seconds,
@@ -127,19 +128,23 @@ class Store:
             ("DELETE FROM claims WHERE key = ?", (run.key,)),
         )
 
-    def results(self, runs: Iterable[Run], *, states: bool = False) -> list[Result]:
-        """The results of those runs that are done, in order; with their predicted states only if asked for."""
+    def results(self, runs: Iterable[Run], *, per_time: bool = False, states: bool = False) -> list[Result]:
+        """The results of those runs that are done, in order; errors over time and predicted states only if asked for."""
+        columns = f"scores, {'per_time' if per_time else 'NULL'}, parameters, seconds, versions, {'states' if states else 'NULL'}"
         found = []
         for run in runs:
-            row = self.connection.execute(
-                f"SELECT errors, per_time, parameters, seconds, versions, {'states' if states else 'NULL'} "
-                "FROM runs WHERE key = ?",
-                (run.key,),
-            ).fetchone()
+            row = self.connection.execute(f"SELECT {columns} FROM runs WHERE key = ?", (run.key,)).fetchone()
             if row is not None:
-                errors, per_time, parameters, seconds, versions, packed = row
+                scores, errors, parameters, seconds, versions, packed = row
                 found.append(
-                    Result(json.loads(errors), json.loads(per_time), parameters, seconds, json.loads(versions), packed)
+                    Result(
+                        json.loads(scores),
+                        json.loads(errors or "{}"),
+                        parameters,
+                        seconds,
+                        json.loads(versions),
+                        packed,
+                    )
                 )
         return found
 
@@ -151,10 +156,10 @@ class Store:
         """Why runs failed, by key."""
         return dict(self.connection.execute("SELECT key, reason FROM failures"))
 
-    def seconds(self) -> list[tuple[dict[str, object], float]]:
-        """Settings and seconds of the runs that are done."""
+    def seconds(self) -> list[tuple[Run, float]]:
+        """The runs that are done, and the seconds they took."""
         rows = self.connection.execute("SELECT settings, seconds FROM runs")
-        return [(json.loads(settings), seconds) for settings, seconds in rows]
+        return [(Run(json.loads(settings)), seconds) for settings, seconds in rows]
 
     # Who does what ----------------------------------------------------------------------------------------------
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import mean
 from types import TracebackType
 from typing import Any, Protocol
 
-from .pool import Failed, Outcome
-from .run import Result
+from .result import Failed, Outcome, Result
 from .spec import Run
 from .store import STALE, Store, new_owner
 
@@ -92,25 +92,16 @@ def missing(runs: Iterable[Run], store: Store) -> list[Run]:
 def seconds_left(runs: Sequence[Run], store: Store, jobs: int) -> float | None:
     """How long the runs will take, from how long their like took; None as long as nothing like them was done."""
     seen: dict[tuple[Any, ...], list[float]] = {}
-    for settings, seconds in store.seconds():
-        for kind in _kinds(settings):
+    for run, seconds in store.seconds():
+        for kind in run.alike():
             seen.setdefault(kind, []).append(seconds)
     total = 0.0
     for run in runs:
-        known = next((seen[kind] for kind in _kinds(run.settings) if kind in seen), None)
+        known = next((seen[kind] for kind in run.alike() if kind in seen), None)
         if known is None:
             return None
         total += mean(known)
     return total / jobs
-
-
-def _kinds(settings: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """What runs have in common that take about as long, the most alike first."""
-    model, network = settings["model"], settings["network"]
-    size = (network["nodes"], model.get("epochs"))
-    yield (model["model"], network["name"], *size)
-    yield (model["model"], *size)
-    yield size
 
 
 @contextmanager
@@ -121,7 +112,8 @@ def _signs_of_life(store: Store) -> Iterator[None]:
     def renew() -> None:
         with Store(store.path, store.owner) as own:  # a connection belongs to one thread
             while not over.wait(STALE / 6):
-                own.sign_of_life()
+                with suppress(sqlite3.OperationalError):  # locked for a minute, or the disk is full: try again
+                    own.sign_of_life()
 
     thread = threading.Thread(target=renew, daemon=True)
     thread.start()

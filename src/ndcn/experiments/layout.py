@@ -1,0 +1,207 @@
+"""Tables for people, laid out as in the paper: text, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .report import ACCURACY, METRICS, Row
+
+MARKS = {"below": "↓", "within": "≈", "above": "↑"}
+DIGITS = {"normalized_l1_percent": 2, "l1": 3, ACCURACY: 2}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: a title, column heads, lines (group, label, cells), and notes; a cell is (ours, the paper's)."""
+
+    title: str
+    heads: list[str]
+    lines: list[tuple[str, str, list[tuple[str, str]]]]
+    notes: list[str]
+
+
+def grids(rows: Sequence[Row], titles: dict[str, str], notes: dict[str, list[str]]) -> list[Grid]:
+    """The figures arranged as in the paper: dynamics and models down, networks across.
+
+    Args:
+        rows: of any number of tables.
+        titles, notes: of each table, by name.
+    """
+    found = []
+    for table in dict.fromkeys(row.table for row in rows):
+        for metric in dict.fromkeys(row.metric for row in rows if row.table == table):
+            part = [row for row in rows if row.table == table and row.metric == metric]
+            if metric == "parameters":
+                lines = [("", row.title, [(_number(row, 0), _paper(row, 0))]) for row in part]
+                found.append(Grid(titles[table], ["parameters"], lines, notes[table]))
+            else:
+                found.append(_grid(part, titles[table], notes[table] if metric != "l1" else []))
+    return found
+
+
+def _grid(rows: Sequence[Row], title: str, notes: list[str]) -> Grid:
+    """One table of one metric."""
+    metric = rows[0].metric
+    heads = list(dict.fromkeys(row.network for row in rows))
+    runs = sorted({row.runs for row in rows})
+    cells = {(row.dynamics, row.model, row.network): row for row in rows}
+    lines = []
+    for dynamics, model in dict.fromkeys((row.dynamics, row.model) for row in rows):
+        line = [cells.get((dynamics, model, network)) for network in heads]
+        label = next(row.title for row in line if row is not None)
+        if len(runs) > 1:
+            label += f" ({_count([row.runs for row in line if row is not None])})"
+        digits = DIGITS[metric]
+        texts = [("", "") if row is None else (_number(row, digits), _paper(row, digits - 1)) for row in line]
+        lines.append((dynamics, label, texts))
+    what = METRICS[metric].title if metric in METRICS else "accuracy in %"
+    spread = "" if runs[-1] < 2 else "mean ± standard deviation of "
+    marked = [_legend(metric)] if any(row.mark for row in rows) else []
+    more = [] if metric == "l1" else summarise(rows)
+    return Grid(f"{title}: {what}, {spread}{_count(runs)}", heads, lines, [*marked, *notes, *more])
+
+
+def _legend(metric: str) -> str:
+    if metric == ACCURACY:
+        return "↑ above the paper's mean, ≈ within one of its standard deviations below it, ↓ further below"
+    return "↓ below the paper's mean, ≈ within one of its standard deviations above it, ↑ further above"
+
+
+def _count(runs: Sequence[int]) -> str:
+    low, high = min(runs), max(runs)
+    return f"{low} run{'s' * (low != 1)}" if low == high else f"{low} to {high} runs"
+
+
+def summarise(rows: Sequence[Row]) -> list[str]:
+    """How the models that the paper has compare with it, and where another one with its recipe is before NDCN.
+
+    ``rows`` are those of one table and one metric.
+    """
+    better, worse = ("above", "below") if rows[0].metric == ACCURACY else ("below", "above")
+    lines = []
+    for title in dict.fromkeys(row.title for row in rows if row.mark):
+        marks = [row for row in rows if row.title == title and row.mark]
+        counts = {mark: sum(row.mark == mark for row in marks) for mark in MARKS}
+        further = ", ".join(_cell(row) for row in marks if row.mark == worse)
+        lines.append(
+            f"{title}: {better} the paper's mean in {counts[better]} of {len(marks)} cells, within one standard deviation "
+            f"{worse} it in {counts['within']}, further {worse} in {counts[worse]}{f' ({further})' if further else ''}"
+        )
+    first, total = 0, 0
+    exceptions: list[str] = []
+    for cell in dict.fromkeys(_cell(row) for row in rows):
+        here = [row for row in rows if _cell(row) == cell and row.recipe == "paper" and row.mean is not None]
+        own = next((row.mean for row in here if row.model == "ndcn"), None)
+        if own is None or len(here) == 1:
+            continue
+        before = [f"{cell} {row.title} ({row.mean:.2f} < {own:.2f})" for row in here if (row.mean or 0.0) < own]
+        total, first, exceptions = total + 1, first + (not before), exceptions + before
+    if total:
+        text = f"Of all models with the published recipe, NDCN is first in {first} of {total} cells"
+        lines.append(text + (f"; exceptions: {', '.join(exceptions)}" if exceptions else ""))
+    return lines
+
+
+def _cell(row: Row) -> str:
+    return f"{row.dynamics}/{row.network}" if row.dynamics else row.network
+
+
+def _number(row: Row, digits: int) -> str:
+    if row.mean is None:
+        return f"failed ({row.failed})" if row.failed else "-"
+    spread = f" ± {row.std:.{digits}f}" if row.runs > 1 and row.std is not None else ""
+    failed = f" ({row.failed} failed)" if row.failed else ""
+    mark = MARKS.get(row.mark, "") if row.metric != "parameters" else ""
+    return f"{row.mean:.{digits}f}{spread}{failed}{' ' + mark if mark else ''}"
+
+
+def _paper(row: Row, digits: int) -> str:
+    if row.paper_mean is None:
+        return ""
+    digits = 3 if row.metric == "l1" else digits  # as the paper prints them
+    return f"{row.paper_mean:.{digits}f}" + ("" if row.paper_std is None else f" ± {row.paper_std:.{digits}f}")
+
+
+def as_text(found: Sequence[Grid]) -> str:
+    """Columns of text; the paper's figure below ours."""
+    blocks = []
+    for grid in found:
+        lines = [["", "", *grid.heads]]
+        previous = None
+        for group, label, cells in grid.lines:
+            lines.append([group if group != previous else "", label, *(ours for ours, _ in cells)])
+            if any(paper for _, paper in cells):
+                lines.append(["", "  paper", *(paper for _, paper in cells)])
+            previous = group
+        if not any(group for group, _, _ in grid.lines):
+            lines = [line[1:] for line in lines]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+        body = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+        notes = ["", *grid.notes] if grid.notes else []
+        blocks.append("\n".join([grid.title, "", *(line.rstrip() for line in body), *notes]))
+    return "\n\n\n".join(blocks)
+
+
+def as_markdown(found: Sequence[Grid]) -> str:
+    """Markdown tables; the paper's figure in brackets after ours."""
+    blocks = []
+    for grid in found:
+        lines = [f"| dynamics | model | {' | '.join(grid.heads)} |", "|---" * (len(grid.heads) + 2) + "|"]
+        for group, label, cells in grid.lines:
+            lines.append(f"| {group} | {label} | {' | '.join(_beside(*cell) for cell in cells)} |")
+        notes = ["", *(f"- {note}" for note in grid.notes)] if grid.notes else []
+        blocks.append("\n".join([f"**{grid.title}**, the paper's in brackets", "", *lines, *notes]))
+    return "\n\n".join(blocks)
+
+
+def as_latex(found: Sequence[Grid]) -> str:
+    """Tables for LaTeX with the booktabs package; the paper's figure in brackets after ours."""
+    blocks = []
+    for grid in found:
+        lines = [" & ".join(_tex(head) for head in ("dynamics", "model", *grid.heads)) + r" \\"]
+        previous = None
+        for group, label, cells in grid.lines:
+            if group != previous:
+                lines.append(r"\midrule")
+            words = (group if group != previous else "", label, *(_beside(*cell) for cell in cells))
+            lines.append(" & ".join(_tex(word) for word in words) + r" \\")
+            previous = group
+        frame = [
+            *(f"% {note}" for note in grid.notes),
+            r"\begin{table}",
+            r"\centering",
+            f"\\caption{{{_tex(grid.title)}. In brackets the paper's.}}",
+            f"\\begin{{tabular}}{{ll{'r' * len(grid.heads)}}}",
+            r"\toprule",
+            *lines,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+        blocks.append("\n".join(frame))
+    return "\n\n".join(blocks)
+
+
+def _beside(ours: str, paper: str) -> str:
+    return f"{ours} ({paper})" if paper else ours
+
+
+TEX = {
+    "%": r"\%",
+    "_": r"\_",
+    "±": r"$\pm$",
+    "↓": r"$\downarrow$",
+    "≈": r"$\approx$",
+    "↑": r"$\uparrow$",
+    "l1": r"$\ell_1$",
+}
+
+
+def _tex(text: str) -> str:
+    for plain, written in TEX.items():
+        text = text.replace(plain, written)
+    return text
+
+
+FORMATS: dict[str, Callable[[Sequence[Grid]], str]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex}
