@@ -57,9 +57,8 @@ def test_each_table_is_printed_from_its_store(store: Path, table: str) -> None:
     rows = json.loads(ndcn(table, *SMALL, "--store", store, "--json"))
     assert {row["metric"] for row in rows} == {"normalized_l1_percent", "l1"}
     assert all(row["runs"] == 1 and row["mean"] >= 0 for row in rows)
-    paper = {row["model"]: row["paper_mean"] for row in rows if row["metric"] == "l1"}
-    assert paper["ndcn"] == paper["ndcn_default"] > 0
-    assert paper["persistence"] is None
+    assert {row["nodes"] for row in rows} == {16}
+    assert {row["paper_mean"] for row in rows} == {None}  # the paper has no networks of 16 nodes
 
 
 def test_every_format(store: Path) -> None:
@@ -68,6 +67,18 @@ def test_every_format(store: Path) -> None:
     assert r"\begin{tabular}" in ndcn(*words, "latex")
     table = list(csv.DictReader(io.StringIO(ndcn(*words, "csv"))))
     assert [row["model"] for row in table] == ["no_graph", "ndcn"] * 2
+
+
+def test_the_papers_values_are_there_in_its_own_setting(tmp_path: Path) -> None:
+    Store(tmp_path / "a.sqlite").connection.close()
+    words = ("regular", "--only", "heat/grid,mutualistic/grid", "--store", tmp_path / "a.sqlite", "--stored", "--json")
+    for more, law in (((), "e = 0.1, h = 0.9"), (("--mutualistic", "paper"), "e = 0.9, h = 0.1")):
+        rows = json.loads(ndcn(*words, *more))
+        paper = {(row["dynamics"], row["model"]): row["paper_mean"] for row in rows if row["metric"] == "l1"}
+        assert paper["heat", "ndcn"] == paper["heat", "ndcn_default"] == 0.165
+        assert paper["heat", "persistence"] is None
+        assert paper["mutualistic", "ndcn"] == (None if more else 1.414)
+        assert {row["law"] for row in rows if row["dynamics"] == "mutualistic"} == {law}
 
 
 def test_all_is_every_table(store: Path) -> None:
@@ -104,7 +115,7 @@ def test_status_counts_and_estimates(store: Path, tmp_path: Path) -> None:
     found = json.loads(ndcn("status", *SMALL[:4], "--runs", 3, "--only", "heat/grid", "--store", store, "--json"))
     assert found["all"]["done"] * 3 == found["all"]["runs"]
     assert found["all"]["seconds_left"] > 0
-    assert "there is no store" in ndcn("status", "--store", tmp_path / "none.sqlite", code=2)
+    assert "0 of" in ndcn("status", *SMALL, "--store", tmp_path / "none.sqlite")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from miniature import miniature
-from ndcn.experiments.figures import draw
+from ndcn.experiments.classify import load_classification
+from ndcn.experiments.figures import draw, draw_sweep
 from ndcn.experiments.pool import attempt
 from ndcn.experiments.result import Result
 from ndcn.experiments.store import Store
@@ -38,8 +39,27 @@ def test_every_figure_is_drawn(tmp_path: Path) -> None:
         assert movie.n_frames == 50
 
 
-def test_without_results_only_the_networks_and_no_models_are_drawn(tmp_path: Path) -> None:
+def test_without_a_store_nothing_is_drawn(tmp_path: Path) -> None:
     table = miniature("regular", runs=1)
     with pytest.raises(FileNotFoundError, match="no store"):
         draw(table, tmp_path / "a.sqlite", tmp_path / "figures")
     assert not (tmp_path / "figures").exists()
+
+
+def test_without_runs_only_the_networks_are_drawn(tmp_path: Path) -> None:
+    Store(tmp_path / "a.sqlite").connection.close()
+    files = draw(miniature("regular", runs=1), tmp_path / "a.sqlite", tmp_path / "figures")
+    assert [file.name for file in files] == ["adjacency.png"]
+
+
+def test_accuracy_over_time_and_alpha(tmp_path: Path) -> None:
+    table = load_classification().narrowed(only=["cora"], models=["ndcn_default", "gcn"])
+    with Store(tmp_path / "a.sqlite") as there:
+        (model,) = table.sweep_models()
+        for T, alpha, runs in table.sweep_runs("cora", model):
+            for k, run in enumerate(runs):
+                there.add(run, Result({"test": {"accuracy": 0.5 + T / 50 + alpha / 10 + k / 100}}, {}, 1, 1.0, {}))
+    (file,) = draw_sweep(table, tmp_path / "a.sqlite", tmp_path / "figures")
+    assert file.name == "cora_ndcn_default.png"
+    with Image.open(file) as picture:
+        assert picture.width > 2000

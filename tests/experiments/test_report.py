@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 from pathlib import Path
 
 import pytest
 
-from miniature import miniature, result
+from miniature import result
 from ndcn.experiments import layout, report
 from ndcn.experiments.layout import grids, summarise
-from ndcn.experiments.report import Row, parameter_rows, rows_of
+from ndcn.experiments.report import ACCURACY, Row, parameter_rows, rows_of
+from ndcn.experiments.spec import load_table
 from ndcn.experiments.store import Store
 
 NAMES = ("dynamics", "network", "model", "metric", "mean", "std", "runs", "paper_mean", "paper_std")
 
 
+MODELS = ["persistence", "no_graph", "ndcn", "ndcn_default"]
+
+
 @pytest.fixture
 def rows(tmp_path: Path) -> list[Row]:
     """NDCN: 3 and 5 %, so 4 ± 1.41; no-graph: one run of 2 %; the default recipe: failed; persistence: nothing."""
-    table = miniature(only=["heat/grid"], models=["persistence", "no_graph", "ndcn", "ndcn_default"])
+    table = load_table("extrapolation").narrowed(only=["heat/grid"], models=MODELS, runs=2)
     models = {model.name: model for model in table.models}
     with Store(tmp_path / "a.sqlite") as store:
         for run, error in zip(table.cell_runs("heat", "grid", models["ndcn"]), (0.03, 0.05), strict=True):
@@ -34,6 +39,8 @@ def rows(tmp_path: Path) -> list[Row]:
 def test_mean_deviation_and_the_papers_values(rows: list[Row]) -> None:
     found = {(row.model, row.metric): row for row in rows}
     ndcn = found["ndcn", "normalized_l1_percent"]
+    assert ndcn.train_mean == pytest.approx(4)
+    assert (ndcn.nodes, ndcn.epochs, ndcn.law, ndcn.recipe) == (400, 2000, "", "paper")
     assert (ndcn.mean, ndcn.std, ndcn.runs) == (pytest.approx(4), pytest.approx(2**0.5), 2)
     assert (ndcn.paper_mean, ndcn.paper_std, ndcn.mark) == (4.1, 1.2, "below")
     l1 = found["ndcn", "l1"]
@@ -44,12 +51,17 @@ def test_mean_deviation_and_the_papers_values(rows: list[Row]) -> None:
     assert found["persistence", "l1"].paper_mean is None
 
 
-@pytest.mark.parametrize(("mean", "mark"), [(4.09, "below"), (4.1, "within"), (5.3, "within"), (5.31, "above")])
-def test_marks(mean: float, mark: str) -> None:
-    row = Row(
-        "extrapolation", "heat", "grid", "ndcn", "NDCN", "paper", "normalized_l1_percent", mean, 0.0, 1, 0, 4.1, 1.2
-    )
+@pytest.mark.parametrize(("mean", "mark"), [(4.04, "below"), (4.06, "within"), (5.34, "within"), (5.36, "above")])
+def test_marks(mean: float, mark: str, rows: list[Row]) -> None:
+    """As the paper prints them, 4.1 ± 1.2."""
+    row = dataclasses.replace(rows[2], mean=mean)
     assert row.mark == mark
+
+
+def test_marks_of_accuracies_are_the_other_way_round(rows: list[Row]) -> None:
+    for mean, mark in ((83.5, "above"), (83.3, "within"), (82.7, "within"), (82.5, "below")):
+        row = dataclasses.replace(rows[2], metric=ACCURACY, mean=mean, paper_mean=83.3, paper_std=0.6)
+        assert row.mark == mark
 
 
 def test_json_and_csv_have_a_row_for_each_figure(rows: list[Row]) -> None:
@@ -64,7 +76,7 @@ def test_json_and_csv_have_a_row_for_each_figure(rows: list[Row]) -> None:
 def test_people_see_our_figure_and_the_papers(rows: list[Row]) -> None:
     found = grids(rows, {"extrapolation": "Extrapolation"}, {"extrapolation": ["a note"]})
     text = layout.as_text(found)
-    assert "Extrapolation: normalised l1 error in %, mean ± standard deviation of 0 to 2 runs" in text
+    assert "Extrapolation: normalised l1 error in %, mean ± standard deviation of 1 to 2 runs" in text
     assert "NDCN, published recipe (2 runs)" in text
     assert "No-Graph (1 run)" in text
     assert "4.00 ± 1.41 ↓" in text
@@ -90,6 +102,7 @@ def test_the_summary_lists_exceptions(rows: list[Row]) -> None:
         "No-Graph: below the paper's mean in 1 of 1 cells, within one standard deviation above it in 0, further above in 0",
         "NDCN, published recipe: below the paper's mean in 1 of 1 cells, within one standard deviation above it in 0, "
         "further above in 0",
+        "Order by the geometric mean over 1 cells: No-Graph 2.00, NDCN, published recipe 4.00",
         "Of all models with the published recipe, NDCN is first in 0 of 1 cells; exceptions: heat/grid No-Graph (2.00 < 4.00)",
     ]
 

@@ -102,14 +102,16 @@ def reproduce(
     wanted, cells = _words(models), _words(only)
     _check_names(what, wanted, cells)
     from ..experiments.classify import load_classification
-    from ..experiments.spec import TABLES, load_table
+    from ..experiments.spec import TABLES, load_table, read_toml
 
-    names = {What.all: TABLES, What.status: TABLES, What.figures: ("regular",)}.get(what, (what.value,))
+    names = {What.all: TABLES, What.status: TABLES, What.figures: (read_toml("figures")["table"],)}.get(
+        what, (what.value,)
+    )
     tables = [
         load_table(name).narrowed(
             only=cells,
             models=wanted,
-            runs=1 if what is What.figures else runs,
+            runs=1 if what is What.figures and runs is None else runs,
             nodes=nodes,
             epochs=epochs,
             printed=mutualistic is Equation.paper,
@@ -159,7 +161,7 @@ def _check_names(what: What, models: list[str], cells: list[str]) -> None:
     sources = {
         What.all: (*TABLES, "parameters", "classification"),
         What.status: (*TABLES, "classification"),
-        What.figures: ("regular",),
+        What.figures: (read_toml("figures")["table"],),
         What.sweep: ("classification",),
     }.get(what, (what.value,))
     contents = [read_toml(name) for name in sources]
@@ -259,10 +261,11 @@ def _print_tables(
     parameters: list[Row],
 ) -> None:
     from ..experiments import layout, report
+    from ..experiments.spec import read_toml
     from ..experiments.store import Store
 
     rows: list[Row] = []
-    titles = {"parameters": "Learnable parameters", classes.name: classes.title}
+    titles = {"parameters": read_toml("parameters")["title"], classes.name: classes.title}
     notes: dict[str, list[str]] = {"parameters": [], classes.name: [CLASSES]}
     reasons: dict[str, str] = {}
     if tables or classes.datasets:
@@ -311,7 +314,7 @@ def _status(tables: list[Table], classes: Classification, store: Path, jobs: int
     from ..experiments.sweep import missing, seconds_left
 
     found: dict[str, dict[str, float | int | None]] = {}
-    with Store(store, create=False) as there:
+    with Store(store if store.exists() else ":memory:") as there:
         failures = there.failures()
         shown: list[Table | Classification] = [*tables, classes]
         every = {table.name: list({run.key: run for run in table.all_runs()}.values()) for table in shown}
@@ -342,6 +345,8 @@ def _figures(tables: list[Table], classes: Classification, store: Path, out: Pat
     files = [file for table in tables for file in draw(table, store, out)]
     if classes.datasets:
         files += draw_sweep(classes, store, out)
+    if len(files) <= 1:
+        note(f"note: {store} holds no runs for these figures; without --stored they are made first")
     if form is Form.json:
         print_json({"files": [str(file) for file in files]})
     else:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import ndcn
 
 from ..files import write
 from ..plot.style import PREDICTION, STATE_MAP
 from ..progress import Progress
+from ..trajectory import Trajectory
 from .classify import Classification
 from .run import truth, unpack
-from .spec import Table, read_toml
+from .spec import Table, load_table, read_toml
 from .store import Store
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..trajectory import Trajectory
 
 
 def draw(table: Table, store: Path, out: Path, progress: bool | None = None) -> list[Path]:
@@ -42,128 +41,112 @@ def draw(table: Table, store: Path, out: Path, progress: bool | None = None) -> 
     settings = read_toml("figures")
     with Store(store, create=False) as there:
         cells = {cell: _cell(table, there, *cell) for cell in table.cells}
-        errors = {cell: _errors(table, there, *cell) for cell in table.cells}
-    out.mkdir(parents=True, exist_ok=True)
-    trained = {model.name: model.title for model in table.models if "preset" in model.settings}
-    laws = list(dict.fromkeys(law for law, _ in table.cells))
-    movies = [".gif", ".mp4"] if which("ffmpeg") else [".gif"]
-    files: list[Path] = []
-    steps: list[tuple[Path, Callable[[Path], None]]] = []
-
-    graphs = {network: cells[law, network].data.graph for law, network in cells}
-    steps.append((out / "adjacency.png", lambda path: _save(_matrices(graphs), path)))
-    for law in laws:
-        here = {network: cells[law, network] for name, network in cells if name == law}
-        shown = {network: cell for network, cell in here.items() if settings["panel"] in cell.models}
-        for kind in ("surface", "heat_map") if shown else ():
-            steps.append((out / f"{law}_{kind}.png", _panels(law, shown, kind, settings)))
-        curves = {network: errors[law, network] for network in here if errors[law, network]}
-        if curves:
-            steps.append((out / f"{law}_error.png", _error_figure(law, curves, here)))
+    steps: dict[str, Callable[[Path], None]] = {}
+    graphs = {network: cell.data.graph for (_, network), cell in cells.items()}
+    steps["adjacency.png"] = partial(_draw_matrices, graphs)
+    for law in dict.fromkeys(law for law, _ in cells):
+        here = {network: cell for (name, network), cell in cells.items() if name == law}
+        form = ", ".join(f"{key} = {value:g}" for key, value in table.laws[law].items())
+        title = settings["laws"][law] + (f" ({form})" if form else "")
+        shown = {network: cell for network, cell in here.items() if settings["panel"] in cell.states}
+        if shown:
+            for kind in ("surface", "heat_map"):
+                steps[f"{law}_{kind}.png"] = partial(_draw_panels, title, shown, kind, settings)
+        if any(cell.errors for cell in here.values()):
+            steps[f"{law}_error.png"] = partial(_draw_errors, title, here)
         for network, cell in here.items():
-            named = {trained[name]: states for name, states in cell.models.items() if name in trained}
-            for suffix in movies if named else ():
-                steps.append((out / f"{law}_{network}{suffix}", _movie(cell, named, settings["frames"])))
+            if cell.movie:
+                for suffix in (".gif", ".mp4") if which("ffmpeg") else (".gif",):
+                    steps[f"{law}_{network}{suffix}"] = partial(_draw_movie, cell, settings["frames"])
+    out.mkdir(parents=True, exist_ok=True)
     with Progress(len(steps), 0, progress, unit="figures", name="drawing") as bar:
-        for k, (path, step) in enumerate(steps):
-            step(path)
-            files.append(path)
+        for k, (name, step) in enumerate(steps.items()):
+            step(out / name)
             bar.update(k + 1)
-    return files
+    return [out / name for name in steps]
 
 
+@dataclass(frozen=True)
 class _Cell:
-    """Truth and predictions of one dynamics on one network."""
+    """One dynamics on one network.
 
-    def __init__(self, data: Trajectory, until: float, models: dict[str, Trajectory]) -> None:
-        self.data, self.until, self.models = data, until, models
+    Attributes:
+        data: the truth.
+        until: the last training time.
+        states: predictions of the first run, by name of the model.
+        movie: those of trained models, by title.
+        errors: times, and error at each of them in all runs, in percent, of trained models by title.
+    """
+
+    data: Trajectory
+    until: float
+    states: dict[str, Trajectory]
+    movie: dict[str, Trajectory]
+    errors: dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 def _cell(table: Table, store: Store, dynamics: str, network: str) -> _Cell:
     parts, data = truth(table.cell_runs(dynamics, network, table.models[0])[0].settings)
-    models = {}
-    for model in table.models:
+    states, movie, errors = {}, {}, {}
+    all_runs = table.narrowed(runs=load_table(table.name).runs)
+    for model in sorted(table.models, key=lambda m: not m.name.startswith("ndcn")):  # NDCN before the others
         for result in store.results(table.cell_runs(dynamics, network, model)[:1], states=True):
             if result.states is not None:
-                models[model.name] = unpack(result.states, data)
-    return _Cell(data, parts.train.times[-1].item(), models)
-
-
-def _errors(table: Table, store: Store, dynamics: str, network: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Times and, for all runs that are done, the normalised l1 error at each of them in percent, by title of the model."""
-    found = {}
-    for model in (
-        m for m in table.models if "preset" in m.settings
-    ):  # the others have no error where they are given it
-        results = store.results(table.narrowed(runs=MOST_RUNS).cell_runs(dynamics, network, model), per_time=True)
+                states[model.name] = unpack(result.states, data)
+        if "preset" not in model.settings:  # it learns nothing, and has no error where it is given the state
+            continue
+        if model.name in states:
+            movie[model.title] = states[model.name]
+        results = store.results(all_runs.cell_runs(dynamics, network, model), per_time=True)
         if results:
-            times = np.array(results[0].per_time["times"])
             values = [np.array(r.per_time["l1"]) / np.array(r.per_time["truth"]) for r in results]
-            found[model.title] = (times, 100 * np.stack(values))
-    return found
+            errors[model.title] = (np.array(results[0].per_time["times"]), 100 * np.stack(values))
+    return _Cell(data, parts.train.times[-1].item(), states, movie, errors)
 
 
-MOST_RUNS = 20  # of a model in the figure of errors
-
-
-def _matrices(graphs: dict[str, ndcn.Graph]) -> Figure:
-    from matplotlib.figure import Figure
-
+def _draw_matrices(graphs: dict[str, ndcn.Graph], path: Path) -> None:
     figure = Figure(figsize=(2.6 * len(graphs), 2.9), layout="constrained")
     for ax, (name, graph) in zip(np.atleast_1d(figure.subplots(1, len(graphs))), graphs.items(), strict=True):
         ndcn.plot.adjacency(graph, title=name.replace("_", " "), ax=ax)
-    return figure
+    _save(figure, path)
 
 
-def _panels(law: str, cells: dict[str, _Cell], kind: str, settings: dict[str, object]) -> Callable[[Path], None]:
-    def make(path: Path) -> None:
-        name, shares = str(settings["panel"]), settings["shares"]
-        figure = ndcn.plot.panels(
-            {network: cell.data for network, cell in cells.items()},
-            {network: cell.models[name] for network, cell in cells.items()},
-            shares=shares,  # type: ignore[arg-type]  # numbers of the TOML file
-            kind=kind,
-            train_until={network: cell.until for network, cell in cells.items()},
-            label="NDCN",
-            title=f"{LAWS[law]}: truth and NDCN",
-        )
-        _save(figure, path)
-
-    return make
-
-
-LAWS = {"heat": "Heat diffusion", "mutualistic": "Mutualistic interaction", "gene": "Gene regulation"}
-
-
-def _error_figure(
-    law: str, errors: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]], cells: dict[str, _Cell]
-) -> Callable[[Path], None]:
-    def make(path: Path) -> None:
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(1.2 + 3.1 * len(errors), 3.6), layout="constrained")
-        axes = np.atleast_1d(figure.subplots(1, len(errors)))
-        for k, (ax, (network, curves)) in enumerate(zip(axes, errors.items(), strict=True)):
-            ndcn.plot.error_curves(
-                curves,
-                train_until=cells[network].until,
-                ylabel="normalised l1 error, %" if k == 0 else "",
-                legend=False,
-                ax=ax,
-            )
-            ax.set_title(network.replace("_", " "), fontsize=10)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right center", fontsize=8, frameon=False)
-        figure.suptitle(f"{LAWS[law]}: error over time, median and spread of the runs", fontsize=11)
-        _save(figure, path)
-
-    return make
-
-
-def _movie(cell: _Cell, models: dict[str, Trajectory], frames: int) -> Callable[[Path], None]:
-    return lambda path: ndcn.plot.animate(
-        cell.data, models, path, frames=frames, train_until=cell.until, progress=False
+def _draw_panels(title: str, cells: dict[str, _Cell], kind: str, settings: dict[str, Any], path: Path) -> None:
+    figure = ndcn.plot.panels(
+        {network: cell.data for network, cell in cells.items()},
+        {network: cell.states[settings["panel"]] for network, cell in cells.items()},
+        shares=settings["shares"],
+        kind=kind,
+        train_until={network: cell.until for network, cell in cells.items()},
+        label="NDCN",
+        title=f"{title}: truth and NDCN, published recipe, first run",
     )
+    _save(figure, path)
+
+
+def _draw_errors(title: str, cells: dict[str, _Cell], path: Path) -> None:
+    shown = {network: cell for network, cell in cells.items() if cell.errors}
+    figure = Figure(figsize=(1.6 + 2.9 * len(shown), 3.9), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(shown)))
+    for ax, (network, cell) in zip(axes, shown.items(), strict=True):
+        label = "error, % of the mean |truth| at that time" if ax is axes[0] else ""
+        ndcn.plot.error_curves(cell.errors, train_until=cell.until, ylabel=label, legend=False, ax=ax)
+        ax.set_yscale("log")
+        ax.set_title(network.replace("_", " "), fontsize=10)
+    handles, labels = axes[0].get_legend_handles_labels()
+    counts = [len(next(iter(shown.values())).errors[name][1]) for name in labels]
+    named = [f"{name} ({count} run{'s' * (count != 1)})" for name, count in zip(labels, counts, strict=True)]
+    figure.legend(handles, named, loc="outside right center", fontsize=8, frameon=False, handlelength=3.4)
+    figure.suptitle(
+        f"{title}: error over time, median and middle half of the runs; "
+        "temporal GNNs are one step ahead of true snapshots in training",
+        fontsize=10,
+    )
+    _save(figure, path)
+
+
+def _draw_movie(cell: _Cell, frames: int, path: Path) -> None:
+    ndcn.plot.animate(cell.data, cell.movie, path, frames=frames, train_until=cell.until, progress=False)
 
 
 def draw_sweep(table: Classification, store: Path, out: Path) -> list[Path]:
@@ -192,8 +175,6 @@ def draw_sweep(table: Classification, store: Path, out: Path) -> list[Path]:
 
 
 def _accuracy(found: Sequence[tuple[float, float, list[float]]], title: str) -> Figure:
-    from matplotlib.figure import Figure
-
     times, alphas = sorted({T for T, _, _ in found}), sorted({alpha for _, alpha, _ in found})
     by_place = {(T, alpha): np.mean(values) for T, alpha, values in found}
     means = np.array([by_place[T, alpha] for T in times for alpha in alphas])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,16 @@ DIGITS = {"normalized_l1_percent": 2, "l1": 3, ACCURACY: 2}
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: a title, column heads, lines (group, label, cells), and notes; a cell is (ours, the paper's)."""
+    """A table: a title, column heads, lines (group, label, cells); a cell is (ours, the paper's).
+
+    ``notes`` say how to read it, ``summary`` what it shows.
+    """
 
     title: str
     heads: list[str]
     lines: list[tuple[str, str, list[tuple[str, str]]]]
     notes: list[str]
+    summary: list[str]
 
 
 def grids(rows: Sequence[Row], titles: dict[str, str], notes: dict[str, list[str]]) -> list[Grid]:
@@ -34,7 +39,7 @@ def grids(rows: Sequence[Row], titles: dict[str, str], notes: dict[str, list[str
             part = [row for row in rows if row.table == table and row.metric == metric]
             if metric == "parameters":
                 lines = [("", row.title, [(_number(row, 0), _paper(row, 0))]) for row in part]
-                found.append(Grid(titles[table], ["parameters"], lines, notes[table]))
+                found.append(Grid(titles[table], ["parameters"], lines, notes[table], []))
             else:
                 found.append(_grid(part, titles[table], notes[table] if metric != "l1" else []))
     return found
@@ -44,14 +49,14 @@ def _grid(rows: Sequence[Row], title: str, notes: list[str]) -> Grid:
     """One table of one metric."""
     metric = rows[0].metric
     heads = list(dict.fromkeys(row.network for row in rows))
-    runs = sorted({row.runs for row in rows})
+    runs = sorted({row.runs for row in rows if row.runs} or {0})
     cells = {(row.dynamics, row.model, row.network): row for row in rows}
     lines = []
     for dynamics, model in dict.fromkeys((row.dynamics, row.model) for row in rows):
         line = [cells.get((dynamics, model, network)) for network in heads]
         label = next(row.title for row in line if row is not None)
         if len(runs) > 1:
-            label += f" ({_count([row.runs for row in line if row is not None])})"
+            label += f" ({_count([row.runs for row in line if row is not None and row.runs] or [0])})"
         digits = DIGITS[metric]
         texts = [("", "") if row is None else (_number(row, digits), _paper(row, digits - 1)) for row in line]
         lines.append((dynamics, label, texts))
@@ -59,7 +64,7 @@ def _grid(rows: Sequence[Row], title: str, notes: list[str]) -> Grid:
     spread = "" if runs[-1] < 2 else "mean ± standard deviation of "
     marked = [_legend(metric)] if any(row.mark for row in rows) else []
     more = [] if metric == "l1" else summarise(rows)
-    return Grid(f"{title}: {what}, {spread}{_count(runs)}", heads, lines, [*marked, *notes, *more])
+    return Grid(f"{title}: {what}, {spread}{_count(runs)}", heads, lines, [*marked, *notes], more)
 
 
 def _legend(metric: str) -> str:
@@ -97,10 +102,26 @@ def summarise(rows: Sequence[Row]) -> list[str]:
             continue
         before = [f"{cell} {row.title} ({row.mean:.2f} < {own:.2f})" for row in here if (row.mean or 0.0) < own]
         total, first, exceptions = total + 1, first + (not before), exceptions + before
+    lines += _order(rows)
     if total:
         text = f"Of all models with the published recipe, NDCN is first in {first} of {total} cells"
         lines.append(text + (f"; exceptions: {', '.join(exceptions)}" if exceptions else ""))
     return lines
+
+
+def _order(rows: Sequence[Row]) -> list[str]:
+    """All rows by the geometric mean of their errors over the cells that all have; those without recipe learn nothing."""
+    if rows[0].metric == ACCURACY:
+        return []
+    titles = list(dict.fromkeys(row.title for row in rows if row.mean is not None))
+    means = {(row.title, _cell(row)): row.mean for row in rows if row.mean is not None}
+    cells = [c for c in dict.fromkeys(_cell(row) for row in rows) if all((title, c) in means for title in titles)]
+    if len(titles) < 2 or not cells:
+        return []
+    smallest = 10 ** -DIGITS[rows[0].metric]  # what is printed as less than it counts as it
+    average = {t: math.exp(sum(math.log(max(smallest, means[t, c])) for c in cells) / len(cells)) for t in titles}
+    order = ", ".join(f"{title} {value:.2f}" for title, value in sorted(average.items(), key=lambda item: item[1]))
+    return [f"Order by the geometric mean over {len(cells)} cells: {order}"]
 
 
 def _cell(row: Row) -> str:
@@ -113,7 +134,9 @@ def _number(row: Row, digits: int) -> str:
     spread = f" ± {row.std:.{digits}f}" if row.runs > 1 and row.std is not None else ""
     failed = f" ({row.failed} failed)" if row.failed else ""
     mark = MARKS.get(row.mark, "") if row.metric != "parameters" else ""
-    return f"{row.mean:.{digits}f}{spread}{failed}{' ' + mark if mark else ''}"
+    tiny = 0 < row.mean < 0.5 * 10**-digits
+    number = f"< {10**-digits:.{digits}f}" if tiny else f"{row.mean:.{digits}f}{spread}"
+    return f"{number}{failed}{' ' + mark if mark else ''}"
 
 
 def _paper(row: Row, digits: int) -> str:
@@ -138,7 +161,7 @@ def as_text(found: Sequence[Grid]) -> str:
             lines = [line[1:] for line in lines]
         widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
         body = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-        notes = ["", *grid.notes] if grid.notes else []
+        notes = ["", *grid.notes, *grid.summary] if grid.notes or grid.summary else []
         blocks.append("\n".join([grid.title, "", *(line.rstrip() for line in body), *notes]))
     return "\n\n\n".join(blocks)
 
@@ -150,7 +173,7 @@ def as_markdown(found: Sequence[Grid]) -> str:
         lines = [f"| dynamics | model | {' | '.join(grid.heads)} |", "|---" * (len(grid.heads) + 2) + "|"]
         for group, label, cells in grid.lines:
             lines.append(f"| {group} | {label} | {' | '.join(_beside(*cell) for cell in cells)} |")
-        notes = ["", *(f"- {note}" for note in grid.notes)] if grid.notes else []
+        notes = ["", *(f"- {note}" for note in (*grid.notes, *grid.summary))] if grid.notes or grid.summary else []
         blocks.append("\n".join([f"**{grid.title}**, the paper's in brackets", "", *lines, *notes]))
     return "\n\n".join(blocks)
 
@@ -168,10 +191,10 @@ def as_latex(found: Sequence[Grid]) -> str:
             lines.append(" & ".join(_tex(word) for word in words) + r" \\")
             previous = group
         frame = [
-            *(f"% {note}" for note in grid.notes),
+            *(f"% {line}" for line in grid.summary),
             r"\begin{table}",
             r"\centering",
-            f"\\caption{{{_tex(grid.title)}. In brackets the paper's.}}",
+            f"\\caption{{{_tex('; '.join([grid.title, 'in brackets the paper', *grid.notes]))}.}}",
             f"\\begin{{tabular}}{{ll{'r' * len(grid.heads)}}}",
             r"\toprule",
             *lines,

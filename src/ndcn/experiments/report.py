@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from statistics import mean, stdev
 from typing import NamedTuple
 
 from .classify import Classification
-from .spec import Model, Run, Table, read_toml
+from .spec import Table, read_toml
 from .store import Store
 
 ACCURACY = "accuracy_percent"  # the one metric of which more is better
@@ -31,12 +31,26 @@ METRICS = {
 }
 
 
+PAPER_DIGITS = {"normalized_l1_percent": 1, "l1": 3, ACCURACY: 1, "parameters": 0}
+
+
 @dataclass(frozen=True)
 class Row:
     """One figure of a table.
 
-    ``std`` is the sample standard deviation over runs, 0 for a single one; ``mean`` is None where no run is done, and
-    the paper's values where it has none. ``recipe`` is that of training, "paper" or "default", or nothing.
+    Attributes:
+        table: its name.
+        dynamics, network: the cell; of classification the network is the data set.
+        model, title: the row.
+        recipe: of training, "paper" or "default", or nothing.
+        law: parameters that differ from the printed ones, such as "e = 0.1, h = 0.9".
+        nodes, epochs: of the networks and of training; None where that says nothing.
+        metric: of the figure.
+        mean: over runs; None if none is done.
+        std: the sample standard deviation over runs, 0 for a single one.
+        train_mean: the same error on the snapshots that were trained on.
+        runs, failed: how many are done, and how many failed.
+        paper_mean, paper_std: the paper's; None where it has none, or none with these nodes, epochs and law.
     """
 
     table: str
@@ -45,9 +59,13 @@ class Row:
     model: str
     title: str
     recipe: str
+    law: str
+    nodes: int | None
+    epochs: int | None
     metric: str
     mean: float | None
     std: float | None
+    train_mean: float | None
     runs: int
     failed: int
     paper_mean: float | None
@@ -55,69 +73,103 @@ class Row:
 
     @property
     def mark(self) -> str:
-        """Where it lies: "below" or "above" the paper's mean, "within" one of its standard deviations on the worse side."""
+        """Where it lies: "below" or "above" the paper's mean, "within" one of its standard deviations on the worse side.
+
+        The mean is rounded to as many digits as the paper prints.
+        """
         if self.mean is None or self.paper_mean is None:
             return ""
         better, worse = ("above", "below") if self.metric == ACCURACY else ("below", "above")
-        loss = self.paper_mean - self.mean if self.metric == ACCURACY else self.mean - self.paper_mean
+        ours = round(self.mean, PAPER_DIGITS[self.metric])
+        loss = self.paper_mean - ours if self.metric == ACCURACY else ours - self.paper_mean
         if loss < 0:
             return better
-        return "within" if loss <= (self.paper_std or 0.0) else worse
+        return "within" if loss <= (self.paper_std or 0.0) + 1e-9 else worse
 
 
 def rows_of(table: Table, store: Store) -> list[Row]:
     """The figures of a table as far as its runs are done: errors of the last epoch, by both metrics."""
     failures = store.failures()
+    runs = {
+        (dynamics, network, model.name): table.cell_runs(dynamics, network, model)
+        for dynamics, network in table.cells
+        for model in table.models
+    }
+    results = {cell: store.results(some) for cell, some in runs.items()}
     rows = []
-    for metric, (_, ours, factor) in METRICS.items():
+    for name, metric in METRICS.items():
         for dynamics, network in table.cells:
             for model in table.models:
-                runs = table.cell_runs(dynamics, network, model)
-                values = [factor * result.scores[table.part][ours] for result in store.results(runs)]
-                theirs = table.paper[dynamics][network].get(model.compare, {}).get(metric, [None, None])
-                rows.append(_row(table.name, dynamics, network, model, metric, runs, values, theirs, failures))
+                cell = (dynamics, network, model.name)
+                own = table.paper[dynamics][network].get(model.compare, {}) if table.is_papers(dynamics) else {}
+                values = {
+                    part: [metric.factor * result.scores[part][metric.ours] for result in results[cell]]
+                    for part in ("train", table.part)
+                }
+                rows.append(
+                    Row(
+                        table=table.name,
+                        dynamics=dynamics,
+                        network=network,
+                        model=model.name,
+                        title=model.title,
+                        recipe=model.settings.get("preset", ""),
+                        law=", ".join(f"{key} = {value:g}" for key, value in table.laws[dynamics].items()),
+                        nodes=table.nodes or table.data["nodes"],
+                        epochs=runs[cell][0].settings["model"].get("epochs"),
+                        metric=name,
+                        mean=_mean(values[table.part]),
+                        std=_spread(values[table.part]),
+                        train_mean=_mean(values["train"]),
+                        runs=len(results[cell]),
+                        failed=sum(run.key in failures for run in runs[cell]),
+                        paper_mean=own[name][0] if name in own else None,
+                        paper_std=own[name][1] if name in own else None,
+                    )
+                )
     return rows
 
 
 def class_rows(table: Classification, store: Store) -> list[Row]:
-    """The accuracies of node classification on the test nodes, as far as their runs are done; ``network`` is the data set."""
+    """The accuracies of node classification on the test nodes, as far as their runs are done."""
     failures = store.failures()
     rows = []
     for dataset in table.datasets:
         for model in table.models:
             runs = table.cell_runs(dataset, model)
-            values = [100 * result.scores["test"]["accuracy"] for result in store.results(runs)]
-            theirs = [*table.paper[dataset].get(model.compare, [None]), None]
-            rows.append(_row(table.name, "", dataset, model, ACCURACY, runs, values, theirs, failures))
+            results = store.results(runs)
+            values = [100 * result.scores["test"]["accuracy"] for result in results]
+            theirs = [] if table.epochs else table.paper[dataset].get(model.compare, [])
+            rows.append(
+                Row(
+                    table=table.name,
+                    dynamics="",
+                    network=dataset,
+                    model=model.name,
+                    title=model.title,
+                    recipe=model.settings.get("preset", ""),
+                    law="",
+                    nodes=None,
+                    epochs=runs[0].settings["resolved"]["epochs"],
+                    metric=ACCURACY,
+                    mean=_mean(values),
+                    std=_spread(values),
+                    train_mean=_mean([100 * result.scores["train"]["accuracy"] for result in results]),
+                    runs=len(values),
+                    failed=sum(run.key in failures for run in runs),
+                    paper_mean=theirs[0] if theirs else None,
+                    paper_std=theirs[1] if len(theirs) > 1 else None,
+                )
+            )
     return rows
 
 
-def _row(
-    table: str,
-    dynamics: str,
-    network: str,
-    model: Model,
-    metric: str,
-    runs: Sequence[Run],
-    values: Sequence[float],
-    theirs: Sequence[float | None],
-    failures: Mapping[str, str],
-) -> Row:
-    return Row(
-        table=table,
-        dynamics=dynamics,
-        network=network,
-        model=model.name,
-        title=model.title,
-        recipe=model.settings.get("preset", ""),
-        metric=metric,
-        mean=mean(values) if values else None,
-        std=(stdev(values) if len(values) > 1 else 0.0) if values else None,
-        runs=len(values),
-        failed=sum(run.key in failures for run in runs),
-        paper_mean=theirs[0],
-        paper_std=theirs[1],
-    )
+def _mean(values: Sequence[float]) -> float | None:
+    return mean(values) if values else None
+
+
+def _spread(values: Sequence[float]) -> float | None:
+    return (stdev(values) if len(values) > 1 else 0.0) if values else None
 
 
 def parameter_rows(models: Sequence[str] = (), nodes: int | None = None) -> list[Row]:
@@ -125,7 +177,8 @@ def parameter_rows(models: Sequence[str] = (), nodes: int | None = None) -> list
     import ndcn
 
     content = read_toml("parameters")
-    graph = ndcn.networks.grid(nodes or content["data"]["nodes"])
+    size = nodes or content["data"]["nodes"]
+    graph = ndcn.networks.grid(size)
     data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), [0.0, 0.5, 1.0])
     rows = []
     for name, about in content["models"].items():
@@ -133,8 +186,27 @@ def parameter_rows(models: Sequence[str] = (), nodes: int | None = None) -> list
             continue
         fitted = ndcn.DynamicsRegressor(model=name, epochs=1, progress=False).fit(data)
         count = sum(p.numel() for p in fitted.model_.parameters())
-        paper = content["paper"].get(name) if nodes in (None, content["data"]["nodes"]) else None
-        rows.append(Row("parameters", "", "", name, about["title"], "", "parameters", count, 0.0, 1, 0, paper, None))
+        paper = content["paper"].get(name) if size == content["data"]["nodes"] else None
+        row = Row(
+            "parameters",
+            "",
+            "",
+            name,
+            about["title"],
+            "",
+            "",
+            size,
+            None,
+            "parameters",
+            count,
+            0.0,
+            None,
+            1,
+            0,
+            paper,
+            None,
+        )
+        rows.append(row)
     return rows
 
 

@@ -144,6 +144,11 @@ class Table:
             laws={**self.laws, **self.printed} if printed else self.laws,
         )
 
+    def is_papers(self, dynamics: str) -> bool:
+        """Whether the paper has results with these nodes, epochs and law."""
+        changed = self.nodes is not None or self.epochs is not None
+        return not changed and self.laws[dynamics] != self.printed.get(dynamics)
+
     def cell_runs(self, dynamics: str, network: str, model: Model) -> list[Run]:
         """The runs of one figure of the table."""
         return [self._run(dynamics, network, model, k) for k in range(self.runs)]
