@@ -140,6 +140,14 @@ def test_errors_that_span_decades_are_drawn_on_a_logarithmic_scale():
     assert ndcn.plot.error_curves({"a": (TIMES, 0 * small)}).get_yscale() == "linear"
 
 
+def test_the_scale_can_be_asked_for():
+    times, values = np.linspace(0, 1, 5), np.linspace(1, 2, 5)
+    for scale in ("linear", "log"):
+        assert ndcn.plot.error_curves({"a": (times, values)}, scale=scale).get_yscale() == scale
+    with pytest.raises(ValueError, match="scale must be"):
+        ndcn.plot.error_curves({"a": (times, values)}, scale="cubic")
+
+
 @pytest.mark.parametrize("centre", ["median", "mean"])
 def test_runs_that_broke_down_and_gaps(centre):
     runs = np.ones((3, 5))

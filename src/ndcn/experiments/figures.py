@@ -130,8 +130,7 @@ def _draw_errors(title: str, cells: dict[str, _Cell], path: Path) -> None:
     axes = np.atleast_1d(figure.subplots(1, len(shown)))
     for ax, (network, cell) in zip(axes, shown.items(), strict=True):
         label = "error, % of the mean |truth| at that time" if ax is axes[0] else ""
-        ndcn.plot.error_curves(cell.errors, train_until=cell.until, ylabel=label, legend=False, ax=ax)
-        ax.set_yscale("log")
+        ndcn.plot.error_curves(cell.errors, train_until=cell.until, ylabel=label, scale="log", legend=False, ax=ax)
         ax.set_title(network.replace("_", " "), fontsize=10)
     handles, labels = axes[0].get_legend_handles_labels()
     counts = [len(next(iter(shown.values())).errors[name][1]) for name in labels]

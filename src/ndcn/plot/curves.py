@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_CURVES = 12
 # The Okabe-Ito palette without its yellow, which is hard to see on white; line styles that survive grey print.
-PALETTE = (PREDICTION, TRUTH, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+PALETTE = (PREDICTION, TRUTH, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777", "#332288")
 STYLES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 2)))
 HUGE = 1e300
 DECADES = 2  # from so many on, errors are drawn on a logarithmic scale
@@ -184,13 +184,13 @@ def error_curves(
     centre: str = "median",
     train_until: float | None = None,
     ylabel: str = "error",
+    scale: str | None = None,
     legend: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
     """Errors of several models over time: the median (or mean) of the runs as a line, their spread as a band.
 
-    The band is the middle half of the runs, or mean +- standard deviation. Values are drawn as they are given, on a
-    logarithmic scale where the curves span two decades. NaN means not measured and does not count; infinity, the
+    The band is the middle half of the runs, or mean +- standard deviation. Values are drawn as they are given. NaN means not measured and does not count; infinity, the
     error of a run that broke down, counts as larger than any other for the median.
 
     Args:
@@ -198,6 +198,7 @@ def error_curves(
         centre: "median" or "mean".
         train_until: the last training time; the window up to it is shaded.
         ylabel: what the errors are, with their unit.
+        scale: "linear" or "log"; by default logarithmic where the curves span two decades.
         legend: whether to put one at the right of the axes.
         ax: where to draw.
 
@@ -215,6 +216,8 @@ def error_curves(
     """
     if centre not in ("median", "mean"):
         raise ValueError(f'centre must be "median" or "mean", got {centre!r}')
+    if scale not in (None, "linear", "log"):
+        raise ValueError(f'scale must be "linear", "log" or None, got {scale!r}')
     if not errors:
         raise ValueError("there is nothing to draw: give at least one model")
     for name, pair in errors.items():
@@ -223,7 +226,8 @@ def error_curves(
     curves = {name: _summary(name, times, values, centre) for name, (times, values) in errors.items()}
     middles = np.concatenate([middle for _, middle, _, _ in curves.values()])
     positive = middles[np.isfinite(middles) & (middles > 0)]
-    logarithmic = len(positive) > 0 and np.ptp(np.log10(np.percentile(positive, [5, 95]))) >= DECADES
+    wide = len(positive) > 0 and np.ptp(np.log10(np.percentile(positive, [5, 95]))) >= DECADES
+    logarithmic = len(positive) > 0 and (wide if scale is None else scale == "log")
     edges = np.concatenate([middles, *(high for *_, high in curves.values())])
     floor, top = positive.min() if logarithmic else 0.0, edges.max(where=np.isfinite(edges), initial=0.0)
     banded = False
