@@ -57,7 +57,7 @@ def save(classifier: NodeClassifier, path: Path) -> None:
 
 
 def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
-    """See ``NodeClassifier.load``; ``ndcn.load`` can call it for files whose kind is "NodeClassifier"."""
+    """See ``NodeClassifier.load``; ``ndcn.load`` calls it for files whose kind is "NodeClassifier"."""
     about, tensors = _read(path)
     settings = about.get("settings")
     if not isinstance(settings, dict):
@@ -65,10 +65,10 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
     own = settings.get("field") == {"own": True}
     if own and field is None:
         raise ValueError(
-            f"{path} was trained with a field of your own; pass one of the same kind: load(path, field=...)"
+            f"{path} was trained with a field of your own; pass one of the same kind: NodeClassifier.load(path, field=...)"
         )
     if not own and field is not None:
-        raise ValueError(f"{path} needs no field: it is rebuilt from the file; drop field=")
+        raise ValueError(f"{path} needs no field: it is rebuilt from the file; pass none")
     try:
         if own:
             settings = {**settings, "field": field}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import torch
 from sklearn.base import BaseEstimator, clone
@@ -28,6 +28,9 @@ from .threads import threads_for
 from .training import History, Plan, Problem, train
 from .trajectory import Trajectory
 from .units import Units, units_of
+
+if TYPE_CHECKING:
+    from .classifier import NodeClassifier
 
 
 class DynamicsRegressor(BaseEstimator):
@@ -326,16 +329,17 @@ class DynamicsRegressor(BaseEstimator):
         model_files.save(self, Path(path))
 
 
-def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegressor:
-    """Read a model that ``DynamicsRegressor.save`` wrote.
+def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegressor | NodeClassifier:
+    """Read what ``DynamicsRegressor.save`` or ``NodeClassifier.save`` wrote; the file says which.
 
     Args:
         path: the file.
-        model: for a model that was made from a ready module: a module of the same kind, which gets the weights.
+        model: for a model that was made from a ready module: a module of the same kind, which gets the weights; for a
+            classifier with a field of your own: the field.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is damaged, not ours, of another version, or needs ``model``.
+        ValueError: the file is damaged, not ours, of another version or kind, or needs ``model``.
 
     Example:
         >>> import ndcn, tempfile, torch
@@ -348,6 +352,9 @@ def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegress
         >>> torch.equal(again.predict([0.7]).states, reg.predict([0.7]).states)
         True
     """
-    from . import model_files
+    from . import classifier_files, model_files
 
-    return model_files.load(Path(path), model)
+    path = Path(path)
+    if model_files.kind_of(path) == classifier_files.KIND:
+        return classifier_files.load(path, model)
+    return model_files.load(path, model)

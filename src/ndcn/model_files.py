@@ -29,6 +29,7 @@ from .units import Units
 
 FORMAT = "ndcn-model"
 VERSION = 1
+KIND = "DynamicsRegressor"
 
 
 def save(estimator: DynamicsRegressor, path: Path) -> None:
@@ -65,7 +66,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "version": VERSION,
         "ndcn": __version__,
         "torch": torch.__version__,
-        "kind": "DynamicsRegressor",
+        "kind": KIND,
         "settings": _settings(estimator),
         "model_class": type(estimator.model_).__qualname__,
         "units": {"origin": units.origin, "rate": units.rate},
@@ -149,7 +150,17 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+def kind_of(path: Path) -> str:
+    """Which estimator a model file holds.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is damaged, or not ours.
+    """
+    return str(_read(path, tensors=False)[0].get("kind"))
+
+
+def _read(path: Path, tensors: bool = True) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     from safetensors import SafetensorError, safe_open
 
     if not path.exists():
@@ -167,6 +178,10 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
                 raise ValueError(
                     f"{path} has format version {about.get('version')}, this ndcn reads version {VERSION}; use a newer ndcn"
                 )
+            if not tensors:
+                return about, {}
+            if about.get("kind") != KIND:
+                raise ValueError(f"{path} holds a {about.get('kind')}, which this ndcn does not know; use a newer ndcn")
             return about, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not an ndcn model, or is damaged: {error}") from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .guard import note
-from .options import Json, print_json
+from .options import Json, load_dynamics, print_json
 
 if TYPE_CHECKING:
     import torch
@@ -35,7 +35,7 @@ def evaluate(
     """
     import ndcn
 
-    estimator, truth = ndcn.load(model), ndcn.Trajectory.load(data)
+    estimator, truth = load_dynamics(model), ndcn.Trajectory.load(data)
     scores = score_parts(estimator, truth)
     if as_json:
         print_json(scores)

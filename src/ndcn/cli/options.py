@@ -7,9 +7,16 @@ import os
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..estimators import DynamicsRegressor
+
+TABLES = (".csv", ".parquet")
 
 
 class LawName(str, Enum):
@@ -87,6 +94,25 @@ class Preset(str, Enum):
     paper = "paper"
 
 
+class NodeModel(str, Enum):
+    """NodeClassifier, and the models of ``ndcn.NodeBaseline``."""
+
+    ndcn = "ndcn"
+    gcn = "gcn"
+    gat = "gat"
+    agnn = "agnn"
+    mlp = "mlp"
+    label_propagation = "label_propagation"
+
+
+class Duplicates(str, Enum):
+    """What to do with repeated edges, as in ``Graph.from_edges``."""
+
+    error = "error"
+    sum = "sum"
+    first = "first"
+
+
 class Loss(str, Enum):
     """Running losses of ``ndcn.Objective``."""
 
@@ -116,6 +142,40 @@ def check_output(path: Path) -> None:
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file")
     check_parent(path)
+
+
+def check_table_output(path: Path) -> None:
+    """Refuse a table that cannot be written to, or whose name does not say its format."""
+    if path.suffix.lower() not in TABLES:
+        raise ValueError(f"{path}: the name must end in {' or '.join(TABLES)}, which decides the format")
+    check_output(path)
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV or Parquet, as its name says."""
+    from ..files import write
+
+    if path.suffix.lower() == ".csv":
+        write(path, lambda new: table.to_csv(new, index=False))
+    else:
+        write(path, lambda new: table.to_parquet(new, index=False))
+
+
+def load_dynamics(path: Path) -> DynamicsRegressor:
+    """Read a model of dynamics; refuse a classifier of nodes.
+
+    Raises:
+        ValueError: the file holds a classifier, is damaged or not ours.
+    """
+    import ndcn
+
+    found = ndcn.load(path)
+    if not isinstance(found, ndcn.DynamicsRegressor):
+        raise ValueError(
+            f"{path} holds a {type(found).__name__}, which has no dynamics to predict; `ndcn classify --out` writes the classes "
+            "of nodes, and ndcn.load reads this file in Python"
+        )
+    return found
 
 
 def check_data_output(folder: Path) -> None:

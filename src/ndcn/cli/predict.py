@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Json, check_output, print_json
+from .options import Json, check_table_output, load_dynamics, print_json, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..trajectory import Trajectory
-
-SUFFIXES = (".csv", ".parquet")
 
 
 def predict(
@@ -55,12 +53,10 @@ def predict(
         raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
     asked = None if times is None else _numbers(times)
     if out is not None:
-        if out.suffix.lower() not in SUFFIXES:
-            raise ValueError(f"{out}: the name must end in {' or '.join(SUFFIXES)}, which decides the format")
-        check_output(out)
+        check_table_output(out)
     import ndcn
 
-    estimator = ndcn.load(model)
+    estimator = load_dynamics(model)
     other = None if data is None else ndcn.Trajectory.load(data)
     if asked is None and until is not None:
         asked = _spread(estimator.train_[0].t0 if other is None else other.times[0].item(), until, count)
@@ -76,7 +72,7 @@ def predict(
         _print(prediction, spread, as_json)
         return
     table = _table(prediction, spread)
-    _write(table, out)
+    write_table(table, out)
     if as_json:
         print_json({"out": str(out), "rows": len(table), **_about(prediction)})
     else:
@@ -110,15 +106,6 @@ def _table(prediction: Trajectory, spread: Trajectory | None) -> pd.DataFrame:
             raise ValueError(f"the features {feature} and {feature}_std leave no name for the deviation of {feature}")
         table[f"{feature}_std"] = deviations[feature]
     return table
-
-
-def _write(table: pd.DataFrame, out: Path) -> None:
-    from ..files import write
-
-    if out.suffix.lower() == ".csv":
-        write(out, lambda new: table.to_csv(new, index=False))
-    else:
-        write(out, lambda new: table.to_parquet(new, index=False))
 
 
 def _print(prediction: Trajectory, spread: Trajectory | None, as_json: bool) -> None:

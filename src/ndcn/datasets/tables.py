@@ -1,0 +1,418 @@
+"""Node classification on one's own data: edges, features and classes from tables, matched by the names of the nodes."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from ..graph import Graph
+from ..settings import LARGEST_SEED
+from .nodes import UNKNOWN, NodeDataset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .table_files import Table
+
+TEST = 0.2
+PARTS = {"train": 0, "training": 0, "validation": 1, "val": 1, "test": 2}
+
+
+def node_tables(
+    edges: str | Path | pd.DataFrame,
+    features: str | Path | pd.DataFrame | None = None,
+    labels: str | Path | pd.DataFrame | None = None,
+    *,
+    test: float | None = None,
+    validation: float | None = None,
+    seed: int = 0,
+    directed: bool = False,
+    duplicates: str = "error",
+    fill: float | None = None,
+    scale: bool = True,
+    name: str | None = None,
+) -> NodeDataset:
+    """A graph A, features F and classes y from up to three tables, whose rows name the nodes.
+
+    A table is a file (.csv, .tsv, .txt or .parquet; the text ones also as .gz) or a pandas table. Names are compared by
+    their text, so that the number 7 in one and the text "7" in another are the same node. Nodes are in the order of their
+    names; a node that is in no edge is isolated, with a warning that lists such nodes. A file may have no header if the
+    first line has whole numbers, or names of nodes, where the header would name the columns of nodes.
+
+    Args:
+        edges: columns source, target and perhaps weight, or two or three columns in that order.
+        features: a column ``node``, or the first one, and features: first all columns of numbers (true and false are 1 and
+            0), then for each column of text one of zeros and ones for each text in it; a missing text is none of them.
+            Without a table F = I: a node is known by its place in the graph alone.
+        labels: a column ``node``, or the first one, and one ``label``, of text or whole numbers. The class of a node that is
+            missing, or has an empty label or a negative number, is not known. A column ``split`` may say which nodes
+            are for "train", "validation" and "test"; the others are for none of them. Without a table no class is known.
+        test: the share of labelled nodes that is held out for test, 0.2 by default. Each class gives its share, but keeps one
+            node for training at least.
+        validation: the share that is held out for validation in the same way; none by default.
+        seed: of which nodes are held out.
+        directed: whether a row (u, v) means that u acts on v only.
+        duplicates: what to do with a repeated edge: "error", "sum" its weights, or keep the "first".
+        fill: the number in place of a missing one, also for nodes without a row of features; None makes it an error.
+        scale: whether to divide each column of features by its largest absolute value, which keeps zeros zero. Without it a
+            column of large numbers would outweigh the others.
+        name: what the data set is called; the file name of the edges by default.
+
+    Returns:
+        The data set; F is sparse, float32; ``classes`` are the labels as text, sorted, numbers by their size.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        TypeError: a table that is neither a file name nor a pandas table.
+        ValueError: a table that cannot be read or lacks columns, names that do not match, features that are missing or infinite,
+            a node with several labels, a single class, or shares that leave nothing for training.
+
+    Example:
+        >>> import ndcn, pandas as pd
+        >>> edges = pd.DataFrame({"source": ["ann", "bob", "cid", "dan"], "target": ["bob", "cid", "dan", "eve"]})
+        >>> labels = pd.DataFrame({"node": ["ann", "bob", "dan", "eve"], "label": ["red", "red", "blue", "blue"]})
+        >>> data = ndcn.datasets.node_tables(edges, labels=labels, test=0.5)
+        >>> data
+        NodeDataset(tables: 5 nodes, 5 features, 2 classes; 2 train, 0 validation, 2 test)
+        >>> data.classes, data.graph.nodes[0]
+        (('blue', 'red'), 'ann')
+    """
+    from .table_files import is_whole, read_table
+
+    shares = _checked_shares(test, validation)
+    if fill is not None and not math.isfinite(fill):
+        raise ValueError(f"fill must be a finite number, got {fill!r}")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed <= LARGEST_SEED:
+        raise ValueError(f"seed must be a whole number >= 0, got {seed!r}")
+    links = read_table(edges, "edges", ("source", "target"), columns=("weight",))
+    linked = list(dict.fromkeys([*links.keys[0], *links.keys[1]]))
+    known = set(linked)
+    rows = None if features is None else read_table(features, "features", ("node",), known=known)
+    marks = None
+    if labels is not None:
+        marks = read_table(labels, "labels", ("node",), columns=("label",), known=known, text=True)
+    for table in (rows, marks):
+        if table is not None:
+            _check_names(table, known, linked)
+    found = known.union(*(table.names for table in (rows, marks) if table is not None))
+    numbered = all(map(is_whole, found))
+    everyone = sorted(found, key=int) if numbered else sorted(found)
+    place = {node: k for k, node in enumerate(everyone)}
+    graph = Graph.from_edges(
+        _edges(links, numbered),
+        nodes=[int(node) for node in everyone] if numbered else everyone,
+        directed=directed,
+        duplicates=duplicates,
+    )
+    classes: tuple[str, ...] = ()
+    codes, part = torch.full((len(everyone),), UNKNOWN), None
+    if marks is not None:
+        column, classes, codes, part = _labels(marks, place)
+        if rows is not None and column in rows.rest.columns:
+            raise ValueError(
+                f"{rows.title} has a column {column!r}, as {marks.title} has, which would give the classes away; drop it, or "
+                "give it another name if it is something else"
+            )
+    if part is None:
+        part = _held_out(codes, classes, shares, seed)
+    elif test is not None or validation is not None:
+        raise ValueError('the column "split" of the labels decides what is held out: drop it, or test and validation')
+    matrix = sparse.eye_array(len(everyone), dtype="float32", format="csr")
+    if rows is not None:
+        matrix = _features(rows, everyone, place, fill, scale)
+    return NodeDataset(
+        name=name or (Path(edges).stem if isinstance(edges, (str, Path)) else "tables"),
+        graph=graph,
+        features=matrix,
+        labels=codes,
+        train_mask=part == 0,
+        val_mask=part == 1,
+        test_mask=part == 2,
+        classes=classes,
+    )
+
+
+def _listed(names: Sequence[object], most: int = 5) -> str:
+    """The first few, and how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number != 1)}"
+
+
+def _note(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=4)
+
+
+# Names and edges ------------------------------------------------------------------------------------------------
+
+
+def _check_names(table: Table, known: set[str], linked: list[str]) -> None:
+    """Refuse a table none of whose nodes is in an edge; say which nodes are in none."""
+    alone = [name for name in dict.fromkeys(table.names) if name not in known]
+    if len(alone) == len(set(table.names)):
+        raise ValueError(
+            f"no node of {table.title} is in an edge: it names {_listed(alone, 3) or 'none'}, the edges {_listed(linked, 3)}; "
+            'its first column, or one called "node", must have the names that the edges have'
+        )
+    if alone:
+        _note(f"{_count(len(alone), 'node')} of {table.title} in no edge, so isolated: {_listed(alone)}")
+
+
+def _edges(links: Table, numbered: bool) -> pd.DataFrame:
+    """The edges as ``Graph.from_edges`` takes them."""
+    import pandas as pd
+
+    table = pd.DataFrame(dict(zip(("source", "target"), links.keys, strict=True)))
+    if table.empty:
+        raise ValueError(f"{links.title} has no rows: there is no edge")
+    if numbered:
+        table = table.astype("int64")
+    rest = links.rest
+    if "weight" in rest.columns:
+        spare = [column for column in rest.columns if column != "weight"]
+        if spare:
+            _note(f"{links.title}: columns without use: {_listed(spare)}")
+        table["weight"] = rest["weight"].to_numpy()
+    elif rest.shape[1] == 1:
+        table["weight"] = rest.iloc[:, 0].to_numpy()
+    elif rest.shape[1] > 1:
+        raise ValueError(
+            f"{links.title} has the columns {_listed(list(rest.columns))} beside source and target; call the one of weights "
+            '"weight", or drop them'
+        )
+    return table
+
+
+# Features -------------------------------------------------------------------------------------------------------
+
+
+def _features(
+    table: Table, everyone: list[str], place: dict[str, int], fill: float | None, scale: bool
+) -> sparse.csr_array:
+    """F, (n, d): the numbers, then the indicators of texts; rows in the order of ``everyone``."""
+    import pandas as pd
+
+    names, rest = table.names, table.rest
+    if rest.shape[1] == 0:
+        raise ValueError(f"{table.title} has no column beside that of the nodes: there is no feature")
+    repeated = pd.Series(names)[pd.Series(names).duplicated()].unique().tolist()
+    if repeated:
+        raise ValueError(
+            f"{table.title} has more than one row for {_count(len(repeated), 'node')}: {_listed(repeated)}"
+        )
+    lost = sorted(set(everyone) - set(names), key=place.__getitem__)
+    if lost and fill is None:
+        raise ValueError(
+            f"{_count(len(lost), 'node')} without a row in {table.title}: {_listed(lost)}; add the rows, drop the edges and "
+            "labels of these nodes, or fill what is missing (fill=0)"
+        )
+    numbers, blocks = [], []
+    for k in range(rest.shape[1]):
+        column = rest.iloc[:, k]
+        if _is_text(column, names, table.title):
+            blocks.append(_indicators(column))
+        else:
+            numbers.append(k)
+    if numbers:
+        blocks.insert(0, _numbers(rest.iloc[:, numbers], names, table.title, fill))
+    where = [place[name] for name in names]
+    spread = sparse.csr_array((np.ones(len(names)), (where, np.arange(len(names)))), shape=(len(everyone), len(names)))
+    matrix = sparse.csr_array(spread @ sparse.hstack(blocks, format="csr"))
+    if lost and fill and numbers:
+        at = np.repeat([place[name] for name in lost], len(numbers))
+        cells = (np.full(len(at), float(fill)), (at, np.tile(np.arange(len(numbers)), len(lost))))
+        matrix = sparse.csr_array(matrix + sparse.csr_array(cells, shape=matrix.shape))
+    if scale:
+        largest = abs(matrix).max(axis=0).toarray().ravel()
+        matrix = sparse.csr_array(matrix @ sparse.diags_array(1 / np.where(largest > 0, largest, 1.0)))
+    matrix = matrix.astype(np.float32)
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix
+
+
+def _is_text(column: pd.Series, names: list[str], title: str) -> bool:
+    """Whether a column is text, or numbers; an error that says what it is if it is neither."""
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        return False
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return True
+    values = column.dropna()
+    texts = values.map(lambda value: isinstance(value, str))
+    if not texts.any() and (values.map(type).isin((int, float, bool)).all() or values.empty):
+        return False  # also a column that is empty: its numbers are missing
+    if not texts.all():
+        other = values[~texts].iloc[0]
+        raise ValueError(
+            f"{title}: column {column.name} has a {type(other).__name__} ({other!s:.40}); features are numbers or text"
+        )
+    parsed = pd.to_numeric(values, errors="coerce").notna()
+    if len(values) / 2 < parsed.sum() < len(values):
+        row = parsed.index.get_loc(parsed.idxmin()) if parsed.index.is_unique else 0
+        place = column.index.get_loc(parsed.index[row]) if parsed.index.is_unique else 0
+        raise ValueError(
+            f"{title}: column {column.name} has numbers, but {values.iloc[row]!r} for node {names[place]!r}; write a number there, or "
+            "leave it empty and fill it (fill=0)"
+        )
+    return True
+
+
+def _indicators(column: pd.Series) -> sparse.csr_array:
+    import pandas as pd
+
+    codes, texts = pd.factorize(column, sort=True)
+    rows = np.flatnonzero(codes >= 0)
+    return sparse.csr_array((np.ones(len(rows)), (rows, codes[rows])), shape=(len(codes), len(texts)))
+
+
+def _numbers(frame: pd.DataFrame, names: list[str], title: str, fill: float | None) -> sparse.csr_array:
+    import pandas as pd
+
+    if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in frame.dtypes):
+        matrix = sparse.csr_array(frame.sparse.to_coo(), dtype=np.float64)
+    else:
+        values = np.empty(frame.shape)
+        for k in range(frame.shape[1]):
+            values[:, k] = frame.iloc[:, k].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
+        matrix = sparse.csr_array(values)
+    bad = np.flatnonzero(~np.isfinite(matrix.data) if fill is None else np.isinf(matrix.data))
+    if len(bad):
+        row, column = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1, matrix.indices[bad[0]]
+        raise ValueError(
+            f"{_count(len(bad), 'number')} in {title} missing or infinite, the first for node {names[row]!r} in column "
+            f"{frame.columns[column]}; write numbers there, or fill those that are missing (fill=0)"
+        )
+    if fill is not None:
+        matrix.data[np.isnan(matrix.data)] = fill
+    return matrix
+
+
+# Classes --------------------------------------------------------------------------------------------------------
+
+WHOLE_LABEL = re.compile(r"(0|-?[1-9]\d*)(\.0*)?")
+NUMBER = re.compile(r"-?\d*\.?\d+(e[+-]?\d+)?", re.IGNORECASE)
+
+
+def _labels(table: Table, place: dict[str, int]) -> tuple[object, tuple[str, ...], torch.Tensor, torch.Tensor | None]:
+    """The column of labels, the classes, the class of each node, and which part it is in if the table says so."""
+    rest = table.rest
+    others = [column for column in rest.columns if column != "split"]
+    if "label" not in others and len(others) != 1:
+        raise ValueError(
+            f'{table.title} needs the columns "node" and "label"; beside nodes it has {_listed(others) or "none"}'
+        )
+    column = "label" if "label" in others else others[0]
+    labels = _plain_labels(rest[column], table)
+    parts = _parts(rest["split"], table) if "split" in rest.columns else None
+    said: dict[str, tuple[str | None, int]] = {}
+    for name, label, part in zip(table.names, labels, parts or [UNKNOWN] * len(labels), strict=True):
+        if said.setdefault(name, (label, part)) != (label, part):
+            raise ValueError(f"{table.title} has rows that disagree about node {name!r}; keep one of them")
+    known = {label for label in labels if label is not None}
+    classes = sorted(known, key=int) if all(map(WHOLE_LABEL.fullmatch, known)) else sorted(known)
+    if len(classes) < 2:
+        raise ValueError(f"{table.title} must have two classes or more, but has {_listed(classes) or 'none'}")
+    code = {label: k for k, label in enumerate(classes)}
+    codes = torch.full((len(place),), UNKNOWN)
+    split = None if parts is None else torch.full((len(place),), UNKNOWN)
+    for name, (label, part) in said.items():
+        if label is not None:
+            codes[place[name]] = code[label]
+        if split is not None:
+            if label is None and part != UNKNOWN:
+                raise ValueError(f"{table.title}: node {name!r} has a part in the split, but no label")
+            split[place[name]] = part
+    return column, tuple(classes), codes, split
+
+
+def _plain_labels(column: pd.Series, table: Table) -> list[str | None]:
+    """Labels as text, whole numbers without a decimal point; None where there is none."""
+    from .table_files import plain_name
+
+    labels = [
+        None if missing else plain_name(value) or None for value, missing in zip(column, column.isna(), strict=True)
+    ]
+    known = [label for label in labels if label is not None]
+    if not all(map(WHOLE_LABEL.fullmatch, known)):
+        if all(map(NUMBER.fullmatch, known)) and any("." in label for label in known):
+            wrong = next(label for label in known if not WHOLE_LABEL.fullmatch(label))
+            raise ValueError(
+                f"{table.title}: classes are whole numbers or text, got {wrong}; round or bin such numbers first"
+            )
+        return labels
+    plain = [None if label is None else label.partition(".")[0] for label in labels]
+    negative = [name for name, label in zip(table.names, plain, strict=True) if label is not None and label[0] == "-"]
+    if negative:
+        _note(f"negative labels mean that the class is not known: {_count(len(negative), 'node')}, {_listed(negative)}")
+    return [None if label is None or label[0] == "-" else label for label in plain]
+
+
+def _parts(column: pd.Series, table: Table) -> list[int]:
+    parts = []
+    for value, missing in zip(column, column.isna(), strict=True):
+        word = "" if missing else str(value).strip().lower()
+        if word and word not in PARTS:
+            raise ValueError(f"{table.title}: split is train, validation, test or empty, got {value!r}")
+        parts.append(PARTS[word] if word else UNKNOWN)
+    return parts
+
+
+# What is held out -----------------------------------------------------------------------------------------------
+
+
+def _checked_shares(test: float | None, validation: float | None) -> tuple[float, float]:
+    shares = (TEST if test is None else test, 0.0 if validation is None else validation)
+    for name, share in zip(("test", "validation"), shares, strict=True):
+        if not 0 <= share < 1:
+            raise ValueError(f"{name} must be a share in [0, 1), got {share!r}")
+    if sum(shares) >= 1:
+        raise ValueError(
+            f"test and validation take {sum(shares):g} of the labelled nodes, which leaves none for training"
+        )
+    return shares
+
+
+def _held_out(codes: torch.Tensor, classes: tuple[str, ...], shares: tuple[float, float], seed: int) -> torch.Tensor:
+    """0 for training, 1 for validation, 2 for test, -1 where the class is not known; every class is trained on."""
+    draw = np.random.default_rng(seed)
+    members = [draw.permutation(np.flatnonzero(codes.numpy() == k)) for k in range(len(classes))]
+    sizes = np.array([len(nodes) for nodes in members], dtype=np.int64)
+    test = _portions(sizes, sizes - 1, shares[0], draw)
+    validation = _portions(sizes, sizes - 1 - test, shares[1], draw)
+    part = torch.where(codes == UNKNOWN, UNKNOWN, 0)
+    for nodes, tested, validated in zip(members, test, validation, strict=True):
+        part[nodes[:tested]] = 2
+        part[nodes[tested : tested + validated]] = 1
+    untested = [f"{name!r} ({size})" for name, size, count in zip(classes, sizes, test, strict=True) if count == 0]
+    if untested and shares[0] > 0:
+        _note(
+            f"too few labelled nodes for one to be tested, so that all are trained on: class{'es' * (len(untested) > 1)} "
+            + ", ".join(untested[:5])
+            + (f" and {len(untested) - 5} more" if len(untested) > 5 else "")
+        )
+    return part
+
+
+def _portions(sizes: np.ndarray, room: np.ndarray, share: float, draw: np.random.Generator) -> np.ndarray:
+    """How many of each class: its share, rounded so that the sum is right, where there is room."""
+    wanted = share * sizes
+    count = np.minimum(np.floor(wanted + 1e-9).astype(np.int64), room)
+    order = np.lexsort((draw.random(len(sizes)), -(wanted - count)))
+    left = round(share * int(sizes.sum())) - int(count.sum())
+    for k in order:
+        if left > 0 and count[k] < room[k]:
+            count[k], left = count[k] + 1, left - 1
+    return count

@@ -1,0 +1,331 @@
+"""``ndcn classify``: what it prints, writes and refuses; and reading its models."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+import ndcn
+from ndcn.cli import app, options
+from ndcn.training import History
+
+SMALL = ["--hidden", 4, "--epochs", 5]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NDCN_DATA", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.fixture
+def own(folder) -> Path:
+    """Two groups in which everyone knows everyone, and one link between them; labels with gaps, one of them alone."""
+    names = [f"p{k}" for k in range(16)]
+    pairs = [(a, b) for part in (names[:8], names[8:]) for k, a in enumerate(part) for b in part[k + 1 :]]
+    pd.DataFrame([*pairs, ("p0", "p15")], columns=["source", "target"]).to_csv("edges.csv", index=False)
+    pd.DataFrame({"node": names[::-1], "age": range(16), "town": ["x", "y"] * 8}).to_csv("features.csv", index=False)
+    marks = ["left"] * 6 + [""] * 2 + ["right"] * 6 + ["", "once"]
+    pd.DataFrame({"node": names, "label": marks}).to_csv("labels.csv", index=False)
+    return folder
+
+
+def run(*words: object, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, [str(word) for word in words], env={"TERMINAL_WIDTH": "200", "COLUMNS": "200"})
+    assert result.exit_code == code, (result.output, result.exception)
+    assert "Traceback" not in result.output
+    return result
+
+
+def refused(*words: object, code: int = 2) -> str:
+    before = sorted(Path().rglob("*"))
+    result = run("classify", *words, code=code)
+    assert result.stdout == ""
+    assert sorted(Path().rglob("*")) == before
+    return " ".join(result.stderr.split())
+
+
+def parsed(*words: object) -> dict:
+    return json.loads(run("classify", *words, "--json").stdout)
+
+
+OWN = ["edges.csv", "--features", "features.csv", "--labels", "labels.csv"]
+
+
+def test_help_shows_an_example() -> None:
+    text = run("classify", "--help").output
+    assert "Example: ndcn classify edges.csv" in text
+    assert "classify" in run("--help").output
+    from ndcn.node_training import PUBLISHED
+
+    assert [model.value for model in options.NodeModel] == ["ndcn", *PUBLISHED]
+
+
+def test_karate_by_default(folder) -> None:
+    about = parsed("--T", 2, "--hidden", 16, "--epochs", 60)
+    data = ndcn.datasets.karate_club()
+    same = ndcn.NodeClassifier(T=2.0, hidden=16, epochs=60).fit(data.graph, data.features, data.labels, data.train_mask)
+    assert about["accuracy"] == same.score(data.test_mask) > 0.8
+    assert (about["dataset"], about["model"], about["runs"], about["paper"], about["std"]) == (
+        "karate",
+        "ndcn",
+        1,
+        None,
+        None,
+    )
+    assert about["accuracies"] == [about["accuracy"]]
+    assert about["split"] == {"train": 2, "validation": 0, "test": 32}
+    assert (about["nodes"], about["edges"], about["features"], about["classes"]) == (34, 78, 34, ["Mr. Hi", "Officer"])
+    assert about["commonest_class"] == 0.5
+    said = run("classify", *SMALL)
+    assert "training ndcn on NodeDataset(karate club" in said.stderr
+    assert "test accuracy" in said.stdout
+    assert "one run" in said.stdout
+    assert not list(folder.iterdir())
+
+
+def test_runs_are_independent_and_alike_in_several_processes(folder) -> None:
+    one = parsed("--runs", 3, "--jobs", 1, "--seed", 5, *SMALL)
+    two = parsed("--runs", 3, "--jobs", 2, "--seed", 5, *SMALL)
+    assert one["accuracies"] == two["accuracies"]
+    assert len(one["accuracies"]) == 3
+    assert one["accuracy"] == pytest.approx(np.mean(one["accuracies"]))
+    assert one["std"] == pytest.approx(np.std(one["accuracies"], ddof=1))
+    assert parsed("--seed", 6, *SMALL)["accuracy"] == one["accuracies"][1]
+    assert "over 2 runs" in run("classify", "--runs", 2, "--jobs", 1, *SMALL).stdout
+
+
+def test_own_files(own) -> None:
+    words = [*OWN, *SMALL, "--test", 0.25, "--validation", 0.25, "--out", "predictions.csv", "--save", "model.ndcn"]
+    result = run("classify", *words, "--json")
+    assert "class 'once' (1)" in result.stderr
+    about = json.loads(result.stdout)
+    assert about["classes"] == ["left", "once", "right"]
+    assert about["split"] == {"train": 7, "validation": 3, "test": 3}
+    assert about["validated"] is True
+    assert about["features"] == 3
+    table = pd.read_csv("predictions.csv", keep_default_na=False)
+    assert list(table) == ["node", "predicted", "p(left)", "p(once)", "p(right)", "known", "label", "split"]
+    assert sorted(table.node) == sorted(f"p{k}" for k in range(16))
+    np.testing.assert_allclose(table[["p(left)", "p(once)", "p(right)"]].sum(axis=1), 1, rtol=1e-5)
+    truth = pd.read_csv("labels.csv", keep_default_na=False).set_index("node").label
+    assert (table.set_index("node").label == truth[table.node]).all()
+    assert (table.known == (table.label != "")).all()
+    assert table.split.value_counts().to_dict() == {"train": 7, "validation": 3, "test": 3, "": 3}
+    tested = table[table.split == "test"]
+    assert (tested.predicted == tested.label).mean() == pytest.approx(about["accuracy"])
+    again = ndcn.load("model.ndcn")
+    assert isinstance(again, ndcn.NodeClassifier)
+    assert again.predict().tolist() == table.predicted.tolist()
+    np.testing.assert_allclose(again.predict_proba().numpy(), table.filter(like="p(").to_numpy(), atol=1e-6)
+    assert list(again.graph_.nodes) == table.node.tolist()
+    assert sorted(p.name for p in own.iterdir()) == [
+        "edges.csv",
+        "features.csv",
+        "labels.csv",
+        "model.ndcn",
+        "predictions.csv",
+    ]
+
+
+def test_parquet_and_baselines(own) -> None:
+    for model in ("mlp", "label_propagation"):
+        words = [] if model == "label_propagation" else SMALL
+        about = parsed(*OWN, "--model", model, *words, "--out", "predictions.parquet")
+        assert (about["model"], about["preset"]) == (model, None)
+        assert len(pd.read_parquet("predictions.parquet")) == 16
+    assert about["accuracy"] > 0.9
+
+
+def test_all_nodes_for_training(own) -> None:
+    about = parsed(*OWN, *SMALL, "--test", 0)
+    assert (about["accuracy"], about["accuracies"], about["split"]["train"]) == (None, [], 13)
+    assert "accuracy is not known" in run("classify", *OWN, *SMALL, "--test", 0).stdout
+
+
+def test_a_class_that_is_not_trained_on(own) -> None:
+    labels = pd.read_csv("labels.csv")
+    labels.assign(split=["train"] * 15 + ["test"])[labels.label.notna()].to_csv("labels.csv", index=False)
+    assert "no training node has the class" in refused(*OWN, *SMALL)
+    labels.assign(split=["test"] + ["train"] * 15)[labels.label.notna()].to_csv("labels.csv", index=False)
+    assert parsed(*OWN, *SMALL)["split"] == {"train": 12, "validation": 0, "test": 1}
+
+
+def test_the_papers_values_stand_beside(folder, monkeypatch) -> None:
+    asked = {}
+
+    def small(name, root=None):
+        asked["name"], asked["root"] = name, root
+        data = ndcn.datasets.karate_club()
+        val = torch.zeros_like(data.train_mask)
+        val[1:5] = True
+        return ndcn.datasets.NodeDataset(
+            name, data.graph, data.features, data.labels, data.train_mask, val, data.test_mask & ~val, data.classes
+        )
+
+    monkeypatch.setattr(ndcn.datasets, "planetoid", small)
+    about = parsed("cora", "--data", ".", *SMALL)
+    assert asked == {"name": "cora", "root": Path()}
+    assert about["paper"] == {"accuracy": pytest.approx(0.833), "std": pytest.approx(0.006)}
+    assert about["validated"] is True
+    assert about["validation_accuracy"] is not None
+    assert "the paper: 83.3 ± 0.6 %" in run("classify", "cora", *SMALL).stdout
+    about = parsed("citeseer", "--preset", "paper", *SMALL, "--save", "model.ndcn")
+    assert about["validated"] is False
+    model = ndcn.load("model.ndcn")
+    assert (model.T, model.alpha, model.preset) == (1.0, 0.8, "paper")
+    assert parsed("pubmed", "--model", "mlp", *SMALL)["paper"] is None
+    gcn = parsed("citeseer", "--model", "gcn", *SMALL) if _has_pyg() else {"paper": {"accuracy": 0.703, "std": None}}
+    assert gcn["paper"] == {"accuracy": pytest.approx(0.703), "std": None}
+
+
+def _has_pyg() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("torch_geometric") is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere.csv"], "there is no file nowhere.csv, and no data set of that name; known are karate, cora"),
+        (["edges.csv"], "say which classes are known: --labels"),
+        (["karate", "--labels", "labels.csv", "--test", 0.1], "--labels, --test: for a table of edges of your own"),
+        (["karate", "--data", "."], "--data: for cora"),
+        (["cora", "--data", "missing"], "there is no folder missing"),
+        (["--model", "mlp", "--T", 2, "--preset", "paper"], "--T, --preset: of no effect on mlp"),
+        (["--model", "mlp", "--save", "m.ndcn"], "--save writes ndcn's classifiers"),
+        (["--model", "label_propagation", "--runs", 2], "all runs are the same"),
+        (["--model", "label_propagation", "--hidden", 2], "of no effect on label_propagation"),
+        ([*OWN, "--preset", "paper", "--validation", 0.2], "without validation nodes"),
+        (["--alpha", 2], "alpha must be between 0 and 1"),
+        (["--T", -1], "T must be a number > 0"),
+        (["--out", "p.txt"], "must end in .csv or .parquet"),
+        (["--out", "no/where.csv"], "there is no folder"),
+        (["--save", "no/where.ndcn"], "there is no folder"),
+        (["--out", "p.csv", "--save", "p.csv"], "--out and --save both name p.csv"),
+        (["edges.csv", "--labels", "missing.csv"], "there is no file missing.csv to read labels from"),
+        (["edges.csv", "--labels", "edges.csv"], "rows that disagree about node 'p0'"),
+        (["labels.csv", "--labels", "labels.csv"], "must name a node in each row"),
+        ([*OWN, "--test", 1.5], "test must be a share"),
+        ([*OWN[:-1], "broken.csv", "--out", "p.csv"], "cannot be read as csv"),
+        (["--model", "transformer"], "label_propagation"),
+        (["--runs", 0], "--runs"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(own, words, message) -> None:
+    Path("broken.csv").write_bytes(b"node,label\np1,\xff\xfe\n")
+    assert message in refused(*words)
+
+
+def test_no_network(folder, monkeypatch) -> None:
+    import urllib.error
+
+    from ndcn.datasets import download
+
+    def fails(*_: object, **__: object) -> None:
+        raise urllib.error.URLError("no route to host")
+
+    monkeypatch.setattr(download.urllib.request, "urlopen", fails)
+    (folder / "here").mkdir()
+    text = refused("cora", "--data", "here", code=1)
+    assert "could not download" in text
+    assert "ind.cora.x" in text
+
+
+def test_without_pytorch_geometric(folder, monkeypatch) -> None:
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert "pip install 'ndcn[pyg]'" in refused("--model", "gcn")
+
+
+def test_an_interruption_writes_nothing(folder, monkeypatch) -> None:
+    def interrupted(self: object, *_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ndcn.NodeClassifier, "fit", interrupted)
+    assert "error: interrupted" in refused("--out", "p.csv", code=1)
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+
+    def kept(self: ndcn.NodeClassifier, *_: object) -> ndcn.NodeClassifier:
+        self.history_ = History(stopped="interrupted")
+        return self
+
+    monkeypatch.setattr(ndcn.NodeClassifier, "fit", kept)
+    assert "error: interrupted" in refused("--out", "p.csv", code=1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_with_several_processes(folder) -> None:
+    words = ["classify", "--runs", "4", "--jobs", "2", "--epochs", "100000", "--out", "p.csv"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from ndcn.cli import main; main()", *words],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    assert "training" in process.stderr.readline()
+    time.sleep(2)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert out == ""
+    assert err.split("\n") == ["error: interrupted", ""]
+    assert not list(folder.iterdir())
+
+
+# Reading models -------------------------------------------------------------------------------------------------
+
+
+def test_load_reads_both_kinds(folder) -> None:
+    run("classify", *SMALL, "--save", "club.ndcn")
+    club = ndcn.load("club.ndcn")
+    assert isinstance(club, ndcn.NodeClassifier)
+    assert set(club.predict().tolist()) <= {"Mr. Hi", "Officer"}
+    run("simulate", "--nodes", 9, "--snapshots", 8)
+    run("fit", "data", "--epochs", 2)
+    assert isinstance(ndcn.load("model.ndcn"), ndcn.DynamicsRegressor)
+    for words in (("predict", "club.ndcn", "--times", "1"), ("evaluate", "club.ndcn", "data")):
+        text = " ".join(run(*words, code=2).stderr.split())
+        assert "club.ndcn holds a NodeClassifier, which has no dynamics to predict" in text
+    with pytest.raises(ValueError, match="holds a DynamicsRegressor, not a NodeClassifier"):
+        ndcn.NodeClassifier.load("model.ndcn")
+
+
+def test_a_kind_from_the_future_is_refused(folder) -> None:
+    from safetensors.torch import save_file
+
+    save_file(
+        {"x": torch.zeros(1)},
+        "m",
+        metadata={"ndcn": json.dumps({"format": "ndcn-model", "version": 1, "kind": "Oracle"})},
+    )
+    with pytest.raises(ValueError, match="holds a Oracle, which this ndcn does not know"):
+        ndcn.load("m")
+
+
+def test_a_field_of_ones_own_is_given_to_load(folder) -> None:
+    data = ndcn.datasets.karate_club()
+    field = ndcn.fields.DiffusionField()
+    first = ndcn.NodeClassifier(T=1.0, hidden=4, epochs=2, field=field, solver=ndcn.Solver("euler", step_size=0.5))
+    first.fit(data.graph, data.features, data.labels, data.train_mask).save("own.ndcn")
+    with pytest.raises(ValueError, match="a field of your own"):
+        ndcn.load("own.ndcn")
+    assert torch.equal(ndcn.load("own.ndcn", model=field).predict_proba(), first.predict_proba())
