@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -297,15 +300,26 @@ def _runs(estimators: list[Any], data: NodeDataset, validated: bool, jobs: int) 
         return
     from joblib import Parallel, delayed
 
-    from ..experiments.pool import _no_interrupts
-
     tasks = (delayed(_run_apart)(k, estimator, data, validated) for k, estimator in enumerate(estimators))
     try:
-        with _no_interrupts():  # Ctrl-C is for the command, not for its workers
+        with _ignored_interrupts():  # by the workers too, for good: Ctrl-C is for the command
             ended = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)(tasks)
         yield from ended
     except BrokenProcessPool as error:
         raise OSError("a process of the runs died, perhaps for want of memory; try --jobs 1") from error
+
+
+@contextmanager
+def _ignored_interrupts() -> Iterator[None]:
+    """Ignore SIGINT; processes that are started meanwhile always do."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _run_apart(k: int, estimator: Any, data: NodeDataset, validated: bool) -> tuple[int, _Done]:
