@@ -399,7 +399,7 @@ def _held_out(codes: torch.Tensor, classes: tuple[str, ...], shares: tuple[float
     untested = [f"{name!r} ({size})" for name, size, count in zip(classes, sizes, test, strict=True) if count == 0]
     if untested and shares[0] > 0:
         _note(
-            f"too few labelled nodes for one to be tested, so that all are trained on: class{'es' * (len(untested) > 1)} "
+            f"too few labelled nodes to hold one out for test, as training comes first: class{'es' * (len(untested) > 1)} "
             + ", ".join(untested[:5])
             + (f" and {len(untested) - 5} more" if len(untested) > 5 else "")
         )
