@@ -234,7 +234,7 @@ def error_curves(
 
     ax = curve_axes(ax)
     for k, (name, (times, middle, low, high)) in enumerate(curves.items()):
-        colour, style = PALETTE[k % len(PALETTE)], STYLES[(k + k // len(PALETTE)) % len(STYLES)]
+        colour, style = PALETTE[k % len(PALETTE)], STYLES[(k + 2 * (k // len(PALETTE))) % len(STYLES)]
         shown = np.where(np.isfinite(middle) & (middle >= floor), middle, np.nan)
         ax.plot(times, shown, color=colour, linestyle=style, linewidth=1.6, label=name, zorder=3)
         if (high > low).any():
