@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ import torch
 from typer.testing import CliRunner, Result
 
 import ndcn
-from ndcn.cli import app, options
+from ndcn.cli import app, classify, options
 from ndcn.training import History
 
 SMALL = ["--hidden", 4, "--epochs", 5]
@@ -287,8 +289,17 @@ def test_ctrl_c_with_several_processes(folder) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert out == ""
-    assert err.split("\n") == ["error: interrupted", ""]
+    assert err == "error: interrupted\n"
     assert not list(folder.iterdir())
+
+
+def test_a_worker_that_dies(folder, monkeypatch) -> None:
+    def dead(_: object) -> None:
+        raise BrokenProcessPool("killed")
+
+    monkeypatch.setattr(classify, "as_completed", dead)
+    assert "a process of the runs died" in refused("--runs", 2, "--jobs", 2, *SMALL, code=1)
+    assert not multiprocessing.active_children()
 
 
 # Reading models -------------------------------------------------------------------------------------------------

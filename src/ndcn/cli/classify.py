@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
+import multiprocessing
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -298,35 +298,32 @@ def _runs(estimators: list[Any], data: NodeDataset, validated: bool, jobs: int) 
         for k, estimator in enumerate(estimators):
             yield _run(k, estimator, data, validated)
         return
-    from joblib import Parallel, delayed
+    from ..experiments.pool import _no_interrupts
 
-    tasks = (delayed(_run_apart)(k, estimator, data, validated) for k, estimator in enumerate(estimators))
+    others = multiprocessing.active_children()
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_begin)
     try:
-        with _ignored_interrupts():  # by the workers too, for good: Ctrl-C is for the command
-            ended = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)(tasks)
-        yield from ended
+        with _no_interrupts():  # Ctrl-C is for the command, not for its workers
+            futures = [pool.submit(_run, k, estimator, data, validated) for k, estimator in enumerate(estimators)]
+        for future in as_completed(futures):
+            yield future.result()
     except BrokenProcessPool as error:
         raise OSError("a process of the runs died, perhaps for want of memory; try --jobs 1") from error
+    finally:  # at the end they have nothing more to do; after a failure or Ctrl-C nobody waits for what they do
+        for worker in multiprocessing.active_children():
+            if worker not in others:
+                worker.kill()
+        pool.shutdown(cancel_futures=True)
 
 
-@contextmanager
-def _ignored_interrupts() -> Iterator[None]:
-    """Ignore SIGINT; processes that are started meanwhile always do."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _run_apart(k: int, estimator: Any, data: NodeDataset, validated: bool) -> tuple[int, _Done]:
+def _begin() -> None:
+    """What a worker does first: it goes when the command goes, and takes one thread."""
     import torch
 
+    from ..experiments.pool import _die_with_parent
+
+    threading.Thread(target=_die_with_parent, daemon=True).start()
     torch.set_num_threads(1)
-    return _run(k, estimator, data, validated)
 
 
 def _run(k: int, estimator: Any, data: NodeDataset, validated: bool) -> tuple[int, _Done]:
