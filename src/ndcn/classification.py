@@ -23,6 +23,7 @@ from .settings import LARGEST_SEED, named
 from .solve import IntegrationError, Solver
 from .training import History, TrainingError
 
+LONGEST = 1000  # time to diffuse for: by then everything that diffusion can do has been done
 FIELDS = ("diffusion", "relu")
 
 
@@ -100,7 +101,8 @@ def recipe_of(given: Mapping[str, Any]) -> ClassifierRecipe:
     """The recipe that the arguments of a ``NodeClassifier`` ask for, or an error that says what is wrong with them."""
     preset: ClassifierRecipe = named(RECIPES, "preset", given["preset"])
     chosen = {f.name: given[f.name] for f in fields(preset) if given.get(f.name) is not None}
-    for name in ("T", "learning_rate", "temperature"):
+    _number("T", chosen.get("T"), f"a number > 0 and at most {LONGEST}", lambda v: 0 < v <= LONGEST)
+    for name in ("learning_rate", "temperature"):
         _number(name, chosen.get(name), "a number > 0", lambda v: v > 0)
     for name in ("source", "consistency", "weight_decay"):
         _number(name, chosen.get(name), "a number >= 0", lambda v: v >= 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,8 @@ class NodeClassifier(BaseEstimator):
         n = graph.num_nodes
         table = checked_features(features, n)
         classes, codes = coded_labels(labels, n)
+        if len(classes) < 2:
+            raise ValueError(f"all nodes have the class {classes[0].item()!r}: there is nothing to tell apart")
         train_nodes = checked_mask("train_mask", train_mask, codes)
         val_nodes = checked_mask("val_mask", torch.zeros(n, dtype=torch.bool) if val_mask is None else val_mask, codes)
         if not train_nodes.any():
@@ -327,18 +330,19 @@ def coded_labels(labels: Any, n: int) -> tuple[np.ndarray, torch.Tensor]:
     """The classes, sorted, and the place of each node's class among them; -1 where it is not known."""
     if isinstance(labels, torch.Tensor):
         labels = labels.detach().cpu().numpy()
-    array = np.asarray(labels)
+    array = labels if isinstance(labels, np.ndarray) else _as_array(labels)
     if array.shape != (n,):
         raise ValueError(f"the graph has {n} nodes, but labels have shape {array.shape}")
     if array.dtype.kind in "iub":
         array = array.astype(np.int64)
         known = array >= 0
-    elif array.dtype.kind == "f" and (np.isnan(array) | (array == np.round(array))).all():
+    elif array.dtype.kind == "f" and (np.isnan(array) | (np.isfinite(array) & (array == np.round(array)))).all():
         known = ~np.isnan(array) & (array >= 0)
         array = np.where(known, array, UNKNOWN).astype(np.int64)
     elif array.dtype.kind in "UO":
-        unknown = [value is None or value == "" or value != value for value in array.tolist()]
-        known = ~np.array(unknown)
+        known = ~np.array([_is_gap(value) for value in array.tolist()])
+        if known.any() and all(isinstance(v, Integral) and not isinstance(v, bool) for v in array[known].tolist()):
+            return coded_labels(np.where(known, array, UNKNOWN).astype(np.int64), n)
         if not all(isinstance(value, str) for value in array[known].tolist()):
             raise ValueError("labels must be all strings or all whole numbers")
         array = np.where(known, array, "").astype(str)
@@ -352,9 +356,30 @@ def coded_labels(labels: Any, n: int) -> tuple[np.ndarray, torch.Tensor]:
     return classes, codes
 
 
+def _as_array(labels: Any) -> np.ndarray:
+    """A list or table column as an array; objects where it mixes kinds, so that a gap is not taken for the text "nan"."""
+    values = list(labels)
+    mixed = any(value is None or isinstance(value, str) or _is_missing(value) for value in values)
+    return np.array(values, dtype=object) if mixed else np.asarray(values)
+
+
+def _is_missing(value: Any) -> bool:
+    """pandas' NA, of which even the truth of a comparison is missing."""
+    return type(value).__name__ == "NAType"
+
+
+def _is_gap(value: Any) -> bool:
+    return value is None or _is_missing(value) or value == "" or value != value
+
+
 def checked_mask(name: str, mask: Any, codes: torch.Tensor) -> torch.Tensor:
     """A mask of n nodes, all of known class, or an error that says what is wrong with it."""
-    chosen = torch.as_tensor(mask).cpu()
+    try:
+        chosen = torch.as_tensor(mask).cpu()
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(
+            f"{name} must say True or False for each of the {len(codes)} nodes, got {type(mask).__name__}"
+        ) from None
     if chosen.dtype != torch.bool or chosen.shape != codes.shape:
         raise ValueError(
             f"{name} must say True or False for each of the {len(codes)} nodes, got {str(chosen.dtype).removeprefix('torch.')} "

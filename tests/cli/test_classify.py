@@ -117,7 +117,7 @@ def test_own_files(own) -> None:
     assert about["classes"] == ["left", "once", "right"]
     assert about["split"] == {"train": 7, "validation": 3, "test": 3}
     assert about["validated"] is True
-    assert about["features"] == 3
+    assert about["features"] == 10  # age by eight quantiles, two towns
     table = pd.read_csv("predictions.csv", keep_default_na=False)
     assert list(table) == ["node", "predicted", "p(left)", "p(once)", "p(right)", "known", "label", "split"]
     assert sorted(table.node) == sorted(f"p{k}" for k in range(16))

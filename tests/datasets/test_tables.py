@@ -43,8 +43,39 @@ def test_tables_are_matched_by_names() -> None:
     assert data.features.toarray().tolist() == [[1, 1, 0], [2, 0, 1], [3, 0, 0], [4, 0, 1], [5, 1, 0]]
     assert classes_of(data) == {"a": "red", "b": "red", "c": None, "d": "blue", "e": "blue"}
     assert data.classes == ("blue", "red")
-    scaled = node_tables(EDGES, FEATURES, LABELS)
-    assert scaled.features.toarray()[:, 0].tolist() == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
+
+
+def test_columns_are_made_comparable() -> None:
+    """Measurements become indicators of their quantiles; what is mostly zero, or has two values, keeps its zeros."""
+    table = pd.DataFrame(
+        {
+            "node": list("abcde"),
+            "year": [1990, 2001, 1995, 2020, 1980],
+            "word": [0, 4, 0, 0, 2],
+            "yes": [1, 1, 0, 1, 1],
+            "same": [7, 7, 7, 7, 7],
+        }
+    )
+    found = node_tables(EDGES, table, LABELS).features.toarray()
+    assert found[:, 0].tolist() == [0, 1, 0, 0, 0.5]
+    assert found[:, 1].tolist() == [1, 1, 0, 1, 1]
+    assert found[:, 2].tolist() == [1, 1, 1, 1, 1]
+    assert (found[:, 3:].sum(axis=1) == 1).all()
+    order = found[:, 3:].argmax(axis=1)
+    assert [list("abcde")[k] for k in order.argsort(kind="stable")] == ["e", "a", "c", "b", "d"]
+
+
+def test_a_measurement_is_learned_from() -> None:
+    """One positive column would be the same for every node once its row is divided by its sum."""
+    draw = np.random.default_rng(0)
+    second = np.arange(60) >= 30
+    ring = pd.DataFrame({"source": range(60), "target": [(k + 1) % 30 + 30 * (k >= 30) for k in range(60)]})
+    table = pd.DataFrame({"node": range(60), "year": 1990 + 20 * second + draw.integers(-3, 4, 60)})
+    labels = pd.DataFrame({"node": range(60), "label": np.where(second, "new", "old")})
+    data = node_tables(ring, table, labels, test=0.5)
+    clf = ndcn.NodeClassifier(epochs=60, seed=0, progress=False)
+    clf.fit(data.graph, data.features, data.labels, data.train_mask)
+    assert clf.score(data.test_mask) > 0.9
 
 
 def test_without_features_and_without_labels() -> None:

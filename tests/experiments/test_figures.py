@@ -52,13 +52,17 @@ def test_without_runs_only_the_networks_are_drawn(tmp_path: Path) -> None:
     assert [file.name for file in files] == ["adjacency.png"]
 
 
+def scores(accuracy: float) -> dict[str, dict[str, float]]:
+    return {part: {"accuracy": accuracy} for part in ("validation", "test")}
+
+
 def test_accuracy_over_time_and_alpha(tmp_path: Path) -> None:
     table = load_classification().narrowed(only=["cora"], models=["ndcn_default", "gcn"])
     with Store(tmp_path / "a.sqlite") as there:
         (model,) = table.sweep_models()
         for T, alpha, runs in table.sweep_runs("cora", model):
             for k, run in enumerate(runs):
-                there.add(run, Result({"test": {"accuracy": 0.5 + T / 50 + alpha / 10 + k / 100}}, {}, 1, 1.0, {}))
+                there.add(run, Result(scores(0.5 + T / 50 + alpha / 10 + k / 100), {}, 1, 1.0, {}))
     (file,) = draw_sweep(table, tmp_path / "a.sqlite", tmp_path / "figures")
     assert file.name == "cora_ndcn_default.png"
     with Image.open(file) as picture:

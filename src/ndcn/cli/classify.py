@@ -276,6 +276,7 @@ class _Done:
     estimator: Any
     accuracy: float | None
     validation: float | None
+    recall: dict[str, float]  # of each class, on the test nodes
 
 
 def _carry_out(estimators: list[Any], data: NodeDataset, validated: bool, jobs: int | None) -> list[_Done]:
@@ -298,12 +299,12 @@ def _runs(estimators: list[Any], data: NodeDataset, validated: bool, jobs: int) 
         for k, estimator in enumerate(estimators):
             yield _run(k, estimator, data, validated)
         return
-    from ..experiments.pool import _no_interrupts
+    from ..experiments.pool import no_interrupts
 
     others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_begin)
     try:
-        with _no_interrupts():  # Ctrl-C is for the command, not for its workers
+        with no_interrupts():  # Ctrl-C is for the command, not for its workers
             futures = [pool.submit(_run, k, estimator, data, validated) for k, estimator in enumerate(estimators)]
         for future in as_completed(futures):
             yield future.result()
@@ -320,9 +321,9 @@ def _begin() -> None:
     """What a worker does first: it goes when the command goes, and takes one thread."""
     import torch
 
-    from ..experiments.pool import _die_with_parent
+    from ..experiments.pool import die_with_parent
 
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    threading.Thread(target=die_with_parent, daemon=True).start()
     torch.set_num_threads(1)
 
 
@@ -333,7 +334,13 @@ def _run(k: int, estimator: Any, data: NodeDataset, validated: bool) -> tuple[in
         raise KeyboardInterrupt
     test = estimator.score(data.test_mask) if data.test_mask.any() else None
     validation = estimator.score(data.val_mask) if data.val_mask.any() else None
-    return k, _Done(estimator if k == 0 else None, test, validation)
+    right = estimator.predict() == codes
+    recall = {
+        name: right[nodes].double().mean().item()
+        for place, name in enumerate(data.classes)
+        if (nodes := data.test_mask & (codes == place)).any()
+    }
+    return k, _Done(estimator if k == 0 else None, test, validation, recall)
 
 
 def _save(estimator: NodeClassifier, data: NodeDataset, path: Path) -> None:
@@ -388,6 +395,7 @@ def _report(
     accuracy = mean(accuracies) if accuracies else None
     spread = stdev(accuracies) if len(accuracies) > 1 else None
     common = _commonest(data) if accuracies else None
+    recall = {name: mean(run.recall[name] for run in done) for name in done[0].recall}
     if as_json:
         print_json(
             {
@@ -401,6 +409,8 @@ def _report(
                 "validation_accuracy": mean(chosen) if chosen else None,
                 "validated": validated,
                 "commonest_class": common,
+                "balanced_accuracy": mean(recall.values()) if recall else None,
+                "recall": recall,
                 "paper": None if paper is None else {"accuracy": paper[0], "std": paper[1] if len(paper) > 1 else None},
                 "seconds": seconds,
                 "seed": seed,
@@ -425,7 +435,12 @@ def _report(
     else:
         several = f" over {len(done)} runs" if len(done) > 1 else ", one run"
         theirs = "" if paper is None else f"; the paper: {_percent(paper[0], paper[1] if len(paper) > 1 else None)}"
-        typer.echo(f"test accuracy {_percent(accuracy, spread)}{several}{theirs}")
+        count = int(data.test_mask.sum())
+        typer.echo(f"test accuracy {_percent(accuracy, spread)} of {count} nodes{several}{theirs}")
+        worst = min(recall, key=lambda name: recall[name])
+        typer.echo(
+            f"of the classes alike {_percent(mean(recall.values()), None)}; lowest: {worst}, {_percent(recall[worst], None)}"
+        )
         typer.echo(f"(always the most common class of training: {_percent(common or 0.0, None)})")
     typer.echo(f"{seconds:.1f} s" + "".join(f"\nwritten to {path}" for path in (out, save) if path is not None))
 

@@ -62,8 +62,8 @@ def node_tables(
         directed: whether a row (u, v) means that u acts on v only.
         duplicates: what to do with a repeated edge: "error", "sum" its weights, or keep the "first".
         fill: the number in place of a missing one, also for nodes without a row of features; None makes it an error.
-        scale: whether to divide each column of features by its largest absolute value, which keeps zeros zero. Without it a
-            column of large numbers would outweigh the others.
+        scale: whether to make columns comparable: numbers that are mostly zero are divided by the largest, and measurements
+            such as an age or a year become indicators of up to eight quantiles. Without it they stay as they are.
         name: what the data set is called; the file name of the edges by default.
 
     Returns:
@@ -234,12 +234,34 @@ def _features(
         cells = (np.full(len(at), float(fill)), (at, np.tile(np.arange(len(numbers)), len(lost))))
         matrix = sparse.csr_array(matrix + sparse.csr_array(cells, shape=matrix.shape))
     if scale:
-        largest = abs(matrix).max(axis=0).toarray().ravel()
-        matrix = sparse.csr_array(matrix @ sparse.diags_array(1 / np.where(largest > 0, largest, 1.0)))
+        matrix = _comparable(matrix, len(numbers))
     matrix = matrix.astype(np.float32)
     matrix.eliminate_zeros()
     matrix.sort_indices()
     return matrix
+
+
+BINS = 8
+
+
+def _comparable(matrix: sparse.csr_array, numbers: int) -> sparse.csr_array:
+    """Columns that can stand beside each other: indicators of quantiles for measurements, parts of the largest for the rest.
+
+    Of the first ``numbers`` columns, those that are mostly zero (words, counts) or have two values keep their zeros. Others, such as
+    an age or a year, say little by their size, and nothing once a row is divided by its sum.
+    """
+    table = sparse.csc_array(matrix)
+    kept, bins = [], []
+    for k in range(table.shape[1]):
+        column = table[:, [k]].toarray().ravel()
+        if k < numbers and np.count_nonzero(column) > len(column) / 2 and len(np.unique(column)) > 2:
+            edges = np.unique(np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1]))
+            codes = np.searchsorted(edges, column, side="right")
+            cells = (np.ones(len(column)), (np.arange(len(column)), codes))
+            bins.append(sparse.csc_array(cells, shape=(len(column), len(edges) + 1)))
+        else:
+            kept.append(table[:, [k]] / (np.abs(column).max() or 1.0))
+    return sparse.csr_array(sparse.hstack([*kept, *bins], format="csr"))
 
 
 def _is_text(column: pd.Series, names: list[str], title: str) -> bool:

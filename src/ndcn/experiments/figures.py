@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -161,35 +161,42 @@ def draw_sweep(table: Classification, store: Path, out: Path) -> list[Path]:
     with Store(store, create=False) as there:
         for dataset in table.datasets:
             for model in table.sweep_models():
-                found = [
-                    (T, alpha, [100 * r.scores["test"]["accuracy"] for r in there.results(runs)])
-                    for T, alpha, runs in table.sweep_runs(dataset, model)
-                ]
-                if all(values for _, _, values in found):
-                    figure = _accuracy(found, f"{table.titles[dataset]}: {model.title}")
+                results = {(T, alpha): there.results(runs) for T, alpha, runs in table.sweep_runs(dataset, model)}
+                if all(results.values()):
+                    found, judged = (
+                        {at: [100 * r.scores[part]["accuracy"] for r in some] for at, some in results.items()}
+                        for part in ("test", "validation")
+                    )
+                    best = max(judged, key=lambda at: float(np.mean(judged[at])))[1]
+                    figure = _accuracy(found, best, f"{table.titles[dataset]}: {model.title}")
                     path = out / f"{dataset}_{model.name}.png"
                     _save(figure, path)
                     files.append(path)
     return files
 
 
-def _accuracy(found: Sequence[tuple[float, float, list[float]]], title: str) -> Figure:
-    times, alphas = sorted({T for T, _, _ in found}), sorted({alpha for _, alpha, _ in found})
-    by_place = {(T, alpha): np.mean(values) for T, alpha, values in found}
-    means = np.array([by_place[T, alpha] for T in times for alpha in alphas])
-    means = means.reshape(len(times), len(alphas))
-    best = alphas[int(means.max(axis=0).argmax())]
+def _accuracy(found: dict[tuple[float, float], list[float]], best: float, title: str) -> Figure:
+    """Test accuracies by T and alpha; the curve is at the alpha of the best validation accuracy."""
+    times, alphas = sorted({T for T, _ in found}), sorted({alpha for _, alpha in found})
+    means = np.array([np.mean(found[T, alpha]) for T in times for alpha in alphas]).reshape(len(times), len(alphas))
     figure = Figure(figsize=(12.6, 3.9), layout="constrained")
     grid = figure.add_gridspec(1, 3, width_ratios=[1.1, 1, 1.2])
 
     ax = figure.add_subplot(grid[0])
-    values = [next(v for T, a, v in found if (T, a) == (t, best)) for t in times]
+    values = [found[t, best] for t in times]
     spread = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in values]
     ax.errorbar(times, [np.mean(v) for v in values], yerr=spread, marker="o", capsize=3, color=PREDICTION)
-    ax.set(xscale="log", xlabel="terminal time T", ylabel="test accuracy, %", title=f"alpha = {best:g}")
+    ax.set(
+        xscale="log",
+        xlabel="terminal time T",
+        ylabel="test accuracy, %",
+        title=f"alpha = {best:g}, best on validation nodes",
+    )
     ax.set_xticks(times, [f"{t:g}" for t in times])
     ax.minorticks_off()
-    ax.text(0.03, 0.04, f"mean ± standard deviation of {len(values[0])} runs", transform=ax.transAxes, fontsize=8)
+    ax.text(
+        0.03, 0.04, f"mean ± standard deviation of {min(map(len, values))} runs", transform=ax.transAxes, fontsize=8
+    )
 
     ax = figure.add_subplot(grid[1])
     image = ax.imshow(means, origin="lower", aspect="auto", cmap=STATE_MAP)

@@ -66,7 +66,7 @@ class Processes:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs,), daemon=True)
-        with _no_interrupts():  # Ctrl-C is for the command, not for its workers
+        with no_interrupts():  # Ctrl-C is for the command, not for its workers
             process.start()
         theirs.close()  # so that its death is seen as the end of the pipe
         worker = _Worker(process, ours)
@@ -102,7 +102,7 @@ def attempt(run: Run) -> Result | Failed:
 
 
 @contextmanager
-def _no_interrupts() -> Iterator[None]:
+def no_interrupts() -> Iterator[None]:
     """Block SIGINT; a process that is started meanwhile never gets it."""
     if sys.platform == "win32":
         yield
@@ -117,7 +117,7 @@ def _no_interrupts() -> Iterator[None]:
 
 def _work(pipe: Connection) -> None:
     """A worker: carries out what it is sent, until the pipe ends. When the command dies, so does it."""
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    threading.Thread(target=die_with_parent, daemon=True).start()
     while True:
         try:
             pipe.send(attempt(pipe.recv()))
@@ -125,7 +125,8 @@ def _work(pipe: Connection) -> None:
             return
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """End this process as soon as the one that started it has ended; run in a thread of its own."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
