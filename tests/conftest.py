@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import hypothesis
 import pytest
 import torch
@@ -14,6 +16,10 @@ hypothesis.settings.load_profile("ndcn")
 
 # The matrices of tests are tiny: on a busy machine a second thread makes each product a thousand times slower.
 torch.set_num_threads(1)
+
+# A shell lets what it starts in the background ignore Ctrl-C, and so would the commands that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=list(GRAPHS))
