@@ -345,7 +345,7 @@ def _figures(tables: list[Table], classes: Classification, store: Path, out: Pat
     files = [file for table in tables for file in draw(table, store, out)]
     if classes.datasets:
         files += draw_sweep(classes, store, out)
-    if len(files) <= 1:
+    if len(files) <= len(tables):  # nothing, or the networks alone
         note(f"note: {store} holds no runs for these figures; without --stored they are made first")
     if form is Form.json:
         print_json({"files": [str(file) for file in files]})

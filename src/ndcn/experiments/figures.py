@@ -194,9 +194,8 @@ def _accuracy(found: dict[tuple[float, float], list[float]], best: float, title:
     )
     ax.set_xticks(times, [f"{t:g}" for t in times])
     ax.minorticks_off()
-    ax.text(
-        0.03, 0.04, f"mean ± standard deviation of {min(map(len, values))} runs", transform=ax.transAxes, fontsize=8
-    )
+    runs = f"mean ± standard deviation of {min(map(len, values))} runs"
+    ax.text(0.97, 0.04, runs, transform=ax.transAxes, fontsize=8, ha="right")
 
     ax = figure.add_subplot(grid[1])
     image = ax.imshow(means, origin="lower", aspect="auto", cmap=STATE_MAP)
