@@ -18,8 +18,8 @@ import ndcn
 from ndcn import Graph, NodeClassifier, Solver, TrainingError
 from ndcn.classification import recipe_of
 from ndcn.classification_features import FeatureTable
-from ndcn.classifier import coded_labels
 from ndcn.datasets import NodeDataset, karate_club, planetoid
+from ndcn.node_data import coded_labels
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "planetoid"
 needs_files = pytest.mark.skipif(not REAL.is_dir(), reason="the files of Planetoid are not here")

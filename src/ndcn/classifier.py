@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from .classification import ClassifierRecipe, Task, build, recipe_of, train
 from .classification_features import FeatureTable
 from .graph import Graph
 from .models.classifier import DiffusionClassifier
+from .node_data import check_graph, checked_features, checked_masks, coded_labels
+from .node_estimator import NodeEstimator
 from .settings import device_named, dtype_named
 from .solve import Solver
 from .threads import threads_for
 from .training import History
 
-UNKNOWN = -1
 
-
-class NodeClassifier(BaseEstimator):
+class NodeClassifier(NodeEstimator):
     """X(0) = ReLU(F W_e + b_e); dX/dt = (Phi - I) X + beta (X(0) - X); classes by softmax(X(T) W_d + b_d).
 
     Features F of all nodes and the classes of some diffuse over the graph for a time T; Phi = ``operators.diffusion(alpha)``.
@@ -135,10 +131,8 @@ class NodeClassifier(BaseEstimator):
 
     model_: DiffusionClassifier
     history_: History
-    classes_: np.ndarray
     graph_: Graph
     features_: sparse.csr_array
-    codes_: torch.Tensor
 
     def _recipe(self) -> ClassifierRecipe:
         return recipe_of(self.get_params(deep=False))
@@ -164,27 +158,13 @@ class NodeClassifier(BaseEstimator):
         """
         recipe = self._recipe()
         dtype, device = dtype_named(self.dtype), device_named(self.device)
-        _check_graph(graph)
+        check_graph(graph)
         n = graph.num_nodes
         table = checked_features(features, n)
         classes, codes = coded_labels(labels, n)
-        if len(classes) < 2:
-            raise ValueError(f"all nodes have the class {classes[0].item()!r}: there is nothing to tell apart")
-        train_nodes = checked_mask("train_mask", train_mask, codes)
-        val_nodes = checked_mask("val_mask", torch.zeros(n, dtype=torch.bool) if val_mask is None else val_mask, codes)
-        if not train_nodes.any():
-            raise ValueError("train_mask holds no node: there is nothing to learn from")
-        if bool((train_nodes & val_nodes).any()):
-            raise ValueError(f"{int((train_nodes & val_nodes).sum())} nodes are in both train_mask and val_mask")
+        train_nodes, val_nodes = checked_masks(train_mask, val_mask, classes, codes)
         if self.patience is not None and not val_nodes.any():
             raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
-        untaught = sorted(set(range(len(classes))) - set(codes[train_nodes].tolist()))
-        if untaught:
-            names = ", ".join(repr(classes[k].item()) for k in untaught)
-            raise ValueError(
-                f"no training node has the class{'es' * (len(untaught) > 1)} {names}: add one to train_mask, or mark nodes of "
-                "that class as unknown"
-            )
         model = self._build(recipe, table.shape[1], len(classes)).to(device, dtype).eval()
         self.model_, self.history_, self.classes_ = model, History(), classes
         self.graph_, self.features_, self.codes_ = graph, table, codes
@@ -226,7 +206,7 @@ class NodeClassifier(BaseEstimator):
         if graph is None:
             graph, table = self.graph_, self.features_
         else:
-            _check_graph(graph)
+            check_graph(graph)
             table = checked_features(features, graph.num_nodes)
             if table.shape[1] != self.features_.shape[1]:
                 raise ValueError(
@@ -238,37 +218,7 @@ class NodeClassifier(BaseEstimator):
 
     def predict(self, *, graph: Graph | None = None, features: Any = None) -> Any:
         """The likeliest class of each node, shape (n,): a tensor, or an array of strings if the labels were strings."""
-        best = self.predict_proba(graph=graph, features=features).argmax(dim=1).numpy()
-        found = self.classes_[best]
-        return found if found.dtype.kind in "UO" else torch.from_numpy(found)
-
-    def score(self, mask: Any = None, labels: Any = None) -> float:
-        """The share of nodes in ``mask`` whose class is predicted right.
-
-        Args:
-            mask: the nodes, shape (n,), bool; all whose class is known by default.
-            labels: the classes of the nodes, if not those given to ``fit``.
-
-        Raises:
-            NotFittedError: before fit.
-            ValueError: the mask is empty or holds a node without a class.
-        """
-        self._fitted()
-        codes = self.codes_
-        if labels is not None:
-            classes, found = coded_labels(labels, len(codes))
-            place = {name: k for k, name in enumerate(self.classes_.tolist())}
-            known = torch.tensor([place.get(name, len(place)) for name in classes.tolist()])
-            codes = torch.where(found == UNKNOWN, found, known[found.clamp_min(0)])
-        nodes = codes != UNKNOWN if mask is None else checked_mask("mask", mask, codes)
-        if not nodes.any():
-            raise ValueError("the mask holds no node: there is nothing to score")
-        best = self.predict_proba().argmax(dim=1)
-        return (best[nodes] == codes[nodes]).double().mean().item()
-
-    def _fitted(self) -> None:
-        if not hasattr(self, "model_"):
-            raise NotFittedError("this NodeClassifier has learned nothing yet: call fit first")
+        return self._likeliest(self.predict_proba(graph=graph, features=features))
 
     # Files ------------------------------------------------------------------------------------------------------
 
@@ -294,98 +244,3 @@ class NodeClassifier(BaseEstimator):
         from . import classifier_files
 
         return classifier_files.load(Path(path), field)
-
-
-def _check_graph(graph: object) -> None:
-    if not isinstance(graph, Graph):
-        raise TypeError(
-            f"graph must be an ndcn.Graph, got {type(graph).__name__}; Graph.from_edges and others make one"
-        )
-
-
-def checked_features(features: Any, n: int) -> sparse.csr_array:
-    """F as a CSR array of n rows, or an error that says what is wrong with it."""
-    if isinstance(features, torch.Tensor):
-        features = features.detach().cpu()
-        if features.layout != torch.strided:
-            coo = features.to_sparse_coo().coalesce()
-            features = sparse.coo_array((coo.values().numpy(), tuple(coo.indices().numpy())), shape=tuple(coo.shape))
-    try:
-        table = features if sparse.issparse(features) else np.asarray(features)
-        if table.dtype.kind not in "biuf" or table.ndim != 2:
-            raise ValueError(f"got {table.dtype} of shape {table.shape}")
-        csr = sparse.csr_array(table, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"features must be a table of real numbers, shape (n, d): {error}") from None
-    if csr.shape[0] != n:
-        raise ValueError(f"the graph has {n} nodes, but there are {csr.shape[0]} rows of features")
-    if csr.shape[1] == 0:
-        raise ValueError("there are no features; use scipy.sparse.eye_array(n) if nodes have none")
-    if not np.isfinite(csr.data).all():
-        raise ValueError("features must be finite, but some are NaN or infinite; fill or drop them first")
-    return csr
-
-
-def coded_labels(labels: Any, n: int) -> tuple[np.ndarray, torch.Tensor]:
-    """The classes, sorted, and the place of each node's class among them; -1 where it is not known."""
-    if isinstance(labels, torch.Tensor):
-        labels = labels.detach().cpu().numpy()
-    array = labels if isinstance(labels, np.ndarray) else _as_array(labels)
-    if array.shape != (n,):
-        raise ValueError(f"the graph has {n} nodes, but labels have shape {array.shape}")
-    if array.dtype.kind in "iub":
-        array = array.astype(np.int64)
-        known = array >= 0
-    elif array.dtype.kind == "f" and (np.isnan(array) | (np.isfinite(array) & (array == np.round(array)))).all():
-        known = ~np.isnan(array) & (array >= 0)
-        array = np.where(known, array, UNKNOWN).astype(np.int64)
-    elif array.dtype.kind in "UO":
-        known = ~np.array([_is_gap(value) for value in array.tolist()])
-        if known.any() and all(isinstance(v, Integral) and not isinstance(v, bool) for v in array[known].tolist()):
-            return coded_labels(np.where(known, array, UNKNOWN).astype(np.int64), n)
-        if not all(isinstance(value, str) for value in array[known].tolist()):
-            raise ValueError("labels must be all strings or all whole numbers")
-        array = np.where(known, array, "").astype(str)
-    else:
-        raise ValueError(f"labels must be whole numbers or strings, got {array.dtype}")
-    if not known.any():
-        raise ValueError("no node has a known class")
-    classes, places = np.unique(array[known], return_inverse=True)
-    codes = torch.full((n,), UNKNOWN)
-    codes[torch.from_numpy(known)] = torch.from_numpy(places.reshape(-1).astype(np.int64))
-    return classes, codes
-
-
-def _as_array(labels: Any) -> np.ndarray:
-    """A list or table column as an array; objects where it mixes kinds, so that a gap is not taken for the text "nan"."""
-    values = list(labels)
-    mixed = any(value is None or isinstance(value, str) or _is_missing(value) for value in values)
-    return np.array(values, dtype=object) if mixed else np.asarray(values)
-
-
-def _is_missing(value: Any) -> bool:
-    """pandas' NA, of which even the truth of a comparison is missing."""
-    return type(value).__name__ == "NAType"
-
-
-def _is_gap(value: Any) -> bool:
-    return value is None or _is_missing(value) or value == "" or value != value
-
-
-def checked_mask(name: str, mask: Any, codes: torch.Tensor) -> torch.Tensor:
-    """A mask of n nodes, all of known class, or an error that says what is wrong with it."""
-    try:
-        chosen = torch.as_tensor(mask).cpu()
-    except (TypeError, ValueError, RuntimeError):
-        raise ValueError(
-            f"{name} must say True or False for each of the {len(codes)} nodes, got {type(mask).__name__}"
-        ) from None
-    if chosen.dtype != torch.bool or chosen.shape != codes.shape:
-        raise ValueError(
-            f"{name} must say True or False for each of the {len(codes)} nodes, got {str(chosen.dtype).removeprefix('torch.')} "
-            f"of shape {tuple(chosen.shape)}"
-        )
-    lost = int((codes[chosen] == UNKNOWN).sum())
-    if lost:
-        raise ValueError(f"{lost} nodes in {name} have no known class; take them out of it")
-    return chosen

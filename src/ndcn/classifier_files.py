@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,24 +11,19 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from . import __version__
 from .classifier import NodeClassifier
-from .files import write
 from .graph import Graph
+from .model_container import read_model, write_model
 from .settings import device_named, dtype_name, dtype_named
 from .solve import Solver
 from .training import History
 from .trajectory_files import plain_labels
 
-FORMAT = "ndcn-model"
-VERSION = 1
 KIND = "NodeClassifier"
 
 
 def save(classifier: NodeClassifier, path: Path) -> None:
     """See ``NodeClassifier.save``."""
-    from safetensors.torch import save_file
-
     graph, history = classifier.graph_, classifier.history_
     tensors = {f"model.{name}": value.detach().cpu() for name, value in classifier.model_.state_dict().items()}
     for name, matrix in (("graph", graph.to_scipy()), ("features", classifier.features_)):
@@ -40,11 +34,6 @@ def save(classifier: NodeClassifier, path: Path) -> None:
     tensors["loss"] = torch.tensor(history.loss, dtype=torch.float64)
     tensors["validation"] = torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2)
     about = {
-        "format": FORMAT,
-        "version": VERSION,
-        "ndcn": __version__,
-        "torch": torch.__version__,
-        "kind": KIND,
         "settings": _settings(classifier),
         "classes": classifier.classes_.tolist(),
         "shape": [int(size) for size in classifier.features_.shape],
@@ -52,13 +41,12 @@ def save(classifier: NodeClassifier, path: Path) -> None:
         "nodes": plain_labels(graph),
         "history": {"stopped": history.stopped, "seconds": history.seconds},
     }
-    tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}  # no views
-    write(path, lambda new: save_file(tensors, new, metadata={"ndcn": json.dumps(about, default=_plain)}))
+    write_model(path, KIND, about, tensors)
 
 
 def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
     """See ``NodeClassifier.load``; ``ndcn.load`` calls it for files whose kind is "NodeClassifier"."""
-    about, tensors = _read(path)
+    about, tensors = read_model(path, KIND)
     settings = about.get("settings")
     if not isinstance(settings, dict):
         raise ValueError(f"{path} is damaged: it holds no settings")
@@ -105,38 +93,8 @@ def _settings(classifier: NodeClassifier) -> dict[str, Any]:
     return settings
 
 
-def _plain(value: object) -> object:
-    """NumPy's numbers as Python's."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
-
-
 def _matrix(tensors: dict[str, torch.Tensor], name: str, shape: tuple[int, int]) -> sparse.csr_array:
     parts = tuple(tensors[f"{name}.{part}"].numpy() for part in ("values", "indices", "indptr"))
     matrix = sparse.csr_array(parts, shape=shape)
     matrix.check_format(full_check=True)
     return matrix
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    from safetensors import SafetensorError, safe_open
-
-    if not path.exists():
-        raise FileNotFoundError(f"there is no model file {path}")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder, not a model file; NodeClassifier.save writes such files")
-    try:
-        with safe_open(path, "pt") as file:
-            about = json.loads((file.metadata() or {}).get("ndcn", "{}"))
-            if not isinstance(about, dict) or about.get("format") != FORMAT:
-                raise ValueError(f"{path} is a safetensors file, but not an ndcn model")
-            if about.get("kind") != KIND:
-                raise ValueError(f"{path} holds a {about.get('kind')}, not a {KIND}; use ndcn.load")
-            if about.get("version") != VERSION:
-                raise ValueError(
-                    f"{path} has format version {about.get('version')}, this ndcn reads version {VERSION}; use a newer ndcn"
-                )
-            return about, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is not an ndcn model, or is damaged: {error}") from error

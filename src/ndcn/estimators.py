@@ -353,8 +353,9 @@ def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegress
         True
     """
     from . import classifier_files, model_files
+    from .model_container import kind_of
 
     path = Path(path)
-    if model_files.kind_of(path) == classifier_files.KIND:
+    if kind_of(path) == classifier_files.KIND:
         return classifier_files.load(path, model)
     return model_files.load(path, model)

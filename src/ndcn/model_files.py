@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,10 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from . import __version__
 from .estimators import DynamicsRegressor
-from .files import write
 from .fitting import Start
 from .graph import Graph
+from .model_container import read_model, write_model
 from .named_models import build
 from .objective import Objective
 from .recipes import Recipe
@@ -27,15 +25,11 @@ from .trajectory import Trajectory
 from .trajectory_files import plain_labels
 from .units import Units
 
-FORMAT = "ndcn-model"
-VERSION = 1
 KIND = "DynamicsRegressor"
 
 
 def save(estimator: DynamicsRegressor, path: Path) -> None:
     """See ``DynamicsRegressor.save``."""
-    from safetensors.torch import save_file
-
     units = estimator.units_
     tensors: dict[str, torch.Tensor] = {"scale": units.scale}
     for k, (model, history) in enumerate(zip(estimator.models_, estimator.histories_, strict=True)):
@@ -62,24 +56,18 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
             }
         )
     about = {
-        "format": FORMAT,
-        "version": VERSION,
-        "ndcn": __version__,
-        "torch": torch.__version__,
-        "kind": KIND,
         "settings": _settings(estimator),
         "model_class": type(estimator.model_).__qualname__,
         "units": {"origin": units.origin, "rate": units.rate},
         "histories": [{"stopped": h.stopped, "seconds": h.seconds} for h in estimator.histories_],
         "starts": starts,
     }
-    tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}  # no views
-    write(path, lambda new: save_file(tensors, new, metadata={"ndcn": json.dumps(about, default=_plain)}))
+    write_model(path, KIND, about, tensors)
 
 
 def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
     """See ``ndcn.load``."""
-    about, tensors = _read(path)
+    about, tensors = read_model(path, KIND)
     settings = about.get("settings")
     if not isinstance(settings, dict) or "model" not in settings:
         raise ValueError(f"{path} is damaged: it holds no settings")
@@ -141,50 +129,6 @@ def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
     settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))
     settings["checkpoint"], settings["progress"] = None, None
     return settings
-
-
-def _plain(value: object) -> object:
-    """NumPy's numbers as Python's."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
-
-
-def kind_of(path: Path) -> str:
-    """Which estimator a model file holds.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is damaged, or not ours.
-    """
-    return str(_read(path, tensors=False)[0].get("kind"))
-
-
-def _read(path: Path, tensors: bool = True) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    from safetensors import SafetensorError, safe_open
-
-    if not path.exists():
-        raise FileNotFoundError(f"there is no model file {path}")
-    if path.is_dir():
-        raise ValueError(
-            f"{path} is a folder, not a model file; `ndcn fit` and DynamicsRegressor.save write such files"
-        )
-    try:
-        with safe_open(path, "pt") as file:
-            about = json.loads((file.metadata() or {}).get("ndcn", "{}"))
-            if not isinstance(about, dict) or about.get("format") != FORMAT:
-                raise ValueError(f"{path} is a safetensors file, but not an ndcn model")
-            if about.get("version") != VERSION:
-                raise ValueError(
-                    f"{path} has format version {about.get('version')}, this ndcn reads version {VERSION}; use a newer ndcn"
-                )
-            if not tensors:
-                return about, {}
-            if about.get("kind") != KIND:
-                raise ValueError(f"{path} holds a {about.get('kind')}, which this ndcn does not know; use a newer ndcn")
-            return about, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is not an ndcn model, or is damaged: {error}") from error
 
 
 def _start(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str) -> Start:

@@ -9,13 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
 from .classification import Task, _number, _whole
-from .classifier import checked_mask
 from .models.node_networks import AGNN, GAT, GCN, MLP, NodeNetwork
 from .progress import Progress
 from .settings import LARGEST_SEED, named
@@ -61,26 +59,6 @@ def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
             f"{', '.join(idle)}: of no effect on label_propagation; drop {'it' if len(idle) == 1 else 'them'}"
         )
     return replace(published, **chosen)
-
-
-def checked_masks(
-    train_mask: Any, val_mask: Any, classes: np.ndarray, codes: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Training and validation nodes, or an error that says what is wrong with them."""
-    train_nodes = checked_mask("train_mask", train_mask, codes)
-    val_nodes = checked_mask("val_mask", torch.zeros_like(train_nodes) if val_mask is None else val_mask, codes)
-    if not train_nodes.any():
-        raise ValueError("train_mask holds no node: there is nothing to learn from")
-    if bool((train_nodes & val_nodes).any()):
-        raise ValueError(f"{int((train_nodes & val_nodes).sum())} nodes are in both train_mask and val_mask")
-    untaught = sorted(set(range(len(classes))) - set(codes[train_nodes].tolist()))
-    if untaught:
-        names = ", ".join(repr(classes[k].item()) for k in untaught)
-        raise ValueError(
-            f"no training node has the class{'es' * (len(untaught) > 1)} {names}: add one to train_mask, or mark nodes of "
-            "that class as unknown"
-        )
-    return train_nodes, val_nodes
 
 
 def train(network: NodeNetwork, task: Task, recipe: BaselineRecipe, history: History, *, progress: bool | None) -> None:
