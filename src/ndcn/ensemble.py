@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import torch
 
 from .named_models import width_of
 from .progress import Progress
-from .threads import WORTH_TWO
+from .threads import WORTH_TWO, cores
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -35,9 +34,7 @@ def fit_all(
 
     if jobs is None:
         large = max(t.graph.num_nodes for t in data) * width_of(members[0].model, members[0].hidden) >= WORTH_TWO
-        jobs = (
-            1 if large else min(len(members), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
-        )
+        jobs = 1 if large else min(len(members), cores())
     done: list[DynamicsRegressor] = []
     with Progress(len(members), 0, progress, unit="members") as bar:
         try:

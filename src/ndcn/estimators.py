@@ -356,6 +356,9 @@ def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegress
     from .model_container import kind_of
 
     path = Path(path)
-    if kind_of(path) == classifier_files.KIND:
+    kind = kind_of(path)
+    if kind == classifier_files.KIND:
         return classifier_files.load(path, model)
-    return model_files.load(path, model)
+    if kind == model_files.KIND:
+        return model_files.load(path, model)
+    raise ValueError(f"{path} holds a {kind}, which this ndcn does not know; use a newer ndcn")

@@ -60,9 +60,7 @@ def _read(path: Path, kind: str | None) -> tuple[dict[str, Any], dict[str, torch
             if kind is None:
                 return about, {}
             if about.get("kind") != kind:
-                raise ValueError(
-                    f"{path} holds a {about.get('kind')}, not a {kind}; use ndcn.load, or a newer ndcn if that does not know it"
-                )
+                raise ValueError(f"{path} holds a {about.get('kind')}, not a {kind}; use ndcn.load")
             return about, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is no dict
     except (SafetensorError, OSError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not an ndcn model, or is damaged: {error}") from error

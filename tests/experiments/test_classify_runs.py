@@ -11,10 +11,10 @@ import torch
 
 import ndcn
 from ndcn.experiments import classify
+from ndcn.experiments.attempt import attempt
 from ndcn.experiments.classify import load_classification, run_classification
-from ndcn.experiments.pool import attempt
 from ndcn.experiments.report import class_rows
-from ndcn.experiments.result import Result
+from ndcn.experiments.result import Failed, Result
 from ndcn.experiments.store import Store
 
 PAPER = Path(__file__).parents[3] / "shared" / "paper" / "tables.json"
@@ -89,7 +89,8 @@ def test_data_that_are_not_there_are_a_failure_with_a_reason(tmp_path: Path, mon
         (damaged / f"ind.cora.{part}").write_bytes(b"no pickle")
     (run,) = load_classification().narrowed(only=["cora"], models=["mlp"], runs=1, folder=str(damaged)).all_runs()
     outcome = attempt(run)
-    assert "damaged" in outcome.reason  # type: ignore[union-attr]
+    assert isinstance(outcome, Failed)
+    assert "damaged" in outcome.reason
 
 
 @pytest.mark.slow

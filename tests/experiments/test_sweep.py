@@ -12,11 +12,12 @@ import pytest
 
 from miniature import miniature, result, some_runs
 from ndcn.experiments import sweep as module
-from ndcn.experiments.pool import Processes, attempt
-from ndcn.experiments.result import Failed, Lost, Outcome, Result
+from ndcn.experiments.attempt import attempt
+from ndcn.experiments.result import Failed, Outcome, Result
 from ndcn.experiments.spec import Run
 from ndcn.experiments.store import Store
 from ndcn.experiments.sweep import missing, seconds_left, sweep
+from ndcn.processes import Lost, Processes
 
 
 class Scripted:
@@ -118,12 +119,12 @@ def test_what_goes_wrong_in_a_run_is_its_outcome() -> None:
 def test_a_killed_process_loses_only_its_own_run(tmp_path: Path) -> None:
     runs, store = list(miniature(runs=5, epochs=150, nodes=100).all_runs()), tmp_path / "a.sqlite"
     seen: list[tuple[str, Outcome]] = []
-    with Processes(2) as workers:
+    with Processes(attempt, 2) as workers:
         killed: list[int] = []
 
         def report(run: Run, outcome: Outcome) -> None:
             seen.append((run.key, outcome))
-            busy = [worker for worker in workers.workers if worker.run is not None]
+            busy = [worker for worker in workers.workers if worker.task is not None]
             if not killed and busy:
                 killed.append(busy[0].process.pid or 0)
                 os.kill(killed[0], signal.SIGKILL)

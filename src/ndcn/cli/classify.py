@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -17,7 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .guard import note
-from .options import Duplicates, Json, NodeModel, Preset, check_output, check_table_output, print_json, write_table
+from .options import (
+    NEED_PYG,
+    Duplicates,
+    Json,
+    NodeModel,
+    Preset,
+    check_output,
+    check_table_output,
+    print_json,
+    write_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +33,6 @@ if TYPE_CHECKING:
     from ..node_baselines import NodeBaseline
 
 CITATIONS = ("cora", "citeseer", "pubmed")
-PYG = (NodeModel.gcn, NodeModel.gat, NodeModel.agnn)
 
 
 def classify(
@@ -219,7 +224,7 @@ def _check_options(
         raise ValueError("--runs: label_propagation draws nothing at random, so that all runs are the same")
     if preset is Preset.paper and validation:
         raise ValueError("--validation: the paper's preset runs all its epochs, without validation nodes")
-    if model in PYG:
+    if model.value in NEED_PYG:
         from importlib.util import find_spec
 
         if find_spec("torch_geometric") is None:
@@ -280,51 +285,48 @@ class _Done:
 
 
 def _carry_out(estimators: list[Any], data: NodeDataset, validated: bool, jobs: int | None) -> list[_Done]:
-    from ..experiments.pool import cores
     from ..progress import Progress
+    from ..threads import cores
 
     jobs = min(len(estimators), jobs or cores())
+    tasks = [(k, estimator, data, validated) for k, estimator in enumerate(estimators)]
     done: dict[int, _Done] = {}
     alone = len(estimators) == 1  # it shows its epochs itself
     with Progress(len(estimators), 0, False if alone else None, unit="runs", name="classifying") as bar:
-        for k, run in _runs(estimators, data, validated, jobs):
+        for k, run in (_run(*task) for task in tasks) if jobs == 1 else _in_processes(tasks, jobs):
             done[k] = run
             bar.update(len(done))
     return [done[k] for k in range(len(estimators))]
 
 
-def _runs(estimators: list[Any], data: NodeDataset, validated: bool, jobs: int) -> Iterator[tuple[int, _Done]]:
-    """Each run as it ends, and which it was; in this process if there is one at a time."""
-    if jobs == 1:
-        for k, estimator in enumerate(estimators):
-            yield _run(k, estimator, data, validated)
-        return
-    from ..experiments.pool import no_interrupts
+def _in_processes(tasks: list[tuple[Any, ...]], jobs: int) -> Iterator[tuple[int, _Done]]:
+    """Each run as it ends, and which it was."""
+    from ..processes import Lost, Processes
 
-    others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_begin)
+    with Processes(_answer, jobs) as workers:
+        for task in tasks[:jobs]:
+            workers.start(task)
+        left = tasks[jobs:]
+        running = min(jobs, len(tasks))
+        while running:
+            for _, answer in workers.wait(None):
+                if isinstance(answer, Lost):
+                    raise OSError("a process of the runs died, perhaps for want of memory; try --jobs 1")
+                if isinstance(answer, Exception):
+                    raise answer
+                if left:
+                    workers.start(left.pop(0))
+                else:
+                    running -= 1
+                yield answer
+
+
+def _answer(task: tuple[Any, ...]) -> tuple[int, _Done] | Exception:
+    """What a worker sends back: a run that has ended, or what went wrong."""
     try:
-        with no_interrupts():  # Ctrl-C is for the command, not for its workers
-            futures = [pool.submit(_run, k, estimator, data, validated) for k, estimator in enumerate(estimators)]
-        for future in as_completed(futures):
-            yield future.result()
-    except BrokenProcessPool as error:
-        raise OSError("a process of the runs died, perhaps for want of memory; try --jobs 1") from error
-    finally:  # at the end they have nothing more to do; after a failure or Ctrl-C nobody waits for what they do
-        for worker in multiprocessing.active_children():
-            if worker not in others:
-                worker.kill()
-        pool.shutdown(cancel_futures=True)
-
-
-def _begin() -> None:
-    """What a worker does first: it goes when the command goes, and takes one thread."""
-    import torch
-
-    from ..experiments.pool import die_with_parent
-
-    threading.Thread(target=die_with_parent, daemon=True).start()
-    torch.set_num_threads(1)
+        return _run(*task)
+    except Exception as error:
+        return error
 
 
 def _run(k: int, estimator: Any, data: NodeDataset, validated: bool) -> tuple[int, _Done]:

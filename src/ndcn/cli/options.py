@@ -105,6 +105,9 @@ class NodeModel(str, Enum):
     label_propagation = "label_propagation"
 
 
+NEED_PYG = ("gcn", "gat", "agnn")  # of the node models, those with layers of PyTorch Geometric
+
+
 class Duplicates(str, Enum):
     """What to do with repeated edges, as in ``Graph.from_edges``."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .guard import FAILED, note
-from .options import check_output, print_json
+from .options import NEED_PYG, check_output, print_json
 
 if TYPE_CHECKING:
     from ..experiments.classify import Classification
@@ -192,7 +192,7 @@ def _at_hand(classes: Classification, named: list[str]) -> Classification:
             if name in named:
                 raise
             note(f"note: {name} is left out: {error}")
-    needs = [] if find_spec("torch_geometric") else [m.name for m in classes.models if m.name in PYG]
+    needs = [] if find_spec("torch_geometric") else [m.name for m in classes.models if m.name in NEED_PYG]
     left_out = [name for name in needs if name not in named]
     if left_out and datasets:
         note(f"note: {', '.join(left_out)} are left out: they need PyTorch Geometric, pip install 'ndcn[pyg]'")
@@ -200,15 +200,14 @@ def _at_hand(classes: Classification, named: list[str]) -> Classification:
     return classes.narrowed(only=datasets or ["none"], models=keep)
 
 
-PYG = ("gcn", "agnn", "gat")
-
-
 def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None:
-    from ..experiments.pool import Processes, cores
+    from ..experiments.attempt import attempt
     from ..experiments.result import Result
     from ..experiments.store import Store
     from ..experiments.sweep import missing, seconds_left, sweep
+    from ..processes import Processes
     from ..progress import Progress
+    from ..threads import cores
 
     runs = list({run.key: run for run in runs}.values())
     left, seconds = runs, None
@@ -218,7 +217,7 @@ def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None
             seconds = seconds_left(left, there, jobs or cores())
     if not left:
         return
-    workers: Workers = _cluster(ray) if ray else Processes(jobs)
+    workers: Workers = _cluster(ray) if ray else Processes(attempt, jobs)
     ended: list[Run] = []
     estimate = "" if seconds is None else f", about {_span(seconds)} on {jobs or cores()} cores"
     note(f"{len(runs) - len(left)} of {len(runs)} runs are in {store}; {len(left)} to do{estimate}")
@@ -309,9 +308,9 @@ def _notes(table: Table, mutualistic: Equation) -> list[str]:
 
 
 def _status(tables: list[Table], classes: Classification, store: Path, jobs: int | None, form: Form) -> None:
-    from ..experiments.pool import cores
     from ..experiments.store import Store
     from ..experiments.sweep import missing, seconds_left
+    from ..threads import cores
 
     found: dict[str, dict[str, float | int | None]] = {}
     with Store(store if store.exists() else ":memory:") as there:

@@ -53,7 +53,7 @@ def fetch(names: list[str], url: str, folder: Path, check: Callable[[str, bytes]
                     f"into {folder.resolve()}: {', '.join(names)}"
                 ) from error
             check(name, content)
-            write(folder / name, lambda new, content=content: new.write_bytes(content))  # type: ignore[misc]
+            write(folder / name, lambda new, content=content: new.write_bytes(content))  # type: ignore[misc]  # mypy cannot infer a lambda's default
             advance(name)
 
 

@@ -8,8 +8,9 @@ import time
 from types import TracebackType
 from typing import Any
 
-from .pool import attempt
-from .result import Failed, Lost, Outcome
+from ..processes import Lost
+from .attempt import attempt
+from .result import Failed, Outcome
 from .spec import Run
 
 

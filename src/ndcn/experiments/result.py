@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..processes import Lost
+
 
 @dataclass(frozen=True)
 class Result:
@@ -30,13 +32,6 @@ class Result:
 @dataclass(frozen=True)
 class Failed:
     """A run that ended in an error, which would come again."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Lost:
-    """A run whose process or machine died; it can be repeated."""
 
     reason: str
 

@@ -78,7 +78,7 @@ def fixed_grid(query: Sequence[float], solver: Solver, t0: float) -> list[float]
         grid = [t0, *(t for t in query if t > t0)]
         steps = len(grid) - 1
     else:
-        h = float(solver.step_size)  # type: ignore[arg-type]
+        h = float(solver.step_size)  # type: ignore[arg-type]  # Solver refuses fixed steps without a size
         steps = max(0, math.ceil((query[-1] - t0) / h - SAME))
         grid = [t0 + k * h for k in range(steps + 1)] if steps <= solver.max_steps else []
     if steps > solver.max_steps:

@@ -1,0 +1,19 @@
+"""One run, whatever its kind, in whatever process or machine."""
+
+from __future__ import annotations
+
+from .result import Failed, Result
+from .spec import Run
+
+
+def attempt(run: Run) -> Result | Failed:
+    """Carry out a run; what goes wrong in it becomes its outcome."""
+    from .classify import run_classification
+    from .run import run_dynamics
+
+    try:
+        if "dataset" in run.settings:
+            return run_classification(run.settings, run.data)
+        return run_dynamics(run.settings, run.keep_states)
+    except Exception as error:
+        return Failed(f"{type(error).__name__}: {error}")
