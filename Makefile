@@ -16,8 +16,8 @@ test-slow: $(STAMPS)/slow
 	$(BIN)/python -m pytest -m slow
 
 check: $(STAMPS)/dev
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
+	$(BIN)/ruff format --no-cache --check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/mypy
 
 format: $(STAMPS)/dev

@@ -12,12 +12,12 @@ import sys
 
 import numpy as np
 import pytest
-from pictures import frame, pair, steady
 from PIL import Image
 
 import ndcn
 from ndcn.plot.animation import _Stage
 from ndcn.progress import Progress
+from pictures import frame, pair, steady
 
 needs_ffmpeg = pytest.mark.skipif(
     shutil.which("ffmpeg") is None or shutil.which("ffprobe") is None, reason="ffmpeg and ffprobe are not installed"

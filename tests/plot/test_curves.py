@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
-from pictures import pair, png
 
 import ndcn
 from ndcn.training import History
+from pictures import pair, png
 
 
 def test_trajectories_draw_dots_and_lines():

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.patches import Rectangle
-from pictures import pair, png, steady
 
 import ndcn
+from pictures import pair, png, steady
 
 
 def test_compare_shows_truth_prediction_and_difference():

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import matplotlib as mpl
-from pictures import pair
 
 import ndcn
+from pictures import pair
 
 
 def test_matplotlib_is_left_as_found(tmp_path):

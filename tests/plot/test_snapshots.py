@@ -7,9 +7,9 @@ import pytest
 import torch
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from pictures import pair, png
 
 import ndcn
+from pictures import pair, png
 
 
 def test_a_heat_map_shows_the_nearest_snapshot_and_leaves_cells_blank():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pictures import pair
 
 import ndcn
 from ndcn.plot import square
+from pictures import pair
 
 
 def test_nodes_lie_row_by_row_and_missing_cells_are_blank():

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from ..classifier import NodeClassifier
     from ..datasets import NodeDataset
     from ..node_baselines import NodeBaseline
+    from ..node_runs import NodeRun
 
 CITATIONS = ("cora", "citeseer", "pubmed")
 
@@ -160,11 +159,13 @@ def classify(
         from ..datasets import planetoid
 
         found = planetoid(graph, data)
+    from ..node_runs import repeat
+
     validated = preset is not Preset.paper and bool(found.val_mask.any())
     if not sys.stderr.isatty():
         note(f"training {model.value} on {found!r}")
     began = time.monotonic()
-    done = _carry_out(estimators, found, validated, jobs)
+    done = repeat(estimators, found, validated, jobs)
     seconds = time.monotonic() - began
     if out is not None:
         write_table(_table(done[0].estimator, found), out)
@@ -271,80 +272,6 @@ def _paper(graph: str, model: NodeModel) -> list[float] | None:
     return None if percent is None else [value / 100 for value in percent]
 
 
-# Runs -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Done:
-    """What a run came to; the first also keeps its estimator."""
-
-    estimator: Any
-    accuracy: float | None
-    validation: float | None
-    recall: dict[str, float]  # of each class, on the test nodes
-
-
-def _carry_out(estimators: list[Any], data: NodeDataset, validated: bool, jobs: int | None) -> list[_Done]:
-    from ..progress import Progress
-    from ..threads import cores
-
-    jobs = min(len(estimators), jobs or cores())
-    tasks = [(k, estimator, data, validated) for k, estimator in enumerate(estimators)]
-    done: dict[int, _Done] = {}
-    alone = len(estimators) == 1  # it shows its epochs itself
-    with Progress(len(estimators), 0, False if alone else None, unit="runs", name="classifying") as bar:
-        for k, run in (_run(*task) for task in tasks) if jobs == 1 else _in_processes(tasks, jobs):
-            done[k] = run
-            bar.update(len(done))
-    return [done[k] for k in range(len(estimators))]
-
-
-def _in_processes(tasks: list[tuple[Any, ...]], jobs: int) -> Iterator[tuple[int, _Done]]:
-    """Each run as it ends, and which it was."""
-    from ..processes import Lost, Processes
-
-    with Processes(_answer, jobs) as workers:
-        for task in tasks[:jobs]:
-            workers.start(task)
-        left = tasks[jobs:]
-        running = min(jobs, len(tasks))
-        while running:
-            for _, answer in workers.wait(None):
-                if isinstance(answer, Lost):
-                    raise OSError("a process of the runs died, perhaps for want of memory; try --jobs 1")
-                if isinstance(answer, Exception):
-                    raise answer
-                if left:
-                    workers.start(left.pop(0))
-                else:
-                    running -= 1
-                yield answer
-
-
-def _answer(task: tuple[Any, ...]) -> tuple[int, _Done] | Exception:
-    """What a worker sends back: a run that has ended, or what went wrong."""
-    try:
-        return _run(*task)
-    except Exception as error:
-        return error
-
-
-def _run(k: int, estimator: Any, data: NodeDataset, validated: bool) -> tuple[int, _Done]:
-    codes = data.labels
-    estimator.fit(data.graph, data.features, codes, data.train_mask, data.val_mask if validated else None)
-    if estimator.history_.stopped == "interrupted":
-        raise KeyboardInterrupt
-    test = estimator.score(data.test_mask) if data.test_mask.any() else None
-    validation = estimator.score(data.val_mask) if data.val_mask.any() else None
-    right = estimator.predict() == codes
-    recall = {
-        name: right[nodes].double().mean().item()
-        for place, name in enumerate(data.classes)
-        if (nodes := data.test_mask & (codes == place)).any()
-    }
-    return k, _Done(estimator if k == 0 else None, test, validation, recall)
-
-
 def _save(estimator: NodeClassifier, data: NodeDataset, path: Path) -> None:
     import numpy as np
 
@@ -383,7 +310,7 @@ def _report(
     model: NodeModel,
     preset: Preset,
     data: NodeDataset,
-    done: list[_Done],
+    done: list[NodeRun],
     validated: bool,
     paper: list[float] | None,
     seconds: float,

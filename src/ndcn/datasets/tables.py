@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from scipy import sparse
 from ..graph import Graph
 from ..settings import LARGEST_SEED
 from .nodes import UNKNOWN, NodeDataset
+from .table_features import count, feature_matrix, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ def node_tables(
         raise ValueError('the column "split" of the labels decides what is held out: drop it, or test and validation')
     matrix = sparse.eye_array(len(everyone), dtype="float32", format="csr")
     if rows is not None:
-        matrix = _features(rows, everyone, place, fill, scale)
+        matrix = feature_matrix(rows, everyone, place, fill, scale)
     return NodeDataset(
         name=name or (Path(edges).stem if isinstance(edges, (str, Path)) else "tables"),
         graph=graph,
@@ -138,16 +138,6 @@ def node_tables(
         test_mask=part == 2,
         classes=classes,
     )
-
-
-def _listed(names: Sequence[object], most: int = 5) -> str:
-    """The first few, and how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'s' * (number != 1)}"
 
 
 def _note(text: str) -> None:
@@ -162,11 +152,11 @@ def _check_names(table: Table, known: set[str], linked: list[str]) -> None:
     alone = [name for name in dict.fromkeys(table.names) if name not in known]
     if len(alone) == len(set(table.names)):
         raise ValueError(
-            f"no node of {table.title} is in an edge: it names {_listed(alone, 3) or 'none'}, the edges {_listed(linked, 3)}; "
+            f"no node of {table.title} is in an edge: it names {listed(alone, 3) or 'none'}, the edges {listed(linked, 3)}; "
             'its first column, or one called "node", must have the names that the edges have'
         )
     if alone:
-        _note(f"{_count(len(alone), 'node')} of {table.title} in no edge, so isolated: {_listed(alone)}")
+        _note(f"{count(len(alone), 'node')} of {table.title} in no edge, so isolated: {listed(alone)}")
 
 
 def _edges(links: Table, numbered: bool) -> pd.DataFrame:
@@ -182,13 +172,13 @@ def _edges(links: Table, numbered: bool) -> pd.DataFrame:
     if "weight" in rest.columns:
         spare = [column for column in rest.columns if column != "weight"]
         if spare:
-            _note(f"{links.title}: columns without use: {_listed(spare)}")
+            _note(f"{links.title}: columns without use: {listed(spare)}")
         table["weight"] = rest["weight"].to_numpy()
     elif rest.shape[1] == 1:
         table["weight"] = rest.iloc[:, 0].to_numpy()
     elif rest.shape[1] > 1:
         raise ValueError(
-            f"{links.title} has the columns {_listed(list(rest.columns))} beside source and target; call the one of weights "
+            f"{links.title} has the columns {listed(list(rest.columns))} beside source and target; call the one of weights "
             '"weight", or drop them'
         )
     return table
@@ -196,133 +186,6 @@ def _edges(links: Table, numbered: bool) -> pd.DataFrame:
 
 # Features -------------------------------------------------------------------------------------------------------
 
-
-def _features(
-    table: Table, everyone: list[str], place: dict[str, int], fill: float | None, scale: bool
-) -> sparse.csr_array:
-    """F, (n, d): the numbers, then the indicators of texts; rows in the order of ``everyone``."""
-    import pandas as pd
-
-    names, rest = table.names, table.rest
-    if rest.shape[1] == 0:
-        raise ValueError(f"{table.title} has no column beside that of the nodes: there is no feature")
-    repeated = pd.Series(names)[pd.Series(names).duplicated()].unique().tolist()
-    if repeated:
-        raise ValueError(
-            f"{table.title} has more than one row for {_count(len(repeated), 'node')}: {_listed(repeated)}"
-        )
-    lost = sorted(set(everyone) - set(names), key=place.__getitem__)
-    if lost and fill is None:
-        raise ValueError(
-            f"{_count(len(lost), 'node')} without a row in {table.title}: {_listed(lost)}; add the rows, drop the edges and "
-            "labels of these nodes, or fill what is missing (fill=0)"
-        )
-    numbers, blocks = [], []
-    for k in range(rest.shape[1]):
-        column = rest.iloc[:, k]
-        if _is_text(column, names, table.title):
-            blocks.append(_indicators(column))
-        else:
-            numbers.append(k)
-    if numbers:
-        blocks.insert(0, _numbers(rest.iloc[:, numbers], names, table.title, fill))
-    where = [place[name] for name in names]
-    spread = sparse.csr_array((np.ones(len(names)), (where, np.arange(len(names)))), shape=(len(everyone), len(names)))
-    matrix = sparse.csr_array(spread @ sparse.hstack(blocks, format="csr"))
-    if lost and fill and numbers:
-        at = np.repeat([place[name] for name in lost], len(numbers))
-        cells = (np.full(len(at), float(fill)), (at, np.tile(np.arange(len(numbers)), len(lost))))
-        matrix = sparse.csr_array(matrix + sparse.csr_array(cells, shape=matrix.shape))
-    if scale:
-        matrix = _comparable(matrix, len(numbers))
-    matrix = matrix.astype(np.float32)
-    matrix.eliminate_zeros()
-    matrix.sort_indices()
-    return matrix
-
-
-BINS = 8
-
-
-def _comparable(matrix: sparse.csr_array, numbers: int) -> sparse.csr_array:
-    """Columns that can stand beside each other: indicators of quantiles for measurements, parts of the largest for the rest.
-
-    Of the first ``numbers`` columns, those that are mostly zero (words, counts) or have two values keep their zeros. Others, such as
-    an age or a year, say little by their size, and nothing once a row is divided by its sum.
-    """
-    table = sparse.csc_array(matrix)
-    kept, bins = [], []
-    for k in range(table.shape[1]):
-        column = table[:, [k]].toarray().ravel()
-        if k < numbers and np.count_nonzero(column) > len(column) / 2 and len(np.unique(column)) > 2:
-            edges = np.unique(np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1]))
-            codes = np.searchsorted(edges, column, side="right")
-            cells = (np.ones(len(column)), (np.arange(len(column)), codes))
-            bins.append(sparse.csc_array(cells, shape=(len(column), len(edges) + 1)))
-        else:
-            kept.append(table[:, [k]] / (np.abs(column).max() or 1.0))
-    return sparse.csr_array(sparse.hstack([*kept, *bins], format="csr"))
-
-
-def _is_text(column: pd.Series, names: list[str], title: str) -> bool:
-    """Whether a column is text, or numbers; an error that says what it is if it is neither."""
-    import pandas as pd
-
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
-        return False
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return True
-    values = column.dropna()
-    texts = values.map(lambda value: isinstance(value, str))
-    if not texts.any() and (values.map(type).isin((int, float, bool)).all() or values.empty):
-        return False  # also a column that is empty: its numbers are missing
-    if not texts.all():
-        other = values[~texts].iloc[0]
-        raise ValueError(
-            f"{title}: column {column.name} has a {type(other).__name__} ({other!s:.40}); features are numbers or text"
-        )
-    parsed = pd.to_numeric(values, errors="coerce").notna()
-    if len(values) / 2 < parsed.sum() < len(values):
-        row = parsed.index.get_loc(parsed.idxmin()) if parsed.index.is_unique else 0
-        place = column.index.get_loc(parsed.index[row]) if parsed.index.is_unique else 0
-        raise ValueError(
-            f"{title}: column {column.name} has numbers, but {values.iloc[row]!r} for node {names[place]!r}; write a number there, or "
-            "leave it empty and fill it (fill=0)"
-        )
-    return True
-
-
-def _indicators(column: pd.Series) -> sparse.csr_array:
-    import pandas as pd
-
-    codes, texts = pd.factorize(column, sort=True)
-    rows = np.flatnonzero(codes >= 0)
-    return sparse.csr_array((np.ones(len(rows)), (rows, codes[rows])), shape=(len(codes), len(texts)))
-
-
-def _numbers(frame: pd.DataFrame, names: list[str], title: str, fill: float | None) -> sparse.csr_array:
-    import pandas as pd
-
-    if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in frame.dtypes):
-        matrix = sparse.csr_array(frame.sparse.to_coo(), dtype=np.float64)
-    else:
-        values = np.empty(frame.shape)
-        for k in range(frame.shape[1]):
-            values[:, k] = frame.iloc[:, k].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
-        matrix = sparse.csr_array(values)
-    bad = np.flatnonzero(~np.isfinite(matrix.data) if fill is None else np.isinf(matrix.data))
-    if len(bad):
-        row, column = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1, matrix.indices[bad[0]]
-        raise ValueError(
-            f"{_count(len(bad), 'number')} in {title} missing or infinite, the first for node {names[row]!r} in column "
-            f"{frame.columns[column]}; write numbers there, or fill those that are missing (fill=0)"
-        )
-    if fill is not None:
-        matrix.data[np.isnan(matrix.data)] = fill
-    return matrix
-
-
-# Classes --------------------------------------------------------------------------------------------------------
 
 WHOLE_LABEL = re.compile(r"(0|-?[1-9]\d*)(\.0*)?")
 NUMBER = re.compile(r"-?\d*\.?\d+(e[+-]?\d+)?", re.IGNORECASE)
@@ -334,7 +197,7 @@ def _labels(table: Table, place: dict[str, int]) -> tuple[object, tuple[str, ...
     others = [column for column in rest.columns if column != "split"]
     if "label" not in others and len(others) != 1:
         raise ValueError(
-            f'{table.title} needs the columns "node" and "label"; beside nodes it has {_listed(others) or "none"}'
+            f'{table.title} needs the columns "node" and "label"; beside nodes it has {listed(others) or "none"}'
         )
     column = "label" if "label" in others else others[0]
     labels = _plain_labels(rest[column], table)
@@ -346,7 +209,7 @@ def _labels(table: Table, place: dict[str, int]) -> tuple[object, tuple[str, ...
     known = {label for label in labels if label is not None}
     classes = sorted(known, key=int) if all(map(WHOLE_LABEL.fullmatch, known)) else sorted(known)
     if len(classes) < 2:
-        raise ValueError(f"{table.title} must have two classes or more, but has {_listed(classes) or 'none'}")
+        raise ValueError(f"{table.title} must have two classes or more, but has {listed(classes) or 'none'}")
     code = {label: k for k, label in enumerate(classes)}
     codes = torch.full((len(place),), UNKNOWN)
     split = None if parts is None else torch.full((len(place),), UNKNOWN)
@@ -378,7 +241,7 @@ def _plain_labels(column: pd.Series, table: Table) -> list[str | None]:
     plain = [None if label is None else label.partition(".")[0] for label in labels]
     negative = [name for name, label in zip(table.names, plain, strict=True) if label is not None and label[0] == "-"]
     if negative:
-        _note(f"negative labels mean that the class is not known: {_count(len(negative), 'node')}, {_listed(negative)}")
+        _note(f"negative labels mean that the class is not known: {count(len(negative), 'node')}, {listed(negative)}")
     return [None if label is None or label[0] == "-" else label for label in plain]
 
 
