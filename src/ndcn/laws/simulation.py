@@ -1,0 +1,80 @@
+"""simulate: the trajectory of a field from an initial state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..field import check_field
+from ..graph import Graph
+from ..solve import IntegrationError, Solver, integrate
+from ..threads import threads_for
+from ..trajectory import Trajectory, checked_state, checked_times
+
+
+def simulate(
+    field: nn.Module,
+    graph: Graph,
+    x0: Any,
+    times: Any,
+    *,
+    solver: Solver | None = None,
+    t0: float = 0.0,
+) -> Trajectory:
+    """Solve dX/dt = field(t, X, graph) from X(t0) = x0 and return the states at ``times``.
+
+    Args:
+        field: a law, or any nn.Module that is called as field(t, x, graph).
+        graph: the graph.
+        x0: the state at t0, shape (n, d) or (n,).
+        times: in increasing order, from t0 on, shape (T,).
+        solver: by default DOPRI5 in float64 with rtol = 1e-8 and an atol of 1e-8 times the size of x0, so that states in
+            any unit are solved equally well; the result has the dtype of x0. atol is one number for all features: the
+            size is that of the smallest one (its largest |x0|; features that start at 0 do not count, and 1 if all
+            do), but atol is not below 1e-13 of the largest. Features that differ by more than 1e5 in size are better
+            brought to one scale. For stiff laws use ``Solver("bdf")``.
+        t0: the time of x0.
+
+    Returns:
+        A Trajectory; how the solver fared is in its ``statistics``.
+
+    Raises:
+        IntegrationError: the solution explodes, the solver cannot go on, or the dtype of x0 cannot hold the solution.
+
+    Example:
+        >>> import ndcn
+        >>> graph = ndcn.networks.power_law(100, seed=0)
+        >>> data = ndcn.simulate(ndcn.laws.Gene(), graph, ndcn.laws.initial_state(graph), [0.0, 1.0, 2.0])
+        >>> data
+        Trajectory(3 snapshots of 100 nodes, 1 feature, t = 0 .. 2)
+        >>> data.statistics.rejected_steps >= 0
+        True
+    """
+    x = checked_state(x0, graph)
+    start = x.detach().double()
+    check_field(field, graph, start, t0)
+    times = checked_times(times, ordered=True)
+    solver = solver or Solver("dopri5", rtol=1e-8, atol=_atol(start))
+    with torch.no_grad(), threads_for(start.numel()):
+        solution = integrate(field, graph, start, times, solver=solver, t0=t0)
+    states = solution.states.to(x.dtype)
+    if not states.isfinite().all():  # the solver's own states are finite, or it would have said so
+        time = times[int((~states.isfinite()).nonzero()[0, 0])].item()
+        name = str(x.dtype).removeprefix("torch.")
+        raise IntegrationError(
+            f"the solution at t = {time:g} is larger than {name} can hold ({torch.finfo(x.dtype).max:.2g}); "
+            "use float64 (x0.double()) or stop earlier",
+            time=time,
+        )
+    return Trajectory(times=times, states=states, graph=graph, statistics=solution.statistics)
+
+
+def _atol(x0: torch.Tensor) -> float:
+    """1e-8 of the smallest feature of x0 that is not 0, within what float64 can resolve next to the largest."""
+    sizes = x0.abs().amax(0)
+    sizes = sizes[sizes > 0]
+    if not len(sizes):
+        return 1e-8
+    return max(1e-8 * sizes.min().item(), 1e-13 * sizes.max().item(), torch.finfo(torch.float64).tiny)

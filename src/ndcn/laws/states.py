@@ -1,0 +1,36 @@
+"""The initial state of the paper."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from ..graph import Graph
+
+
+def initial_state(graph: Graph, *, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """The paper's initial state: three warm blocks on the square layout, 25, 20 and 17, and 0 elsewhere.
+
+    Node i lies at row i // N, column i % N of an N x N square, N = ceil(sqrt(n)).
+
+    Returns:
+        shape (n, 1).
+
+    Example:
+        >>> import ndcn
+        >>> x0 = ndcn.laws.initial_state(ndcn.networks.grid(400))
+        >>> x0.shape, x0.max().item()
+        (torch.Size([400, 1]), 25.0)
+    """
+    n = graph.num_nodes
+    side = math.isqrt(n - 1) + 1
+    square = torch.zeros(side, side, dtype=dtype)
+
+    def cells(low: float, high: float) -> slice:
+        return slice(int(low * side), int(high * side))
+
+    square[cells(0.05, 0.25), cells(0.05, 0.25)] = 25
+    square[cells(0.45, 0.75), cells(0.45, 0.75)] = 20
+    square[cells(0.05, 0.25), cells(0.35, 0.65)] = 17
+    return square.reshape(-1)[:n].reshape(n, 1)
