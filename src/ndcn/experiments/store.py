@@ -62,7 +62,11 @@ class Store:
             raise
 
     def _open(self) -> None:
-        self._check()  # before anything is changed
+        self.connection.execute("BEGIN")  # its reads belong together: another command may be making the file
+        try:
+            self._check()  # before anything is changed
+        finally:
+            self.connection.execute("ROLLBACK")
         self.connection.execute("PRAGMA journal_mode = WAL")
         self.connection.execute("PRAGMA synchronous = NORMAL")
         self.connection.execute("BEGIN IMMEDIATE")
