@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import nn
 
 from ..field import Field
 from ..graph import Graph
+
+_Law = TypeVar("_Law", bound="Law")
 
 
 class Law(Field):
@@ -17,6 +20,12 @@ class Law(Field):
     Both are called with whole batches and must work element by element along the first axis: ``node`` with the states
     of all nodes, shape (n, d); ``edge`` with the states at both ends of every edge, (edges, d) each; both return the
     shape they were given. The cost is O(edges).
+
+    A law with parameters keeps them by ``self._set(k=k)`` in its ``__init__`` and takes them by ``self._value("k", x)``
+    in ``node`` and ``self._number("k", x)`` in ``edge``. Each may then be a number, one for each node (``node`` alone), an
+    nn.Parameter, or None: not known, to be estimated from data.
+
+    A law that needs a certain number of features says so by naming them: ``features = ("s", "i")`` in the class.
 
     Example:
         >>> import ndcn, torch
@@ -28,6 +37,29 @@ class Law(Field):
         >>> data.states.shape
         torch.Size([5, 9, 2])
     """
+
+    features: ClassVar[tuple[str, ...] | None] = None
+    """Names of the features, for laws that need just these; None for laws that take any number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: tuple[str, ...] = ()  # of the parameters that _set keeps, in its order
+
+    def __call__(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        """The rate of change of x.
+
+        Raises:
+            ValueError: a parameter is unknown, or x has other features than the law.
+        """
+        if unknown := self.unknown:
+            raise ValueError(self._advice(unknown))
+        if self.features is not None and x.shape[-1] != len(self.features):
+            raise ValueError(
+                f"{type(self).__name__} has {len(self.features)} features ({', '.join(self.features)}), but the states have "
+                f"{x.shape[-1]}; give states of shape (n, {len(self.features)})"
+            )
+        rate: torch.Tensor = super().__call__(t, x, graph)
+        return rate
 
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x_i), for all nodes at once; 0 unless you write it."""
@@ -56,20 +88,73 @@ class Law(Field):
         """Whether ``node`` or ``edge`` is still the one that ``known`` wrote, so that its own fast forward holds."""
         return getattr(getattr(self, function), "__func__", None) is getattr(known, function)
 
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Names of the parameters that were given as None: to be estimated.
+
+        Example:
+            >>> import ndcn
+            >>> ndcn.laws.Gene(b=None, h=None).unknown
+            ('b', 'h')
+        """
+        return tuple(name for name in self._names if name in self._buffers and self._buffers[name] is None)
+
+    def with_values(self: _Law, **values: Any) -> _Law:
+        """A copy of the law with these parameters, the others as they are.
+
+        Args:
+            values: by name, each as in the law's ``__init__``; what is computed there from parameters is not computed
+                again.
+
+        Raises:
+            ValueError: the law has no such parameter.
+
+        Example:
+            >>> import ndcn
+            >>> law = ndcn.laws.Gene(b=None, h=2)
+            >>> law
+            Gene(b=?, f=1, h=2)
+            >>> law.with_values(b=0.5)
+            Gene(b=0.5, f=1, h=2)
+        """
+        for name in values:
+            if name not in self._names:
+                known = f"it has {', '.join(self._names)}" if self._names else "it has none that were kept by _set"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; {known}")
+        made = copy.deepcopy(self)
+        made._set(**values)
+        return made
+
     def _set(self, **values: Any) -> None:
-        """Keep parameters: a number, one number per node (n,), or (n, d); an nn.Parameter can be learned."""
+        """Keep parameters: a number, one number per node (n,), or (n, d); an nn.Parameter can be learned; None is unknown."""
+        self._names = (*self._names, *(name for name in values if name not in self._names))
         for name, value in values.items():
             if isinstance(value, nn.Parameter):
+                self._buffers.pop(name, None)
                 self.register_parameter(name, value)
                 continue
-            tensor = torch.as_tensor(value, dtype=torch.float64)
-            if not tensor.isfinite().all():
+            tensor = None if value is None else torch.as_tensor(value, dtype=torch.float64)
+            if tensor is not None and not tensor.isfinite().all():
                 raise ValueError(f"{type(self).__name__}: {name} must be finite, got {value}")
+            self._parameters.pop(name, None)
             self.register_buffer(name, tensor)
+
+    def _known(self, name: str) -> torch.Tensor:
+        value: torch.Tensor | None = getattr(self, name)
+        if value is None:
+            raise ValueError(self._advice((name,)))
+        return value
+
+    def _advice(self, unknown: tuple[str, ...]) -> str:
+        names, settings = ", ".join(unknown), ", ".join(f"{name}=..." for name in unknown)
+        return (
+            f"{type(self).__name__}: {names} {'is' if len(unknown) == 1 else 'are'} unknown; "
+            f"DynamicsRegressor(model=law).fit(data) estimates what is unknown, law.with_values({settings}) sets it"
+        )
 
     def _value(self, name: str, x: torch.Tensor) -> torch.Tensor:
         """A parameter in the dtype of x, shaped to multiply states of shape (n, d)."""
-        value: torch.Tensor = getattr(self, name).to(x.device, x.dtype)
+        value = self._known(name).to(x.device, x.dtype)
         if value.dim() == 0:
             return value
         if value.shape[0] != x.shape[-2]:
@@ -77,11 +162,18 @@ class Law(Field):
                 f"{type(self).__name__}: {name} has one value for each of {value.shape[0]} nodes, "
                 f"but the graph has {x.shape[-2]}"
             )
-        return value.unsqueeze(1) if value.dim() == 1 else value
+        if value.dim() == 1:
+            return value.unsqueeze(1)
+        if value.shape[1] not in (1, x.shape[-1]):
+            raise ValueError(
+                f"{type(self).__name__}: {name} has shape {tuple(value.shape)}, which does not fit {x.shape[-1]} "
+                f"feature{'s' * (x.shape[-1] != 1)}; give a number or one for each node"
+            )
+        return value
 
     def _number(self, name: str, x: torch.Tensor) -> torch.Tensor:
         """A parameter in the dtype of x for ``edge``, which sees edges and does not know which nodes they join."""
-        value: torch.Tensor = getattr(self, name)
+        value = self._known(name)
         if value.dim():
             raise ValueError(
                 f"{type(self).__name__}: {name} has one value for each of {value.shape[0]} nodes, which edge(x_i, x_j) cannot "
@@ -91,6 +183,13 @@ class Law(Field):
         return value.to(x.device, x.dtype)
 
     def extra_repr(self) -> str:
-        """The parameters, for printing."""
-        values = {**dict(self.named_parameters(recurse=False)), **dict(self.named_buffers(recurse=False))}
-        return ", ".join(f"{k}={v.item():g}" if v.dim() == 0 else f"{k}={tuple(v.shape)}" for k, v in values.items())
+        """The parameters, for printing; a question mark for what is unknown."""
+        kept = {name: getattr(self, name) for name in self._names}
+        others = {**dict(self.named_parameters(recurse=False)), **dict(self.named_buffers(recurse=False))}
+        return ", ".join(f"{name}={_shown(value)}" for name, value in {**kept, **others}.items())
+
+
+def _shown(value: torch.Tensor | None) -> str:
+    if value is None:
+        return "?"
+    return f"{value.item():g}" if value.dim() == 0 else str(tuple(value.shape))

@@ -7,11 +7,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..field import check_field
+from ..field import SumField, check_field
 from ..graph import Graph
 from ..solve import IntegrationError, Solver, integrate
 from ..threads import threads_for
 from ..trajectory import Trajectory, checked_state, checked_times
+from .law import Law
 
 
 def simulate(
@@ -38,7 +39,7 @@ def simulate(
         t0: the time of x0.
 
     Returns:
-        A Trajectory; how the solver fared is in its ``statistics``.
+        A Trajectory; its features are named as those of the law, and how the solver fared is in its ``statistics``.
 
     Raises:
         IntegrationError: the solution explodes, the solver cannot go on, or the dtype of x0 cannot hold the solution.
@@ -68,7 +69,15 @@ def simulate(
             "use float64 (x0.double()) or stop earlier",
             time=time,
         )
-    return Trajectory(times=times, states=states, graph=graph, statistics=solution.statistics)
+    features = _features(field, x.shape[1])
+    return Trajectory(times=times, states=states, graph=graph, features=features, statistics=solution.statistics)
+
+
+def _features(field: nn.Module, d: int) -> tuple[str, ...] | None:
+    """The names that a law, or the first of a sum of fields that has some, gives to its d features."""
+    terms = field.terms if isinstance(field, SumField) else [field]
+    named = [term.features for term in terms if isinstance(term, Law) and term.features is not None]
+    return named[0] if named and len(named[0]) == d else None
 
 
 def _atol(x0: torch.Tensor) -> float:
