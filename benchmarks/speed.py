@@ -177,7 +177,7 @@ def simulation(rounds: int) -> list[Row]:
         "gene": lambda x: -x + a @ (x**2 / (x**2 + 1)),
     }
     entries = a.tocoo()
-    for name, law in ((name, kind()) for name, kind in ndcn.laws.NAMED.items()):
+    for name, law in ((name, ndcn.laws.NAMED[name]()) for name in formulas):
         with torch.no_grad():
             candidates: dict[str, Callable[[], Any]] = {
                 "ndcn": lambda law=law: ndcn.simulate(law, graph, x0, times).states,

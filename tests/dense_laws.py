@@ -7,7 +7,20 @@ from typing import Any
 
 import torch
 
-from ndcn.laws import Gene, Heat, Law, Mutualistic
+from ndcn.laws import (
+    SIR,
+    SIS,
+    Consensus,
+    FitzHughNagumo,
+    Gene,
+    Heat,
+    Kuramoto,
+    Law,
+    LotkaVolterra,
+    MichaelisMenten,
+    Mutualistic,
+    WilsonCowan,
+)
 
 
 def _column(value: Any) -> torch.Tensor:
@@ -20,6 +33,11 @@ def _row_of_pairs(value: Any) -> torch.Tensor:
     """A parameter of the acting node, as it multiplies (n acted on, n acting, d)."""
     tensor = _column(value)
     return tensor if tensor.dim() == 0 else tensor.unsqueeze(0)
+
+
+def _flat(value: Any) -> torch.Tensor:
+    """A parameter as a number or (n,), for a single feature."""
+    return torch.as_tensor(value, dtype=torch.float64)
 
 
 def dense_heat(a: torch.Tensor, x: torch.Tensor, k: Any = 1.0) -> torch.Tensor:
@@ -41,10 +59,71 @@ def dense_gene(a: torch.Tensor, x: torch.Tensor, b: Any = 1.0, f: Any = 1.0, h: 
     return -_column(b) * x ** _column(f) + a @ (raised / (raised + 1))
 
 
+def dense_sis(a: torch.Tensor, x: torch.Tensor, beta: Any = 1.0, delta: Any = 1.0) -> torch.Tensor:
+    pairs = (1 - x).unsqueeze(1) * x.unsqueeze(0)
+    return -_column(delta) * x + _column(beta) * torch.einsum("ij,ijd->id", a, pairs)
+
+
+def dense_sir(a: torch.Tensor, x: torch.Tensor, beta: Any = 1.0, gamma: Any = 1.0) -> torch.Tensor:
+    s, i = x[:, 0], x[:, 1]
+    infected = _flat(beta) * s * (a @ i)
+    return torch.stack([-infected, infected - _flat(gamma) * i], dim=1)
+
+
+def dense_kuramoto(a: torch.Tensor, x: torch.Tensor, omega: Any = 0.0, k: Any = 1.0) -> torch.Tensor:
+    pairs = torch.sin(x.unsqueeze(0) - x.unsqueeze(1))
+    return _column(omega) + _column(k) * torch.einsum("ij,ijd->id", a, pairs)
+
+
+def dense_consensus(a: torch.Tensor, x: torch.Tensor, k: Any = 1.0, s: Any = 1.0) -> torch.Tensor:
+    scale = _column(s)
+    scale = scale if scale.dim() == 0 else scale.unsqueeze(1)
+    pairs = torch.tanh(scale * (x.unsqueeze(0) - x.unsqueeze(1)))
+    return _column(k) * torch.einsum("ij,ijd->id", a, pairs)
+
+
+def dense_lotka_volterra(
+    a: torch.Tensor, x: torch.Tensor, alpha: Any = 1.0, theta: Any = 1.0, c: Any = 1.0
+) -> torch.Tensor:
+    return _column(alpha) * x - _column(theta) * x**2 - _column(c) * torch.einsum("ij,id,jd->id", a, x, x)
+
+
+def dense_wilson_cowan(a: torch.Tensor, x: torch.Tensor, tau: Any = 1.0, mu: Any = 3.0) -> torch.Tensor:
+    return -x + a @ (1 / (1 + torch.exp(-_column(tau) * (x - _column(mu)))))
+
+
+def dense_fitzhugh_nagumo(
+    matrix: torch.Tensor,
+    x: torch.Tensor,
+    a: Any = 0.7,
+    b: Any = 0.8,
+    epsilon: Any = 0.08,
+    current: Any = 0.5,
+    k: Any = 0.1,
+) -> torch.Tensor:
+    v, w = x[:, 0], x[:, 1]
+    flow = _flat(k) * (matrix @ v - matrix.sum(1) * v)
+    slow = _flat(epsilon) * (v + _flat(a) - _flat(b) * w)
+    return torch.stack([v - v**3 / 3 - w + _flat(current) + flow, slow], dim=1)
+
+
+def dense_michaelis_menten(a: torch.Tensor, x: torch.Tensor, h: Any = 1.0) -> torch.Tensor:
+    raised = x ** _column(h)
+    return -x + a @ (raised / (1 + raised))
+
+
 DENSE: dict[type[Law], Callable[..., torch.Tensor]] = {
     Heat: dense_heat,
     Mutualistic: dense_mutualistic,
     Gene: dense_gene,
+    SIS: dense_sis,
+    SIR: dense_sir,
+    Kuramoto: dense_kuramoto,
+    Consensus: dense_consensus,
+    LotkaVolterra: dense_lotka_volterra,
+    WilsonCowan: dense_wilson_cowan,
+    FitzHughNagumo: dense_fitzhugh_nagumo,
+    MichaelisMenten: dense_michaelis_menten,
 }
 SETTINGS: list[tuple[type[Law], dict[str, float]]] = [
     (Heat, {}),
@@ -54,4 +133,20 @@ SETTINGS: list[tuple[type[Law], dict[str, float]]] = [
     (Gene, {}),
     (Gene, {"b": 2.0, "f": 2.0, "h": 1.0}),
     (Gene, {"b": 0.5, "f": 1.5, "h": 2.5}),
+    (SIS, {}),
+    (SIS, {"beta": 0.3, "delta": 1.7}),
+    (SIR, {}),
+    (SIR, {"beta": 0.3, "gamma": 1.7}),
+    (Kuramoto, {}),
+    (Kuramoto, {"omega": 1.2, "k": 0.3}),
+    (Consensus, {}),
+    (Consensus, {"k": 2.0, "s": 0.3}),
+    (LotkaVolterra, {}),
+    (LotkaVolterra, {"alpha": 0.5, "theta": 0.8, "c": 0.3}),
+    (WilsonCowan, {}),
+    (WilsonCowan, {"tau": 2.0, "mu": 0.5}),
+    (FitzHughNagumo, {}),
+    (FitzHughNagumo, {"a": 0.2, "b": 0.5, "epsilon": 0.3, "current": 0.1, "k": 2.0}),
+    (MichaelisMenten, {}),
+    (MichaelisMenten, {"h": 2.5}),
 ]

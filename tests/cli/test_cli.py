@@ -117,6 +117,14 @@ def test_wrong_usage(folder):
         ("heat", "community", 0.2),
         ("gene", "power_law", 5.0),
         ("mutualistic", "small_world", 5.0),
+        ("sis", "small_world", 5.0),
+        ("sir", "random", 5.0),
+        ("kuramoto", "community", 5.0),
+        ("consensus", "grid", 5.0),
+        ("lotka_volterra", "power_law", 5.0),
+        ("wilson_cowan", "power_law", 5.0),
+        ("fitzhugh_nagumo", "small_world", 100.0),
+        ("michaelis_menten", "power_law", 5.0),
     ],
 )
 def test_simulate(folder, law, network, last):
@@ -126,10 +134,26 @@ def test_simulate(folder, law, network, last):
     assert (about["nodes"], about["edges"], about["snapshots"]) == (30, data.graph.num_edges, 12)
     assert about["time"] == last
     assert data.times[-1] <= last
-    graph = ndcn.networks.NAMED[network](30, seed=0, order=None)
+    graph = ndcn.networks.grid(30) if network == "grid" else ndcn.networks.NAMED[network](30, seed=0, order=None)
     assert data.graph == graph
-    again = ndcn.simulate(ndcn.laws.NAMED[law](), graph, ndcn.laws.initial_state(graph), data.times)
+    rule = ndcn.laws.NAMED[law]()
+    again = ndcn.simulate(rule, graph, rule.initial_state(graph, seed=0), data.times)
     torch.testing.assert_close(data.states, again.states)
+    assert data.features == again.features
+
+
+def test_simulate_names_the_parameters_of_every_law():
+    text = " ".join(run("simulate", "--help").stdout.replace("│", " ").split())
+    for name, law in ndcn.laws.NAMED.items():
+        assert f"{name}: {', '.join(parameter for parameter, _ in law().named_buffers())}" in text
+
+
+def test_simulate_draws_states_by_the_seed(folder):
+    for seed in (0, 1):
+        run("simulate", "--law", "sir", "--nodes", 16, "--snapshots", 4, "--seed", seed, "--out", f"data{seed}")
+    first, other = (ndcn.Trajectory.load(f"data{seed}") for seed in (0, 1))
+    assert first.features == ("s", "i")
+    assert not torch.equal(first.states[0], other.states[0])
 
 
 def test_simulate_takes_parameters_times_and_seeds(folder):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from dense_laws import DENSE, SETTINGS
-from ndcn import Graph
+from ndcn import Graph, laws, networks, simulate
 from ndcn.laws import Law
 from problems import GRAPHS, states
 from strategies import graphs
@@ -18,10 +18,19 @@ from strategies import graphs
 T0 = torch.tensor(0.0)
 
 
+def test_every_named_law_is_here() -> None:
+    assert list(DENSE) == list(laws.NAMED.values())
+    assert {law for law, _ in SETTINGS} == set(DENSE)
+
+
 @pytest.mark.parametrize(("law", "values"), SETTINGS)
-@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("d", [1, 2, 3])
 def test_dense_formula(any_graph: Graph, law: type[Law], values: dict[str, float], d: int) -> None:
     x = states(any_graph, d)
+    if law.features is not None and len(law.features) != d:
+        with pytest.raises(ValueError, match=f"{law.__name__} has 2 features .*, but the states have {d}"):
+            law(**values)(T0, x, any_graph)
+        return
     torch.testing.assert_close(law(**values)(T0, x, any_graph), DENSE[law](any_graph.to_dense(), x, **values))
 
 
@@ -32,7 +41,7 @@ def test_parameters_for_each_node(law: type[Law], name: str) -> None:
     rng = np.random.default_rng(0)
     names = [name for name, _ in law().named_buffers()]
     x = states(graph, 2)
-    for shape in ((5,), (5, 2)):
+    for shape in ((5,), (5, 2)) if law.features is None else ((5,),):
         values = {name: rng.uniform(0.5, 2.0, size=shape) for name in names}
         torch.testing.assert_close(law(**values)(T0, x, graph), DENSE[law](graph.to_dense(), x, **values))
 
@@ -84,7 +93,7 @@ def test_a_known_law_with_one_function_changed_follows_it(any_graph: Graph, know
 @pytest.mark.parametrize("per_node", [False, True])
 def test_parameters_can_be_learned(law: type[Law], per_node: bool) -> None:
     graph = GRAPHS["directed"]
-    x = states(graph, 1)
+    x = states(graph, len(law.features or ("x",)))
     values = {name: value.item() for name, value in law().named_buffers()}
     shape = (5,) if per_node else ()
     learned = {name: torch.full(shape, v, dtype=torch.float64, requires_grad=True) for name, v in values.items()}
@@ -108,5 +117,25 @@ def test_gradients_with_respect_to_states(law: type[Law]) -> None:
 
 @pytest.mark.parametrize("law", DENSE)
 def test_isolated_nodes_follow_their_own_law(law: type[Law]) -> None:
-    x = states(GRAPHS["weighted"], 1)
+    x = states(GRAPHS["weighted"], 2)
     torch.testing.assert_close(law()(T0, x, GRAPHS["weighted"])[4:], law()(T0, x[4:], GRAPHS["single"]))
+
+
+@pytest.mark.parametrize("law", DENSE)
+def test_unknown_parameters(law: type[Law]) -> None:
+    names = [name for name, _ in law().named_buffers()]
+    unknown = law(**dict.fromkeys(names))
+    assert unknown.unknown == tuple(names)
+    assert repr(unknown.with_values(**{name: value.item() for name, value in law().named_buffers()})) == repr(law())
+
+
+@pytest.mark.parametrize("law", DENSE)
+def test_a_state_to_start_from(law: type[Law]) -> None:
+    graph = networks.grid(49)
+    x0 = law().initial_state(graph, seed=1, dtype=torch.float64)
+    assert x0.shape == (49, len(law.features or ("x",)))
+    assert x0.dtype == torch.float64
+    assert torch.equal(x0, law().initial_state(graph, seed=1, dtype=torch.float64))
+    data = simulate(law(), graph, x0, torch.linspace(0, 5, 6))
+    assert data.features == (law.features or ("x",))
+    assert (data.states[-1] - data.states[0]).abs().max() > 0.1  # something happens

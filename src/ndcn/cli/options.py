@@ -25,6 +25,14 @@ class LawName(str, Enum):
     heat = "heat"
     mutualistic = "mutualistic"
     gene = "gene"
+    sis = "sis"
+    sir = "sir"
+    kuramoto = "kuramoto"
+    consensus = "consensus"
+    lotka_volterra = "lotka_volterra"
+    wilson_cowan = "wilson_cowan"
+    fitzhugh_nagumo = "fitzhugh_nagumo"
+    michaelis_menten = "michaelis_menten"
 
 
 class NetworkName(str, Enum):

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from ..graph import Graph
     from ..laws import Law
 
-# The paper's last times of heat diffusion, by network; everything else runs to 5.
+# The paper's last times of heat diffusion, by network; of other laws those that need longer than 5.
 HEAT_TIMES = {"grid": 5.0, "random": 0.1, "power_law": 0.75, "small_world": 2.0, "community": 0.2}
+LAST_TIMES = {"fitzhugh_nagumo": 100.0}
 
 
 def simulate(
@@ -25,7 +26,7 @@ def simulate(
         float | None,
         typer.Option(
             help="Last time T, in the law's own unit of time. Default: 5, but for heat on random 0.1, power_law 0.75, "
-            "small_world 2, community 0.2.",
+            "small_world 2, community 0.2, and for fitzhugh_nagumo 100.",
             show_default=False,
         ),
     ] = None,
@@ -37,21 +38,25 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAME=NUMBER",
-            help="A parameter of the law, repeatable. heat: k; mutualistic: b, k, c, d, e, h; gene: b, f, h. "
-            "The paper's tables for mutualistic used e=0.1 and h=0.9. Default: the paper's equation.",
+            help="A parameter of the law, repeatable. heat: k; mutualistic: b, k, c, d, e, h; gene: b, f, h; "
+            "sis: beta, delta; sir: beta, gamma; kuramoto: omega, k; consensus: k, s; lotka_volterra: alpha, theta, c; "
+            "wilson_cowan: tau, mu; fitzhugh_nagumo: a, b, epsilon, current, k; michaelis_menten: h. "
+            "The paper's tables for mutualistic used e=0.1 and h=0.9. Default: those of ndcn.laws, for the first three "
+            "the paper's.",
             show_default=False,
         ),
     ] = None,
     order: Annotated[
         Order, typer.Option(help="Order of the nodes: by community (louvain is the fast one), or as drawn.")
     ] = Order.modularity,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the network and of the times.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the network, of the times and of random states.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder to write; ndcn data that is there is replaced.")] = Path("data"),
     as_json: Json = False,
 ) -> None:
     """Simulate a known law on a network and keep snapshots of it.
 
-    The initial state is the paper's: three warm blocks on the square layout of the nodes.
+    The initial state is the paper's, three warm blocks on the square layout of the nodes, for heat, mutualistic, gene,
+    wilson_cowan and michaelis_menten; a random one that suits the law for the others.
 
     Example: ndcn simulate --law gene --network power_law --nodes 200 --out data
     """
@@ -59,13 +64,13 @@ def simulate(
     import ndcn
 
     rule = _law(law.value, param or [])
-    last = time if time is not None else (HEAT_TIMES[network.value] if law is LawName.heat else 5.0)
+    last = time if time is not None else _last_time(law.value, network.value)
     if sampling is Sampling.irregular:
         times = ndcn.sampling.irregular_times(last, snapshots, ticks=max(1000, 10 * snapshots), seed=seed)
     else:
         times = ndcn.sampling.regular_times(last, snapshots)
     graph = _network(network.value, nodes, seed, order)
-    data = ndcn.simulate(rule, graph, ndcn.laws.initial_state(graph), times)
+    data = ndcn.simulate(rule, graph, rule.initial_state(graph, seed=seed), times)
     data.save(out)
     if as_json:
         print_json(
@@ -83,6 +88,10 @@ def simulate(
         )
     else:
         typer.echo(f"{law.value} on {network.value}: {data!r}, {graph.num_edges} edges\nwritten to {out}")
+
+
+def _last_time(law: str, network: str) -> float:
+    return HEAT_TIMES[network] if law == "heat" else LAST_TIMES.get(law, 5.0)
 
 
 def _law(name: str, settings: list[str]) -> Law:

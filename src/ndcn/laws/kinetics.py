@@ -1,8 +1,49 @@
-"""How fast reactions saturate: x^h and x^h / (x^h + 1)."""
+"""How fast reactions go: x^h, x^h / (x^h + 1), and the law of Michaelis and Menten."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+
+from ..graph import Graph
+from .law import Law
+
+
+class MichaelisMenten(Law):
+    """Regulation that saturates: dx_i/dt = -x_i + sum_j A_ij x_j^h_j / (1 + x_j^h_j).
+
+    This is ``Gene`` with b = f = 1 and, by default, without cooperation. Where every node has degree d and h = 1, all
+    that is active comes to x = d - 1.
+
+    Args:
+        h: Hill coefficient of the acting node, a number or one for each node.
+
+    Example:
+        >>> import ndcn, torch
+        >>> path = ndcn.Graph.from_edges([(0, 1)])
+        >>> ndcn.laws.MichaelisMenten()(torch.tensor(0.0), torch.tensor([[1.0], [3.0]]), path)
+        tensor([[-0.2500],
+                [-2.5000]])
+    """
+
+    def __init__(self, h: Any = 1.0) -> None:
+        super().__init__()
+        self._set(h=h)
+
+    def node(self, x: torch.Tensor) -> torch.Tensor:
+        """-x."""
+        return -x
+
+    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
+        """x_j^h / (1 + x_j^h)."""
+        return hill(x_j, self._number("h", x_j))
+
+    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        """The law, by one sparse product."""
+        if not self._keeps("edge", MichaelisMenten):
+            return super().forward(t, x, graph)
+        return self.node(x) + graph.adjacency @ hill(x, self._value("h", x))
 
 
 def hill(x: torch.Tensor, h: torch.Tensor) -> torch.Tensor:

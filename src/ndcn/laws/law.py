@@ -10,6 +10,7 @@ from torch import nn
 
 from ..field import Field
 from ..graph import Graph
+from .states import initial_state
 
 _Law = TypeVar("_Law", bound="Law")
 
@@ -87,6 +88,24 @@ class Law(Field):
     def _keeps(self, function: str, known: type[Law]) -> bool:
         """Whether ``node`` or ``edge`` is still the one that ``known`` wrote, so that its own fast forward holds."""
         return getattr(getattr(self, function), "__func__", None) is getattr(known, function)
+
+    def initial_state(self, graph: Graph, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """A state from which the law is worth watching: the paper's three blocks, unless the law has one of its own.
+
+        Args:
+            graph: the graph.
+            seed: for laws that start at random.
+            dtype: of the result.
+
+        Returns:
+            shape (n, d), d = 1 unless the law has more features.
+
+        Example:
+            >>> import ndcn
+            >>> ndcn.laws.SIR().initial_state(ndcn.networks.grid(9)).shape
+            torch.Size([9, 2])
+        """
+        return initial_state(graph, dtype=dtype).repeat(1, len(self.features or ("x",)))
 
     @property
     def unknown(self) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
-"""The initial state of the paper."""
+"""States to start from: the paper's, and random ones."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 
 from ..graph import Graph
@@ -34,3 +35,9 @@ def initial_state(graph: Graph, *, dtype: torch.dtype = torch.float32) -> torch.
     square[cells(0.45, 0.75), cells(0.45, 0.75)] = 20
     square[cells(0.05, 0.25), cells(0.35, 0.65)] = 17
     return square.reshape(-1)[:n].reshape(n, 1)
+
+
+def uniform_state(graph: Graph, low: float, high: float, seed: int) -> torch.Tensor:
+    """Numbers drawn evenly from [low, high), shape (n, 1), float64."""
+    draw = np.random.default_rng([seed, 3])  # another stream than those of times, splits and validation
+    return torch.from_numpy(draw.uniform(low, high, size=(graph.num_nodes, 1)))
