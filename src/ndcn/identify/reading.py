@@ -1,0 +1,508 @@
+"""Reading a law: its equations as text, LaTeX and sympy with standard errors, and f and g on a grid."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from .equation import Equation, Term
+from .formula import FUNCTIONS, Formula, _parsed
+
+if TYPE_CHECKING:
+    from ..laws import Law
+
+DIGITS = 7  # of a number at most
+GREEK = re.findall(
+    r"\w+",
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega "
+    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega",
+)
+_LATEX_FUNCTIONS = {
+    "atan": r"\arctan",
+    **{name: rf"\{name}" for name in ("log", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}
+
+
+class Coefficient(NamedTuple):
+    """One c_k term_k of a law.
+
+    Attributes:
+        term: its formula.
+        coupling: whether it is summed over neighbours.
+        feature: in whose rate it is.
+        value: c_k.
+        standard_error: of c_k; NaN where it is not known.
+    """
+
+    term: str
+    coupling: bool
+    feature: str
+    value: float
+    standard_error: float
+
+
+class Inner(NamedTuple):
+    """A parameter inside a term, as K in x_j/(K + x_j).
+
+    Attributes:
+        name: as the equations print it.
+        term, coupling, feature: where it is, as for a ``Coefficient``.
+        value: its value.
+        standard_error: NaN where it is not known.
+    """
+
+    name: str
+    term: str
+    coupling: bool
+    feature: str
+    value: float
+    standard_error: float
+
+
+class Equations:
+    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j), to be read: ``str()``, ``latex()``, ``sympy()`` or rows of a table.
+
+    Standard errors are in parentheses, in units of the last digit: 1.024(3) is 1.024 +- 0.003, 1.02(15) is
+    1.02 +- 0.15. No number has more than 7 digits: a standard error below the last of them is shown as 1.
+
+    Args:
+        equation: terms and coefficients.
+        features: names of the d features; the formulas must be written in them.
+        covariance: of ``equation.parameters``, shape (P, P), or None if it is not known.
+
+    Raises:
+        ValueError: the formulas are in other features, numbers are missing, or the covariance has another shape.
+
+    Example:
+        >>> terms = (Term(Formula("x"), False), Term(Formula("x_j^2/(K^2 + x_j^2)"), True, values=(2.0,)))
+        >>> errors = torch.tensor([0.002, 0.0003, 0.04])
+        >>> equations = Equations(Equation(terms, torch.tensor([-1.0, 0.5])), covariance=torch.diag(errors**2))
+        >>> print(equations)
+        dx_i/dt = -1.000(2) x_i + sum_j A_ij 0.5000(3) x_j^2/(K^2 + x_j^2),  K = 2.00(4)
+        >>> f, g = equations.sympy()["x"]
+        >>> f
+        -1.0*x_i
+    """
+
+    def __init__(self, equation: Equation, features: Sequence[str] = ("x",), covariance: Any = None) -> None:
+        self.features = checked_equation(equation, features)
+        self.equation = equation
+        self._errors = _standard_errors(covariance, len(equation.parameters))
+        self._labels = _labels(equation.terms)
+
+    @property
+    def coefficients(self) -> list[Coefficient]:
+        """A row for each term; ``pandas.DataFrame(equations.coefficients)`` is a table of them."""
+        numbers = zip(self.equation.coefficients.tolist(), self._errors, strict=False)
+        return [
+            Coefficient(term.formula.text, term.coupling, self.features[term.output], value, error)
+            for term, (value, error) in zip(self.equation.terms, numbers, strict=True)
+        ]
+
+    @property
+    def parameters(self) -> list[Inner]:
+        """A row for each parameter inside a term."""
+        places = [
+            (term, label) for term, labels in zip(self.equation.terms, self._labels, strict=True) for label in labels
+        ]
+        values = self.equation.parameters.tolist()[len(self.equation.terms) :]
+        errors = self._errors[len(self.equation.terms) :]
+        return [
+            Inner(label, term.formula.text, term.coupling, self.features[term.output], value, error)
+            for (term, label), value, error in zip(places, values, errors, strict=True)
+        ]
+
+    def sympy(self) -> dict[str, tuple[Any, Any]]:
+        """By the name of each feature, f and g as sympy expressions in the symbols x_i and x_j, with numbers put in.
+
+        Example:
+            >>> law = Equations(Equation((Term(Formula("x_i*x_j"), True),), torch.tensor([0.5])))
+            >>> law.sympy()
+            {'x': (0, 0.5*x_i*x_j)}
+        """
+        import sympy
+
+        sums = {name: [sympy.Integer(0), sympy.Integer(0)] for name in self.features}
+        symbols = {name: sympy.Symbol(shown) for name, shown in _states(self.features).items()}
+        for term, c in zip(self.equation.terms, self.equation.coefficients.tolist(), strict=True):
+            values = dict(zip(term.formula.parameters, map(sympy.Float, term.values), strict=True))
+            sums[self.features[term.output]][term.coupling] += sympy.Float(c) * term.formula.sympy(
+                {**symbols, **values}
+            )
+        return {name: (f, g) for name, (f, g) in sums.items()}
+
+    def latex(self) -> str:
+        r"""The equations in LaTeX, one for each feature, each on a line of its own.
+
+        Example:
+            >>> heat = Equation((Term(Formula("x_j - x_i"), True),), torch.tensor([0.5]))
+            >>> print(Equations(heat).latex())
+            \frac{dx_i}{dt} = \sum_j A_{ij}\, 0.5\, \left(x_j - x_i\right)
+        """
+        return "\n".join(self._line(name, _LATEX) for name in self.features)
+
+    def _repr_latex_(self) -> str:
+        return "\n".join(f"$${self._line(name, _LATEX)}$$" for name in self.features)
+
+    def __str__(self) -> str:
+        return "\n".join(self._line(name, _TEXT) for name in self.features)
+
+    __repr__ = __str__
+
+    def _line(self, feature: str, style: _Text) -> str:
+        """The equation of one feature."""
+        own: list[tuple[bool, str]] = []
+        coupling: list[tuple[bool, str]] = []
+        for k, (term, row) in enumerate(zip(self.equation.terms, self.coefficients, strict=True)):
+            if row.feature == feature:
+                names = {
+                    **_states(self.features),
+                    **dict(zip(term.formula.parameters, self._labels[k], strict=True)),
+                }
+                number = style.number(with_error(abs(row.value), row.standard_error))
+                (coupling if term.coupling else own).append((row.value < 0, style.times(number, term.formula, names)))
+        if len(coupling) > 1:
+            coupling = [(False, _sum(coupling).join(style.bracket))]
+        own += [(negative, style.neighbours + body) for negative, body in coupling]
+        inner = [
+            f"{style.name(row.name)} = {style.number(with_error(row.value, row.standard_error))}"
+            for row in self.parameters
+            if row.feature == feature
+        ]
+        right = _sum(own) if own else "0"
+        return style.comma.join([f"{style.rate(feature)} = {right}", *([", ".join(inner)] if inner else [])])
+
+
+def _sum(parts: Sequence[tuple[bool, str]]) -> str:
+    """Parts with their signs, whether each is negative."""
+    out = "".join(f" {'-' if negative else '+'} {body}" for negative, body in parts)
+    return out[3:] if out.startswith(" +") else f"-{out[3:]}"
+
+
+def with_error(value: float, error: float) -> str:
+    """A number and its standard error in units of its last digit; the number alone if the error is NaN or 0.
+
+    The error has one digit, or two if the first is 1.
+
+    Example:
+        >>> with_error(1.0236, 0.0031), with_error(1.0236, 0.15), with_error(3.21e-7, 2e-9), with_error(0.25, 0.0)
+        ('1.024(3)', '1.02(15)', '3.21(2)e-7', '0.25')
+    """
+    if not (math.isfinite(value) and math.isfinite(error) and error > 0):
+        return _short(f"{value:.6g}") + ("(?)" if math.isinf(error) else "")
+    top = math.floor(math.log10(max(abs(value), error)))
+    place = math.floor(math.log10(error))
+    place -= round(error / 10.0**place, 6) < 2
+    place = max(place, top - DIGITS + 1)
+    shift = top if top < -4 or top >= DIGITS or place > 0 else 0
+    digits = max(1, round(error / 10.0**place))
+    return f"{value / 10.0**shift:.{shift - place}f}({digits})" + f"e{shift}" * (shift != 0)
+
+
+def _short(number: str) -> str:
+    """1e-07 as 1e-7."""
+    return re.sub(r"e([+-])0*(\d)", lambda found: f"e{found[1].strip('+')}{found[2]}", number)
+
+
+def checked_equation(equation: Equation, features: Sequence[str]) -> tuple[str, ...]:
+    """The names of the features, if the equation is one of these and all its numbers are there.
+
+    Raises:
+        ValueError: it is not.
+    """
+    names = tuple(features)
+    plain = all(name.isidentifier() and name not in FUNCTIONS for name in names)
+    if not names or not plain or len(_states(names)) != 3 * len(names):
+        raise ValueError(f"features must be distinct names of letters, digits and _, not of functions, got {names}")
+    if equation.features != len(names):
+        raise ValueError(f"the equation is of {equation.features} features, but there are names for {len(names)}")
+    if equation.coefficients.shape != (len(equation.terms),):
+        raise ValueError(
+            f"{len(equation.terms)} terms need as many coefficients, got shape {tuple(equation.coefficients.shape)}"
+        )
+    for term in equation.terms:
+        formula = term.formula
+        if formula.features != names:
+            raise ValueError(f"{formula.text!r} is written in {formula.features}, but the features are {names}")
+        if formula.on_edges and not term.coupling:
+            raise ValueError(f"{formula.text!r} holds the state of a neighbour, so it must be a coupling term")
+        if len(term.values) != len(formula.parameters):
+            raise ValueError(f"{formula.text!r} has the parameters {formula.parameters}, got values {term.values}")
+        if not 0 <= term.output < len(names):
+            raise ValueError(f"{formula.text!r} is in the rate of feature {term.output}, but there are {len(names)}")
+    if not equation.parameters.isfinite().all():
+        raise ValueError(f"the numbers of an equation must be finite, got {equation.parameters.tolist()}")
+    return names
+
+
+def _standard_errors(covariance: Any, count: int) -> list[float]:
+    if covariance is None:
+        return [math.nan] * count
+    matrix = torch.as_tensor(covariance).detach().double().cpu()
+    if matrix.shape != (count, count):
+        raise ValueError(f"{count} parameters have a covariance of shape {(count, count)}, got {tuple(matrix.shape)}")
+    variances = matrix.diagonal()
+    if (variances < 0).any():
+        raise ValueError(f"variances cannot be negative, got {variances.min().item():g}")
+    errors: list[float] = variances.sqrt().tolist()
+    return errors
+
+
+def _states(features: Sequence[str]) -> dict[str, str]:
+    """How each name of a state is printed: x as x_i."""
+    return {form: shown for name in features for form, shown in _forms(name)}
+
+
+def _forms(name: str) -> list[tuple[str, str]]:
+    return [(name, f"{name}_i"), (f"{name}_i", f"{name}_i"), (f"{name}_j", f"{name}_j")]
+
+
+def _labels(terms: Sequence[Term]) -> list[list[str]]:
+    """For each term the names of its parameters, with numbers where several terms use the same: K_1, K_2."""
+    used = [name for term in terms for name in term.formula.parameters]
+    taken = set(used) | {form for term in terms for form in _states(term.formula.features)}
+    out: list[list[str]] = []
+    for term in terms:
+        labels = []
+        for name in term.formula.parameters:
+            label, k = name, 0
+            while used.count(name) > 1 and label in taken:
+                k += 1
+                label = f"{name}_{k}"
+            taken.add(label)
+            labels.append(label)
+        out.append(labels)
+    return out
+
+
+class _Text:
+    """How equations look as plain text."""
+
+    neighbours, bracket, comma = "sum_j A_ij ", ("[", "]"), ",  "
+
+    def rate(self, feature: str) -> str:
+        return f"d{feature}_i/dt"
+
+    def number(self, text: str) -> str:
+        return text
+
+    def name(self, text: str) -> str:
+        return text
+
+    def times(self, number: str, formula: Formula, names: Mapping[str, str]) -> str:
+        """A coefficient and a formula."""
+        tree = _parsed(formula.text).body
+        text = re.sub(r"\b[^\W\d]\w*", lambda found: names.get(found[0], found[0]), ast.unparse(tree))
+        for wide, narrow in ((" ** ", "^"), (" * ", "*"), (" / ", "/")):
+            text = text.replace(wide, narrow)
+        if text == "1":
+            return number
+        if text.startswith("1/"):
+            return number + text[1:]
+        return f"{number} ({text})" if _is_sum(tree) or text[0].isdigit() else f"{number} {text}"
+
+
+class _Latex(_Text):
+    """How they look in LaTeX."""
+
+    neighbours, bracket, comma = r"\sum_j A_{ij}\, ", (r"\left[", r"\right]"), r", \quad "
+
+    def rate(self, feature: str) -> str:
+        return rf"\frac{{d{latex_name(f'{feature}_i')}}}{{dt}}"
+
+    def number(self, text: str) -> str:
+        return _latex_number(text)
+
+    def name(self, text: str) -> str:
+        return latex_name(text)
+
+    def times(self, number: str, formula: Formula, names: Mapping[str, str]) -> str:
+        tree = _parsed(formula.text).body
+        if isinstance(tree, ast.Constant) and tree.value == 1:
+            return number
+        text = _latex(tree, {name: latex_name(shown) for name, shown in names.items()}, 2)
+        return rf"{number} \cdot {text}" if text[0].isdigit() else rf"{number}\, {text}"
+
+
+_TEXT, _LATEX = _Text(), _Latex()
+
+
+def _is_sum(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) or (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)))
+
+
+def _latex_number(text: str) -> str:
+    mantissa, _, exponent = text.partition("e")
+    return rf"{mantissa} \times 10^{{{exponent}}}" if exponent else mantissa
+
+
+def latex_name(name: str) -> str:
+    r"""A name in LaTeX: what follows a _ is an index, Greek letters are known, other words are upright.
+
+    Example:
+        >>> print(latex_name("x_i"), latex_name("alpha_12"), latex_name("prey_i"), latex_name("x_1_i"))
+        x_i \alpha_{12} \mathrm{prey}_i x_{1,i}
+    """
+    head, *indices = name.split("_")
+    index = ",".join(part for part in indices if part)
+    shown = rf"\{head}" if head in GREEK else head if len(head) <= 1 else rf"\mathrm{{{head}}}"
+    return shown if not index else f"{shown}_{index}" if len(index) == 1 else f"{shown}_{{{index}}}"
+
+
+def _latex(node: ast.expr, names: Mapping[str, str], level: int = 0) -> str:
+    """A formula in LaTeX, in parentheses if it binds less than ``level``: sums 1, products 2, powers 3, functions 4."""
+    own = 5
+    if isinstance(node, ast.Constant):
+        text = _latex_number(_short(str(node.value)))
+    elif isinstance(node, ast.Name):
+        text = names[node.id]
+    elif isinstance(node, ast.UnaryOp):
+        own = 1
+        text = ("-" if isinstance(node.op, ast.USub) else "") + _latex(node.operand, names, 2)
+    elif isinstance(node, ast.BinOp):
+        own, text = _latex_operation(node, names)
+    else:
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Name)
+        own, text = 4, _latex_call(node.func.id, _latex(node.args[0], names))
+    return text if own >= level else rf"\left({text}\right)"
+
+
+def _latex_operation(node: ast.BinOp, names: Mapping[str, str]) -> tuple[int, str]:
+    """How tightly a sum, product, fraction or power binds, and its text."""
+    if isinstance(node.op, ast.Div):
+        return 4, rf"\frac{{{_latex(node.left, names)}}}{{{_latex(node.right, names)}}}"
+    if isinstance(node.op, ast.Pow):
+        exponent = _latex(node.right, names)
+        base = _latex(node.left, names, 5)
+        return 3, f"{base}^{exponent}" if len(exponent) == 1 else f"{base}^{{{exponent}}}"
+    if isinstance(node.op, ast.Mult):
+        left, right = _latex(node.left, names, 2), _latex(node.right, names, 2)
+        return 2, rf"{left} \cdot {right}" if right[0].isdigit() else f"{left} {right}"
+    minus = isinstance(node.op, ast.Sub)
+    right = _latex(node.right, names, 2 if minus or isinstance(node.right, ast.UnaryOp) else 1)
+    return 1, f"{_latex(node.left, names, 1)} {'-' if minus else '+'} {right}"
+
+
+def _latex_call(function: str, argument: str) -> str:
+    if function == "exp":
+        return f"e^{{{argument}}}"
+    if function == "sqrt":
+        return rf"\sqrt{{{argument}}}"
+    if function == "abs":
+        return rf"\left|{argument}\right|"
+    if function == "log1p":
+        return rf"\log\left(1 + {argument}\right)"
+    name = _LATEX_FUNCTIONS.get(function, rf"\operatorname{{{function}}}")
+    return rf"{name}\left({argument}\right)"
+
+
+@dataclass(frozen=True)
+class Functions:
+    """f(x_i) and g(x_i, x_j) on a grid along each of d features, the other features at their medians.
+
+    Attributes:
+        features: names of the features.
+        x: m points from the least to the largest state seen, along feature a: x[a], shape (d, m).
+        f: f[a, k] is f where feature a is x[a, k], shape (d, m, d).
+        f_std: its standard deviation, the same shape.
+        g: g[a, k, l] is g where feature a of x_i is x[a, k] and that of x_j is x[a, l], shape (d, m, m, d).
+        g_std: its standard deviation, the same shape.
+        density: of the states seen, at x; each row integrates to 1, shape (d, m).
+        median: of the states seen, shape (d,).
+    """
+
+    features: tuple[str, ...]
+    x: np.ndarray
+    f: np.ndarray
+    f_std: np.ndarray
+    g: np.ndarray
+    g_std: np.ndarray
+    density: np.ndarray
+    median: np.ndarray
+
+
+def functions_of(
+    node: Callable[[torch.Tensor], torch.Tensor],
+    edge: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    samples: Sequence[Law],
+    states: torch.Tensor,
+    points: int = 50,
+    features: Sequence[str] | None = None,
+) -> Functions:
+    """f and g on a grid over the states seen, with their spread.
+
+    Args:
+        node: f, from states (k, d) to rates (k, d), as ``law.node``.
+        edge: g, from two states (k, d) to rates (k, d), as ``law.edge``.
+        samples: laws drawn from the posterior, for the standard deviations; with fewer than two they are 0.
+        states: what was seen, shape (..., d); NaN is left out.
+        points: m, how many points the grid has along each feature.
+        features: names of the d features; "x", or "x1", "x2", ... by default.
+
+    Raises:
+        ValueError: there are no states, fewer than two points, or not as many names as features.
+
+    Example:
+        >>> import ndcn
+        >>> law = ndcn.laws.Gene()
+        >>> found = functions_of(law.node, law.edge, [], torch.rand(100, 1), points=20)
+        >>> found.f.shape, found.g.shape
+        ((1, 20, 1), (1, 20, 20, 1))
+    """
+    if points < 2:
+        raise ValueError(f"a grid needs at least 2 points, got {points}")
+    seen = states.detach().reshape(-1, states.shape[-1])
+    d = seen.shape[1]
+    names = tuple(features or ([f"x{k + 1}" for k in range(d)] if d > 1 else ["x"]))
+    if len(names) != d:
+        raise ValueError(f"the states have {d} features, got the names {names}")
+    finite = [seen[:, a][seen[:, a].isfinite()] for a in range(d)]
+    if not all(len(values) for values in finite):
+        raise ValueError("there are no states to make a grid from")
+    x = torch.stack([_grid(values, points) for values in finite])
+    median = torch.stack([values.median() for values in finite])
+    rows: list[tuple[np.ndarray, ...]] = []
+    with torch.no_grad():
+        for a in range(d):
+            at = states_along(x[a], median, a)
+            pairs = at.repeat_interleave(points, 0), at.repeat(points, 1)
+            f, g = node(at), edge(*pairs).reshape(points, points, d)
+            f_std = _spread([law.node(at) for law in samples], f)
+            g_std = _spread([law.edge(*pairs).reshape(g.shape) for law in samples], g)
+            rows.append(tuple(part.double().cpu().numpy() for part in (f, f_std, g, g_std)))
+    f_all, f_std_all, g_all, g_std_all = (np.stack(part) for part in zip(*rows, strict=True))
+    grid = x.double().cpu().numpy()
+    density = np.stack([_density(values.double().cpu().numpy(), grid[a]) for a, values in enumerate(finite)])
+    return Functions(names, grid, f_all, f_std_all, g_all, g_std_all, density, median.double().cpu().numpy())
+
+
+def states_along(x: torch.Tensor, median: torch.Tensor, feature: int) -> torch.Tensor:
+    """States (m, d) whose one feature is x (m,), the others at their medians (d,)."""
+    states = median.repeat(len(x), 1)
+    states[:, feature] = x
+    return states
+
+
+def _grid(values: torch.Tensor, points: int) -> torch.Tensor:
+    low, high = values.min().item(), values.max().item()
+    if high - low <= 1e-6 * max(abs(low), abs(high)):
+        low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
+    return torch.linspace(low, high, points, dtype=values.dtype, device=values.device)
+
+
+def _spread(samples: Sequence[torch.Tensor], like: torch.Tensor) -> torch.Tensor:
+    return torch.stack(list(samples)).std(0) if len(samples) > 1 else torch.zeros_like(like)
+
+
+def _density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    half = (grid[1] - grid[0]) / 2
+    edges = np.linspace(grid[0] - half, grid[-1] + half, len(grid) + 1)
+    return np.histogram(values, edges, density=True)[0]
