@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .estimators import DynamicsRegressor, load
     from .field import Field
     from .graph import Graph
+    from .identify.discovery import Interaction
     from .laws import simulate
     from .models import GraphODE
     from .node_baselines import NodeBaseline
@@ -40,6 +41,7 @@ _LATER = {
     "Graph": "graph",
     "GraphODE": "models",
     "IntegrationError": "solve",
+    "Interaction": "identify.discovery",
     "NodeBaseline": "node_baselines",
     "NodeClassifier": "classifier",
     "Objective": "objective",
@@ -71,6 +73,7 @@ __all__ = [
     "Graph",
     "GraphODE",
     "IntegrationError",
+    "Interaction",
     "NodeBaseline",
     "NodeClassifier",
     "Objective",

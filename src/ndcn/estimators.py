@@ -16,9 +16,14 @@ from . import metrics
 from .ensemble import fit_all
 from .fitting import Start, check_curve, check_model, checked_data, fingerprint, hold_out, problem_of
 from .graph import Graph
+from .identify.discovery import Evidence, Interaction, discover
+from .identify.reading import Equations, Functions
+from .laws import Law
+from .learned_law import LearnedLaw
+from .models import LawODE
 from .models.continuation import Continuation
 from .models.node_curves import Curve
-from .named_models import build, width_of
+from .named_models import RAW, build, interaction_of, width_of
 from .objective import Objective
 from .prediction import answers, question, run
 from .recipes import Recipe
@@ -39,7 +44,8 @@ class DynamicsRegressor(BaseEstimator):
     Args:
         model: "ndcn" (the paper's, 901 parameters at d = 1); its ablations "no_encode", "no_graph", "no_control"; a
             baseline for equally spaced snapshots, "residual_gnn", "rnn_gnn", "gru_gnn", "lstm_gnn", or without training,
-            "persistence", "linear", "spline"; a ready ``GraphODE`` or other nn.Module called as
+            "persistence", "linear", "spline"; a law to be identified, "interaction" (``Interaction`` has its options),
+            "closed_form" or "free_form"; a ready ``GraphODE`` or other nn.Module called as
             model(x0, times, graph, t0); or a Field with parameters to learn. A ready module is copied, keeps its own
             solver, and sees the data in their own units. What has no effect on a model is refused with it.
         preset: "default", or "paper" for the published recipe. That steps on the training times and on those asked
@@ -74,6 +80,7 @@ class DynamicsRegressor(BaseEstimator):
         history_: training loss and more; ``histories_`` has all of an ensemble.
         units_: scaling between data and model.
         solver_: the model's solver, in its own time.
+        law_, evidence_: of an identified law; ``equations()`` and ``functions()`` print it.
 
     Example:
         >>> import ndcn
@@ -87,7 +94,7 @@ class DynamicsRegressor(BaseEstimator):
 
     def __init__(
         self,
-        model: str | nn.Module = "ndcn",
+        model: str | nn.Module | Interaction = "ndcn",
         *,
         preset: str = "default",
         hidden: int | None = None,
@@ -158,11 +165,23 @@ class DynamicsRegressor(BaseEstimator):
         """
         trajectories = checked_data(data)
         recipe = self._recipe()
-        if self.ensemble == 1:
+        what = interaction_of(self.model)
+        if what is not None:
+            self._identify(trajectories, what)
+        elif self.ensemble == 1:
             self._fit_one(trajectories, recipe, resume)
         else:
             self._fit_many(trajectories, resume)
         return self
+
+    def _identify(self, trajectories: list[Trajectory], what: Interaction) -> None:
+        found = discover(trajectories, what, int(self.seed))
+        learned = LearnedLaw.of(found, trajectories[0].features)
+        starts = [Start.of(t) for t in trajectories]
+        starts = [replace(s, x0=x.to(s.x0.dtype)) for s, x in zip(starts, found.starts, strict=True)]
+        units = units_of(trajectories, RAW)
+        self.models_, self.units_, self.histories_ = [LawODE(learned.law)], units, [History(seconds=found.seconds)]
+        self.train_, self.learned_ = starts, learned
 
     def _fit_many(self, trajectories: list[Trajectory], resume: bool) -> None:
         if not isinstance(self.model, str):
@@ -276,9 +295,12 @@ class DynamicsRegressor(BaseEstimator):
         """
         start = self._fitted()
         asked = question(start, times, graph, x0, t0)
-        if return_std and len(self.models_) == 1:
+        if return_std and len(self.models_) == 1 and not hasattr(self, "learned_"):
             raise ValueError("one model has no spread: return_std needs an ensemble, DynamicsRegressor(ensemble=5)")
         dtype, device = dtype_named(self.dtype), device_named(self.device)
+        learned: LearnedLaw | None = getattr(self, "learned_", None)
+        if learned is not None:
+            return learned.predict(asked, start, return_std)
         with threads_for(asked.graph.num_nodes * width_of(self.model, self.hidden)):
             runs = [run(model, asked, start, self.units_, dtype, device) for model in self.models_]
         # a ready module computes in the data's units, and may decode to other features
@@ -312,6 +334,40 @@ class DynamicsRegressor(BaseEstimator):
         """The solver of the trained model, in its own time."""
         self._fitted()
         return getattr(self.model_, "solver", None)
+
+    # Reading a law ----------------------------------------------------------------------------------------------
+
+    @property
+    def law_(self) -> Law:
+        """The law that was found, as a ``laws.Law``: it can be simulated, and added to other fields."""
+        return self._law().law
+
+    @property
+    def evidence_(self) -> Evidence:
+        """Why this law: whether the closed form explains the data, and what else was tried."""
+        return self._law().evidence
+
+    def equations(self) -> Equations:
+        """The law that was found: ``str``, ``.latex()`` and ``.sympy()``, coefficients with standard errors.
+
+        Raises:
+            ValueError: the model has no equation: it is a network, or its functions are splines (``functions``).
+        """
+        return self._law().equations()
+
+    def functions(self, points: int = 50) -> Functions:
+        """f and g of the law on a grid over the states seen in training, with standard deviations."""
+        return self._law().functions(points)
+
+    def _law(self) -> LearnedLaw:
+        self._fitted()
+        learned: LearnedLaw | None = getattr(self, "learned_", None)
+        if learned is None:
+            raise ValueError(
+                f"{self.model if isinstance(self.model, str) else type(self.model).__name__} has no law to read: use "
+                'DynamicsRegressor(model="interaction")'
+            )
+        return learned
 
     def _fitted(self) -> Start:
         if not hasattr(self, "models_"):

@@ -12,9 +12,13 @@ from scipy import sparse
 from torch import nn
 
 from .estimators import DynamicsRegressor
+from .fields import ClosedForm, FreeForm
 from .fitting import Start
 from .graph import Graph
+from .identify.discovery import Evidence, Interaction
+from .learned_law import LearnedLaw
 from .model_container import read_model, write_model
+from .models import LawODE
 from .named_models import build
 from .objective import Objective
 from .recipes import Recipe
@@ -31,11 +35,12 @@ KIND = "DynamicsRegressor"
 def save(estimator: DynamicsRegressor, path: Path) -> None:
     """See ``DynamicsRegressor.save``."""
     units = estimator.units_
+    learned: LearnedLaw | None = getattr(estimator, "learned_", None)
     tensors: dict[str, torch.Tensor] = {"scale": units.scale}
     for k, (model, history) in enumerate(zip(estimator.models_, estimator.histories_, strict=True)):
         tensors[f"loss.{k}"] = torch.tensor(history.loss, dtype=torch.float64)
         tensors[f"validation.{k}"] = torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2)
-        for name, value in model.state_dict().items():
+        for name, value in {} if learned is not None else model.state_dict().items():
             tensors[f"model.{k}.{name}"] = value.detach().cpu()
     starts = []
     for k, start in enumerate(estimator.train_):
@@ -55,7 +60,12 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
                 "features": start.features,
             }
         )
+    if learned is not None:
+        tensors |= {"law.covariance": learned.covariance, "law.draws": learned.draws, "law.states": learned.states}
+        for k, draws in enumerate(learned.start_draws or []):
+            tensors[f"law.start_draws.{k}"] = draws
     about = {
+        "law": None if learned is None else {"form": learned.law.description(), "evidence": asdict(learned.evidence)},
         "settings": _settings(estimator),
         "model_class": type(estimator.model_).__qualname__,
         "units": {"origin": units.origin, "rate": units.rate},
@@ -81,6 +91,8 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         raise ValueError(f"{path} holds a {settings['model']!r} model, which is rebuilt from the file: drop model=")
     try:
         settings = {**settings, "model": model if ready else settings["model"]}
+        if isinstance(settings["model"], dict):
+            settings["model"] = Interaction(**settings["model"])
         settings["solver"] = None if settings["solver"] is None else Solver(**settings["solver"])
         settings["hidden"] = None if ready else settings["hidden"]  # once it was 20 there, of no effect
         if isinstance(settings["objective"], dict):
@@ -91,6 +103,12 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         starts = [_start(about["starts"][k], tensors, f"start.{k}.") for k in range(len(about["starts"]))]
         dtype = dtype_named(estimator.dtype)
         models, histories = [], []
+        if about.get("law") is not None:
+            estimator.learned_ = _law(about["law"], tensors, len(starts))
+            estimator.models_ = [LawODE(estimator.learned_.law)]
+            estimator.histories_ = [History([], [], **history) for history in about["histories"]]
+            estimator.units_, estimator.train_ = units, starts
+            return estimator
         for k, history in enumerate(about["histories"]):
             prefix = f"model.{k}."
             weights = {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
@@ -113,7 +131,9 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
 
 def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
     settings = estimator.get_params(deep=False)
-    if not isinstance(settings["model"], str):
+    if isinstance(settings["model"], Interaction):
+        settings["model"] = asdict(settings["model"])
+    elif not isinstance(settings["model"], str):
         settings["model"] = None
     settings["solver"] = None if settings["solver"] is None else asdict(settings["solver"])
     objective = settings["objective"]
@@ -129,6 +149,16 @@ def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
     settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))
     settings["checkpoint"], settings["progress"] = None, None
     return settings
+
+
+def _law(about: dict[str, Any], tensors: dict[str, torch.Tensor], count: int) -> LearnedLaw:
+    form = about["form"]
+    law: ClosedForm | FreeForm
+    law = FreeForm.from_description(form) if "knots" in form else ClosedForm.from_description(form)
+    draws = [tensors[f"law.start_draws.{k}"] for k in range(count) if f"law.start_draws.{k}" in tensors]
+    evidence = Evidence(**{**about["evidence"], "noise": tuple(about["evidence"]["noise"])})
+    covariance, likely = tensors["law.covariance"], tensors["law.draws"]
+    return LearnedLaw(law, covariance, likely, draws or None, evidence, tensors["law.states"])
 
 
 def _start(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str) -> Start:

@@ -14,6 +14,7 @@ from . import models, operators
 from .field import Field
 from .fields.neural import Activation
 from .fitting import Start
+from .identify.discovery import Interaction
 from .operators import Operator
 from .recipes import RECIPES, RESIDUAL_GNN, TEMPORAL_GNN, Recipe
 from .solve import Solver
@@ -22,6 +23,7 @@ from .trajectory import checked_times
 from .units import Units
 
 ACTIVATIONS: dict[str, Activation] = {"relu": torch.relu, "tanh": torch.tanh, "softplus": nn.functional.softplus}
+RAW = Recipe(epochs=1, learning_rate=1.0, schedule="constant", weight_decay=0.0, rescale=False)  # nothing is trained
 HIDDEN = 20  # of NDCN and its kin, and what a ready module is taken to have
 
 OF_FIELDS = ("knots", "solver")
@@ -62,6 +64,7 @@ class NamedModel:
         ignores: arguments of ``DynamicsRegressor`` that have no effect on it, and are refused with it.
         recipes: its presets.
         equal_steps: whether it goes from one snapshot to the next and needs them equally spaced.
+        law: of a law that is identified rather than trained, its form (see ``Interaction``).
     """
 
     build: Callable[[Parts], nn.Module]
@@ -69,6 +72,7 @@ class NamedModel:
     ignores: tuple[str, ...] = ()
     recipes: Mapping[str, Recipe] = field(default_factory=lambda: RECIPES)
     equal_steps: bool = False
+    law: str | None = None
 
 
 def _ndcn(p: Parts) -> nn.Module:
@@ -112,8 +116,18 @@ def _temporal_gnn(cell: str) -> NamedModel:
 
 def _curve(kind: type[models.Persistence | models.Linear | models.Spline]) -> NamedModel:
     ignores = ("preset", "hidden", "operator", "activation", *OF_FIELDS, *OF_TRAINING, "ensemble", "jobs")
-    raw = Recipe(epochs=1, learning_rate=1.0, schedule="constant", weight_decay=0.0, rescale=False)
-    return NamedModel(lambda p: kind(), hidden=1, ignores=ignores, recipes={"default": raw})
+    return NamedModel(lambda p: kind(), hidden=1, ignores=ignores, recipes={"default": RAW})
+
+
+def _law(form: str) -> NamedModel:
+    ignores = ("preset", "hidden", "operator", "activation", *OF_FIELDS, *OF_TRAINING, "checkpoint", "ensemble", "jobs")
+    return NamedModel(
+        _found_by_fit, hidden=1, ignores=(*ignores, "device", "dtype"), recipes={"default": RAW}, law=form
+    )
+
+
+def _found_by_fit(p: Parts) -> nn.Module:
+    raise NotImplementedError("a law is found by DynamicsRegressor.fit, not built")
 
 
 NAMED: dict[str, NamedModel] = {
@@ -128,14 +142,26 @@ NAMED: dict[str, NamedModel] = {
     "persistence": _curve(models.Persistence),
     "linear": _curve(models.Linear),
     "spline": _curve(models.Spline),
+    "interaction": _law("auto"),
+    "closed_form": _law("closed"),
+    "free_form": _law("free"),
 }
 
 
-def width_of(model: str | nn.Module, hidden: int | None) -> int:
+def width_of(model: str | nn.Module | Interaction, hidden: int | None) -> int:
     """Features of the hidden state of a model: those asked for, or its own."""
     if hidden is not None:
         return hidden
+    if isinstance(model, Interaction):
+        return 1
     return NAMED[model].hidden if isinstance(model, str) else HIDDEN
+
+
+def interaction_of(model: object) -> Interaction | None:
+    """The law to be identified that a model stands for, if it does."""
+    if isinstance(model, str) and model in NAMED and NAMED[model].law is not None:
+        return Interaction(NAMED[model].law or "auto")
+    return model if isinstance(model, Interaction) else None
 
 
 def named(known: Mapping[str, Any], kind: str, name: object) -> Any:

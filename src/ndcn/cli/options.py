@@ -74,6 +74,9 @@ class ModelName(str, Enum):
     persistence = "persistence"
     linear = "linear"
     spline = "spline"
+    interaction = "interaction"
+    closed_form = "closed_form"
+    free_form = "free_form"
 
 
 class OperatorName(str, Enum):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .animation import animate
 from .curves import error_curves, error_over_time, training_curve, trajectories
 from .figures import compare, panels
+from .interactions import interaction
 from .matrix import adjacency
 from .snapshots import heat_map, surface
 
@@ -20,6 +21,7 @@ __all__ = [
     "error_curves",
     "error_over_time",
     "heat_map",
+    "interaction",
     "panels",
     "surface",
     "training_curve",

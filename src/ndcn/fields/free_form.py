@@ -1,0 +1,112 @@
+"""FreeForm: a learned law whose f and g are splines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..graph import Graph
+from ..identify.free import Basis
+from ..identify.splines import Splines
+from ..laws import Law
+
+
+class FreeForm(Law):
+    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j), f and g sums of cubic splines.
+
+    f(x) = sum_b f_b(x_b) + sum_{b<c} f_bc(x_b, x_c); g = sum_b [p_b(x_ib) + q_b(x_jb) + u_b(x_jb - x_ib)] +
+    sum_bc B(x_ib)' C_bc B(x_jc). Outside the states seen in training every spline goes on as a straight line.
+
+    Args:
+        basis: the splines.
+        coefficients: shape (d, basis.size).
+        names: of the features.
+
+    Example:
+        >>> import torch
+        >>> from ndcn.identify.free import basis_for
+        >>> basis = basis_for(torch.rand(50, 1), torch.rand(50, 1))
+        >>> law = FreeForm(basis, torch.zeros(1, basis.size), ("x",))
+        >>> law.node(torch.ones(3, 1)).shape
+        torch.Size([3, 1])
+    """
+
+    coefficients: torch.Tensor
+
+    def __init__(self, basis: Basis, coefficients: torch.Tensor, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self.basis, self.names = basis, tuple(names)
+        self.register_buffer("coefficients", coefficients.detach().double().clone())
+        self.features = self.names  # type: ignore[misc]  # other laws have them in the class
+
+    def _parts(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Coefficients of each part, (m, d)."""
+        c = self.coefficients.to(x)
+        return {name: c[:, where].T for name, where in self.basis.blocks().items()}
+
+    def node(self, x: torch.Tensor) -> torch.Tensor:
+        """f(x)."""
+        parts, d = self._parts(x), len(self.names)
+        out = torch.zeros_like(x)
+        for b in range(d):
+            out = out + self.basis.single[b].curve(x[..., b], parts[f"f{b}"])
+        few = [s(x[..., b]) for b, s in enumerate(self.basis.few)]
+        for b, c in self.basis.pairs:
+            out = out + (few[b].unsqueeze(-1) * few[c].unsqueeze(-2)).flatten(-2) @ parts[f"f{b}{c}"]
+        return out
+
+    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
+        """g(x_i, x_j)."""
+        parts, d = self._parts(x_i), len(self.names)
+        out = torch.zeros_like(x_i)
+        for b in range(d):
+            splines, gap = self.basis.single[b], self.basis.gap[b]
+            out = out + splines.curve(x_i[..., b], parts[f"p{b}"]) + splines.curve(x_j[..., b], parts[f"q{b}"])
+            out = out + gap.curve(x_j[..., b] - x_i[..., b], parts[f"u{b}"])
+        mine = [s(x_i[..., b]) for b, s in enumerate(self.basis.few)]
+        other = [s(x_j[..., b]) for b, s in enumerate(self.basis.few)]
+        for b in range(d):
+            for c in range(d):
+                out = out + (mine[b].unsqueeze(-1) * other[c].unsqueeze(-2)).flatten(-2) @ parts[f"c{b}{c}"]
+        return out
+
+    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        """The law; what belongs to one end of an edge is computed per node, and only differences edge by edge."""
+        parts, d = self._parts(x), len(self.names)
+        few = [s(x[..., b]) for b, s in enumerate(self.basis.few)]
+        sums = [graph.adjacency @ v for v in few]
+        degrees = (graph.adjacency @ torch.ones_like(x[..., :1])).detach()
+        out = self.node(x)
+        i, j = graph.edge_index(x.device)
+        for b in range(d):
+            splines = self.basis.single[b]
+            out = out + degrees * splines.curve(x[..., b], parts[f"p{b}"])
+            out = out + graph.adjacency @ splines.curve(x[..., b], parts[f"q{b}"])
+            gaps = x[..., b].index_select(-1, j) - x[..., b].index_select(-1, i)
+            out = out + graph.aggregate(self.basis.gap[b].curve(gaps, parts[f"u{b}"]))
+            for c in range(d):
+                out = out + (few[b].unsqueeze(-1) * sums[c].unsqueeze(-2)).flatten(-2) @ parts[f"c{b}{c}"]
+        return out
+
+    def description(self) -> dict[str, Any]:
+        """Knots, coefficients and names, as plain numbers and text."""
+        knots = {kind: [list(s.knots) for s in getattr(self.basis, kind)] for kind in ("single", "few", "gap")}
+        return {"kind": "free", "names": list(self.names), "knots": knots, "coefficients": self.coefficients.tolist()}
+
+    @classmethod
+    def from_description(cls, about: dict[str, Any]) -> FreeForm:
+        """The law that ``description`` describes.
+
+        Raises:
+            ValueError: it describes none.
+        """
+        try:
+            kinds = [tuple(Splines(k) for k in about["knots"][kind]) for kind in ("single", "few", "gap")]
+            coefficients = torch.tensor(about["coefficients"], dtype=torch.float64)
+            law = cls(Basis(*kinds), coefficients, tuple(str(n) for n in about["names"]))
+            if coefficients.shape != (len(law.names), law.basis.size):
+                raise ValueError(f"it has coefficients of shape {tuple(coefficients.shape)}")
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"this does not describe a law of splines: {error!r}") from error
+        return law

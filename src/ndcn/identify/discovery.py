@@ -1,0 +1,351 @@
+"""From trajectories to a law: the closed form if it explains them, else the free form, and the evidence for the choice."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from ..trajectory import Trajectory
+from .equation import Equation, Model
+from .free import FreeModel
+from .free_fit import fit_free
+from .gauss_newton import Fit
+from .library import library, ranges_of
+from .observations import Observations, observed
+from .search import ENOUGH, Found, Search, without_term
+from .smoothing import roughness
+from .trajectory_fit import Course, Path, course_of, fit_path, samples
+
+QUIET = 3e-3  # data rougher than this are noisy for sure
+SILENT = 2e-5  # and those smoother than this are free of noise
+DRAWS = 24
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j), with f and g to be found: a model for ``DynamicsRegressor``.
+
+    Args:
+        form: "closed" looks for formulas from a library, "free" for smooth functions; "auto" takes the closed form if it
+            explains the data to the level of their noise, else the free one.
+        terms: formulas of your own to add to the library, in x_i and x_j (or the features' names); other names in them
+            are parameters to be found.
+        without: formulas of the library to leave out.
+
+    Example:
+        >>> import ndcn
+        >>> model = ndcn.Interaction(terms=["x_j^4/(K^4 + x_j^4)"])
+        >>> reg = ndcn.DynamicsRegressor(model=model)
+    """
+
+    form: str = "auto"
+    terms: Sequence[str] = ()
+    without: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.form not in ("auto", "closed", "free"):
+            raise ValueError(f'form must be "auto", "closed" or "free", got {self.form!r}')
+        for name in ("terms", "without"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not all(isinstance(text, str) for text in value):
+                raise TypeError(f'{name} must be a list of formulas such as ["x_i*x_j"], got {value!r}')
+            object.__setattr__(self, name, tuple(value))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why this law.
+
+    Attributes:
+        form: "closed" or "free".
+        reason: the choice in words.
+        noise: share of the states that observations are off by, by feature.
+        closed, free: typical residual of each in units of the noise, if it was tried.
+        equation: the best closed form, also where it was not kept.
+    """
+
+    form: str
+    reason: str
+    noise: tuple[float, ...]
+    closed: float | None = None
+    free: float | None = None
+    equation: str | None = None
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What was found.
+
+    Attributes:
+        model: with its parameters.
+        covariance: of them, (P, P).
+        starts: first state of each trajectory, (n, d).
+        draws: other parameters that are as likely, (draws, P).
+        start_draws: first states that belong to them, (draws, n, d) for each trajectory, or None where they are known.
+        evidence: why.
+        states: some of those seen, the least and largest among them, (N, d).
+        seconds: it took.
+    """
+
+    model: Equation | FreeModel
+    covariance: torch.Tensor
+    starts: list[torch.Tensor]
+    draws: torch.Tensor
+    start_draws: list[torch.Tensor] | None
+    evidence: Evidence
+    states: torch.Tensor
+    seconds: float = field(default=0.0)
+
+
+def discover(
+    trajectories: Sequence[Trajectory], what: Interaction, seed: int = 0, say: Callable[[str], None] = lambda text: None
+) -> Discovery:
+    """The law behind the trajectories.
+
+    Raises:
+        ValueError: none was found.
+    """
+    began = time.monotonic()
+    rough = max(_roughness(t) for t in trajectories)
+    quiet = rough < QUIET
+    complete = all(t.mask is None for t in trajectories)
+    found: Discovery | None = None
+    if quiet and complete:
+        found = _from_snapshots(trajectories, what, seed, sure=rough < SILENT, say=say)
+    if found is None:
+        found = _from_courses(trajectories, what, seed, noisy=rough >= SILENT, say=say)
+    if found is None:
+        raise ValueError(
+            "no law of this form could be fitted to the data: the trajectories cannot be followed. Take more snapshots "
+            'where the states change fastest, or use model="ndcn", which assumes less'
+        )
+    object.__setattr__(found, "seconds", time.monotonic() - began)
+    return found
+
+
+def _roughness(data: Trajectory) -> float:
+    states = data.states.detach().cpu().double()
+    seen = torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
+    return roughness(data.times.double(), states, seen)
+
+
+def _search(
+    data: Sequence[Observations], trajectories: Sequence[Trajectory], what: Interaction, say: Callable[[str], None]
+) -> Search:
+    ranges = ranges_of(torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data]))
+    return Search(data, library(trajectories[0].features, ranges, what.terms, what.without), say)
+
+
+def _some(data: Sequence[Observations], most: int = 4000) -> torch.Tensor:
+    every = torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data])
+    chosen = torch.linspace(0, len(every) - 1, min(most, len(every))).long()
+    return every[torch.cat([chosen, every.argmin(0), every.argmax(0)])]
+
+
+# Complete observations without noise --------------------------------------------------------------------------------
+
+
+def _from_snapshots(
+    trajectories: Sequence[Trajectory], what: Interaction, seed: int, *, sure: bool, say: Callable[[str], None]
+) -> Discovery | None:
+    """By shots from snapshot to snapshot; None if what is left open may be noise."""
+    data = [observed(t, noisy=False) for t in trajectories]
+    closed: Found | None = None
+    if what.form != "free":
+        closed = _search(data, trajectories, what, say).run()
+        if closed is not None and (closed.fit.excess < ENOUGH or (what.form == "closed" and sure)):
+            explained = closed.fit.excess < ENOUGH
+            reason = (
+                f"the closed form explains every snapshot from the one before to {closed.fit.excess:.2g} times the rounding"
+                if explained
+                else f"a closed form was asked for; it misses snapshots by {closed.fit.excess:.2g} times the rounding, so it is "
+                'not the whole law: form="free" follows the data better'
+            )
+            return _of_snapshots(data, closed.fit, seed, "closed", reason, closed, None)
+    if not sure:
+        return None  # noise, or curves that are coarsely sampled: judged along whole trajectories
+    if what.form == "closed":
+        return None
+    free = fit_free(data, say)
+    if free is None:
+        return None
+    reason = (
+        "the free form was asked for"
+        if what.form == "free"
+        else "no closed form of the library explains the snapshots"
+        + ("" if closed is None else f" (the best misses them by {closed.fit.excess:.2g} times the rounding)")
+        + f"; the free form misses them by {free.excess:.2g} times"
+    )
+    return _of_snapshots(data, free, seed, "free", reason, closed, free)
+
+
+def _of_snapshots(
+    data: Sequence[Observations], fit: Fit, seed: int, form: str, reason: str, closed: Found | None, free: Fit | None
+) -> Discovery:
+    assert isinstance(fit.model, (Equation, FreeModel))
+    covariance = fit.misfit**2 * _inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
+    evidence = Evidence(
+        form,
+        reason,
+        tuple(data[0].measured.share.tolist()),
+        None if closed is None else closed.fit.excess,
+        None if free is None else free.excess,
+        None if closed is None else closed.text(),
+    )
+    draws = _drawn(fit.model.parameters, covariance, seed)
+    return Discovery(fit.model, covariance, [one.states[0] for one in data], draws, None, evidence, _some(data))
+
+
+def _inverse(normal: torch.Tensor) -> torch.Tensor:
+    size = normal.diagonal().clamp(min=1e-300).sqrt()
+    scaled = normal / torch.outer(size, size)
+    return torch.linalg.pinv(scaled, rtol=1e-13, hermitian=True) / torch.outer(size, size)
+
+
+def _drawn(mean: torch.Tensor, covariance: torch.Tensor, seed: int) -> torch.Tensor:
+    values, vectors = torch.linalg.eigh(covariance)
+    root = vectors * values.clamp(min=0).sqrt()
+    generator = torch.Generator().manual_seed(seed)
+    return mean + torch.randn(DRAWS, len(mean), generator=generator, dtype=torch.float64) @ root.T
+
+
+# Noise and gaps -----------------------------------------------------------------------------------------------------
+
+
+def _from_courses(
+    trajectories: Sequence[Trajectory], what: Interaction, seed: int, *, noisy: bool, say: Callable[[str], None]
+) -> Discovery | None:
+    """Along whole trajectories, with their first states."""
+    data = [observed(t, noisy=noisy) for t in trajectories]
+    scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0)
+    tolerance = (1e-5 if noisy else 1e-8) * scale
+    closed: Path | None = None
+    if what.form != "free":
+        search = _search(data, trajectories, what, say)
+        closed = _closed_course(search, data, tolerance, say)
+        if closed is not None and (what.form == "closed" or closed.excess < 1.05):
+            return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None)
+    free = None if what.form == "closed" else _free_course(data, tolerance, say)
+    if free is None and closed is None:
+        return None
+    keep = closed is not None and (free is None or closed.excess < 1.05 * free.excess)
+    best = closed if keep else free
+    assert best is not None
+    return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free)
+
+
+def _reason(closed: Path | None, free: Path | None, what: Interaction) -> str:
+    if what.form != "auto":
+        return f"the {what.form} form was asked for"
+    if free is None:
+        assert closed is not None
+        return f"the closed form leaves residuals of {closed.excess:.2f} times the noise"
+    if closed is None:
+        return f"no closed form could be followed; the free form leaves residuals of {free.excess:.2f} times the noise"
+    better = "no larger" if closed.excess < 1.05 * free.excess else "larger"
+    return (
+        f"the best closed form leaves residuals of {closed.excess:.2f} times the noise, {better} than those of the free form, "
+        f"{free.excess:.2f}"
+    )
+
+
+def _closed_course(
+    search: Search, data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None]
+) -> Path | None:
+    tried: set[tuple[tuple[str, bool, int], ...]] = set()
+    best: Path | None = None
+    for found in search.shortlist():
+        key = tuple(sorted(t.family for t in found.equation.terms))
+        if key in tried or len(tried) >= 5:
+            continue
+        tried.add(key)
+        path = _followed(found.equation, data, tolerance, 12)
+        if path is None:
+            continue
+        path = _pruned(path)
+        say(f"course {path.excess:.3f} {Found.text_of(path.model)}")
+        if best is None or _score(path) < _score(best):
+            best = path
+    if best is None:
+        return None
+    done = fit_path(best.model, best.courses, iterations=15)
+    return best if done is None else done
+
+
+def _followed(model: Model, data: Sequence[Observations], tolerance: torch.Tensor, iterations: int) -> Path | None:
+    courses: list[Course] = []
+    for one in data:
+        course = course_of(one, model, tolerance)
+        if course is None:
+            return None
+        courses.append(course)
+    return fit_path(model, courses, iterations=iterations, enough=1e-3)
+
+
+def _score(path: Path) -> float:
+    """BIC: chi^2, and the number of parameters; noise that was underestimated makes chi^2 count less."""
+    unit = max(1.0, path.excess) ** 2
+    return path.chi2 / unit + len(path.model.parameters) * math.log(path.count) + path.count * math.log(unit)
+
+
+def _pruned(path: Path) -> Path:
+    """Without the terms whose loss BIC welcomes."""
+    while True:
+        model = path.model
+        assert isinstance(model, Equation)
+        if len(model.terms) == 1:
+            return path
+        errors = _inverse(path.normal).diagonal().clamp(min=0).sqrt() * max(1.0, path.excess)
+        z = model.coefficients.abs() / errors[: len(model.terms)].clamp(min=1e-300)
+        for k in torch.argsort(z).tolist()[:2]:
+            if z[k] > 30:
+                continue
+            trial = fit_path(without_term(model, k), path.courses, iterations=5, enough=1e-3)
+            if trial is not None and _score(trial) < _score(path):
+                path = trial
+                break
+        else:
+            return path
+
+
+def _free_course(data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None]) -> Path | None:
+    fit = fit_free(data, say)
+    if fit is None or fit.ridge is None:
+        return None
+    courses = [course_of(one, fit.model, tolerance) for one in data]
+    ready = [course for course in courses if course is not None]
+    if len(ready) < len(courses):
+        return None
+    # its penalty is in the units of shots; brought to those of the noise by the ratio of what holds the parameters
+    first = fit_path(fit.model, ready, iterations=0)
+    if first is None:
+        return None
+    done = fit_path(fit.model, ready, iterations=4, ridge=fit.ridge * first.count, enough=1e-2)
+    return first if done is None or done.chi2 > first.chi2 else done
+
+
+def _of_courses(
+    data: Sequence[Observations], path: Path, seed: int, form: str, reason: str, closed: Path | None, free: Path | None
+) -> Discovery:
+    assert isinstance(path.model, (Equation, FreeModel))
+    parameters, starts = samples(path, DRAWS, seed)
+    evidence = Evidence(
+        form,
+        reason,
+        tuple(data[0].measured.share.tolist()),
+        None if closed is None else closed.excess,
+        None if free is None else free.excess,
+        None if closed is None else Found.text_of(closed.model),
+    )
+    covariance = torch.cov(parameters.T) if form == "free" else max(1.0, path.excess) ** 2 * _inverse(path.normal)
+    firsts = [course.x0 for course in path.courses]
+    return Discovery(
+        path.model, covariance.reshape(len(parameters.T), -1), firsts, parameters, starts, evidence, _some(data)
+    )

@@ -1,0 +1,226 @@
+"""Equation: a law as a sum of terms with coefficients, its rate, and how that changes with states and parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+
+from .formula import Formula
+from .network import Network
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """A rate of change and its derivatives at a batch of K states.
+
+    Attributes:
+        rate: dx/dt, shape (K, n, d).
+        own, edges: parts of the Jacobian, see ``Network``.
+        columns: derivatives of the rate by each of P parameters, shape (K, n, d, P).
+    """
+
+    rate: torch.Tensor
+    own: torch.Tensor
+    edges: torch.Tensor
+    columns: torch.Tensor
+
+
+class Model(Protocol):
+    """What can be fitted: a rate of change with parameters in one vector."""
+
+    @property
+    def parameters(self) -> torch.Tensor:
+        """All parameters, shape (P,)."""
+
+    def with_parameters(self, values: torch.Tensor) -> Model:
+        """The same with other parameters."""
+
+    def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
+        """dx/dt at states of shape (K, n, d)."""
+
+    def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
+        """dx/dt and its derivatives."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One candidate: a formula in the rate of one feature, of a node itself or summed over its neighbours.
+
+    Attributes:
+        formula: in x_i and x_j.
+        coupling: whether it is summed over neighbours, with the weights of the edges.
+        output: the feature in whose rate it is.
+        values: its parameters.
+    """
+
+    formula: Formula
+    coupling: bool
+    output: int = 0
+    values: tuple[float, ...] = ()
+
+    @property
+    def family(self) -> tuple[str, bool, int]:
+        """Formula, coupling and output; terms of one family differ in ``values`` alone."""
+        return self.formula.text, self.coupling, self.output
+
+    def __str__(self) -> str:
+        return f"sum_j A_ij {self.formula.text}" if self.coupling else self.formula.text
+
+
+@dataclass(frozen=True)
+class _Values:
+    """A formula's values (...), and their derivatives by x_i and x_j, (..., d), and by each parameter, (...)."""
+
+    value: torch.Tensor
+    by_i: torch.Tensor | None
+    by_j: torch.Tensor | None
+    by_parameter: list[torch.Tensor]
+
+
+def _differentiated(formula: Formula, x_i: torch.Tensor, x_j: torch.Tensor | None, values: Sequence[float]) -> _Values:
+    """A formula and all its derivatives at once; where one is not finite, as that of x^h by h at 0, it is 0."""
+    of = [x_i.detach().requires_grad_(True)] + ([] if x_j is None else [x_j.detach().requires_grad_(True)])
+    numbers = [torch.full(x_i.shape[:-1], v, dtype=x_i.dtype, requires_grad=True) for v in values]
+    with torch.enable_grad():
+        out = formula(of[0], of[1] if x_j is not None else None, numbers)
+        grads: Sequence[torch.Tensor | None] = [None] * (len(of) + len(numbers))
+        if out.requires_grad:
+            grads = torch.autograd.grad(out.sum(), [*of, *numbers], allow_unused=True)
+    finite = [None if g is None else torch.nan_to_num(g, nan=0.0, posinf=0.0, neginf=0.0) for g in grads]
+    states, rest = finite[: len(of)], finite[len(of) :]
+    zero = torch.zeros_like(out)
+    return _Values(
+        out.detach(), states[0], states[1] if x_j is not None else None, [zero if g is None else g for g in rest]
+    )
+
+
+def values_of(
+    term: Term, x: torch.Tensor, network: Network, cache: dict[str, torch.Tensor] | None = None
+) -> torch.Tensor:
+    """The term at every node, summed over neighbours if it is a coupling, shape (K, n).
+
+    Sums over neighbours of one factor are kept in ``cache`` for other terms at the same states.
+    """
+    if not term.coupling:
+        return term.formula(x, None, term.values).detach()
+    parts = _separated(term.formula)
+    if parts is None:
+        message = term.formula(x.index_select(1, network.i), x.index_select(1, network.j), term.values)
+        return network.gathered(message)
+    total = torch.zeros(x.shape[:2], dtype=x.dtype)
+    for sign, own, other in parts:
+        total = total + sign * own(x, None, _own_values(term, own)) * _neighbour_sum(term, other, x, network, cache)
+    return total
+
+
+def _neighbour_sum(
+    term: Term, other: Formula, x: torch.Tensor, network: Network, cache: dict[str, torch.Tensor] | None
+) -> torch.Tensor:
+    if other.text == "1":
+        return network.degrees
+    key = f"{other.text} {_own_values(term, other)}"
+    if cache is not None and key in cache:
+        return cache[key]
+    out = network.neighbours(other(x, x, _own_values(term, other)))
+    if cache is not None:
+        cache[key] = out
+    return out
+
+
+def _own_values(term: Term, part: Formula) -> list[float]:
+    """The parameters of one factor of a term."""
+    known = dict(zip(term.formula.parameters, term.values, strict=True))
+    return [known[name] for name in part.parameters]
+
+
+@functools.lru_cache(maxsize=4096)
+def _separated(formula: Formula) -> list[tuple[float, Formula, Formula]] | None:
+    return formula.separated()
+
+
+@dataclass(frozen=True)
+class Equation:
+    """dx_i/dt = sum_k c_k term_k, a ``Model`` whose parameters are the coefficients and then those inside the terms."""
+
+    terms: tuple[Term, ...]
+    coefficients: torch.Tensor
+    features: int = 1
+
+    @property
+    def parameters(self) -> torch.Tensor:
+        """Coefficients, then the parameters of each term in turn."""
+        inner = [v for term in self.terms for v in term.values]
+        return torch.cat([self.coefficients, torch.tensor(inner, dtype=torch.float64)])
+
+    def with_parameters(self, values: torch.Tensor) -> Equation:
+        """The same terms with other numbers."""
+        count = len(self.terms)
+        inner, terms = values[count:].tolist(), []
+        for term in self.terms:
+            own, inner = inner[: len(term.values)], inner[len(term.values) :]
+            terms.append(replace(term, values=tuple(own)))
+        return replace(self, terms=tuple(terms), coefficients=values[:count].clone())
+
+    def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
+        """dx/dt at states (K, n, d)."""
+        out = torch.zeros_like(x)
+        cache: dict[str, torch.Tensor] = {}
+        for term, c in zip(self.terms, self.coefficients.tolist(), strict=True):
+            out[..., term.output] += c * values_of(term, x, network, cache)
+        return out
+
+    def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
+        """dx/dt and its derivatives at states (K, n, d)."""
+        K, n, d = x.shape
+        count = len(self.terms)
+        own, edges = x.new_zeros(K, n, d, d), x.new_zeros(K, len(network.i), d, d)
+        columns = x.new_zeros(K, n, d, len(self.parameters))
+        inner = count
+        for k, (term, c) in enumerate(zip(self.terms, self.coefficients.tolist(), strict=True)):
+            o = term.output
+            value, by_parameter = _added(term, c, x, network, own[..., o, :], edges[..., o, :])
+            columns[..., o, k] = value
+            for slope in by_parameter:
+                columns[..., o, inner] = c * slope
+                inner += 1
+        rate = (columns[..., :count] * self.coefficients).sum(-1)
+        return Slopes(rate, own, edges, columns)
+
+
+def _added(
+    term: Term, c: float, x: torch.Tensor, network: Network, own: torch.Tensor, edges: torch.Tensor
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """The term's values (K, n) and derivatives by its parameters; those by states, c times, are added to own and edges."""
+    if not term.coupling:
+        v = _differentiated(term.formula, x, None, term.values)
+        if v.by_i is not None:
+            own += c * v.by_i
+        return v.value, v.by_parameter
+    parts = _separated(term.formula)
+    if parts is None:
+        v = _differentiated(term.formula, x.index_select(1, network.i), x.index_select(1, network.j), term.values)
+        if v.by_i is not None:
+            own += c * network.gathered(v.by_i)
+        if v.by_j is not None:
+            edges += c * v.by_j
+        return network.gathered(v.value), [network.gathered(slope) for slope in v.by_parameter]
+    total = torch.zeros(x.shape[:2], dtype=x.dtype)
+    slopes = {name: torch.zeros_like(total) for name in term.formula.parameters}
+    for sign, mine, other in parts:
+        a = _differentiated(mine, x, None, _own_values(term, mine))
+        b = _differentiated(other, x, x, _own_values(term, other))
+        sums = network.degrees.expand(x.shape[:2]) if other.text == "1" else network.neighbours(b.value)
+        total = total + sign * a.value * sums
+        if a.by_i is not None:
+            own += (c * sign) * a.by_i * sums.unsqueeze(-1)
+        if b.by_j is not None:
+            edges += (c * sign) * b.by_j.index_select(1, network.j) * a.value.index_select(1, network.i).unsqueeze(-1)
+        for name, slope in zip(mine.parameters, a.by_parameter, strict=True):
+            slopes[name] = slopes[name] + sign * slope * sums
+        for name, slope in zip(other.parameters, b.by_parameter, strict=True):
+            slopes[name] = slopes[name] + sign * a.value * network.neighbours(slope)
+    return total, [slopes[name] for name in term.formula.parameters]

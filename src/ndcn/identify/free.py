@@ -1,0 +1,191 @@
+"""The free form: f and g as sums of splines, linear in their coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from .equation import Slopes
+from .network import Network
+from .splines import Splines, knots_for
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Which splines there are, for d features.
+
+    f(x) = sum_b f_b(x_b) + sum_{b<c} f_bc(x_b, x_c); g(x_i, x_j) = sum_b [p_b(x_ib) + q_b(x_jb) + u_b(x_jb - x_ib)] +
+    sum_bc B(x_ib)' C_bc B(x_jc).
+
+    Attributes:
+        single: splines of each feature, for f, p and q.
+        few: fewer of them, for products.
+        gap: splines of differences x_j - x_i.
+    """
+
+    single: tuple[Splines, ...]
+    few: tuple[Splines, ...]
+    gap: tuple[Splines, ...]
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Features b < c."""
+        d = len(self.single)
+        return [(b, c) for b in range(d) for c in range(b + 1, d)]
+
+    def blocks(self) -> dict[str, slice]:
+        """Where the coefficients of each part are."""
+        d, out, at = len(self.single), {}, 0
+        sizes = [(f"f{b}", self.single[b].size) for b in range(d)]
+        sizes += [(f"f{b}{c}", self.few[b].size * self.few[c].size) for b, c in self.pairs]
+        sizes += [(f"p{b}", self.single[b].size) for b in range(d)]
+        sizes += [(f"q{b}", self.single[b].size) for b in range(d)]
+        sizes += [(f"c{b}{c}", self.few[b].size * self.few[c].size) for b in range(d) for c in range(d)]
+        sizes += [(f"u{b}", self.gap[b].size) for b in range(d)]
+        for name, size in sizes:
+            out[name] = slice(at, at + size)
+            at += size
+        return out
+
+    @property
+    def size(self) -> int:
+        """Coefficients for each feature's rate."""
+        return max(s.stop for s in self.blocks().values())
+
+    def columns(self, x: torch.Tensor, network: Network) -> torch.Tensor:
+        """Every spline at every node, summed over neighbours where it belongs to g, shape (K, n, size)."""
+        d = x.shape[-1]
+        single = [s(x[..., b]) for b, s in enumerate(self.single)]
+        few = [s(x[..., b]) for b, s in enumerate(self.few)]
+        sums = [network.neighbours(v) for v in few]
+        degrees = network.degrees[:, None]
+        parts = [*single]
+        parts += [_outer(few[b], few[c]) for b, c in self.pairs]
+        parts += [v * degrees for v in single]
+        parts += [network.neighbours(v) for v in single]
+        parts += [_outer(few[b], sums[c]) for b in range(d) for c in range(d)]
+        for b, splines in enumerate(self.gap):
+            rows = []
+            for state in x[..., b]:
+                rows.append(network.gathered(splines(state[network.j] - state[network.i]).unsqueeze(0)))
+            parts.append(torch.cat(rows))
+        return torch.cat(parts, dim=-1)
+
+    def penalty(self, ridge: float = 1e-3) -> torch.Tensor:
+        """Roughness of all curves, and a little of the size of what goes beyond sums of curves, (size, size)."""
+        out = torch.zeros(self.size, self.size, dtype=torch.float64)
+        for name, where in self.blocks().items():
+            kind, of = name[0], [int(k) for k in name[1:]]
+            if len(of) == 1:
+                splines = self.gap[of[0]] if kind == "u" else self.single[of[0]]
+                R = splines.roughness / splines.size**1.5
+                block = R.T @ R + ridge * 1e-3 * torch.eye(splines.size, dtype=torch.float64)
+            else:
+                a, b = self.few[of[0]], self.few[of[1]]
+                Ra, Rb = a.roughness / a.size**1.5, b.roughness / b.size**1.5
+                eye_a, eye_b = (torch.eye(s.size, dtype=torch.float64) for s in (a, b))
+                block = torch.kron(Ra.T @ Ra, eye_b) + torch.kron(eye_a, Rb.T @ Rb)
+                block = block + ridge * torch.eye(len(block), dtype=torch.float64)
+            out[where, where] = block
+        return out
+
+
+def basis_for(states: torch.Tensor, differences: torch.Tensor) -> Basis:
+    """Splines for the states that were seen, (N, d), and the differences across edges, (M, d)."""
+    d = states.shape[-1]
+    count, few = (12, 5) if d == 1 else (7, 3)
+    x, gaps = states.numpy(), differences.numpy()
+    return Basis(
+        tuple(Splines(knots_for(x[:, b], count)) for b in range(d)),
+        tuple(Splines(knots_for(x[:, b], few)) for b in range(d)),
+        tuple(Splines(_symmetric(gaps[:, b], few + 2)) for b in range(d)),
+    )
+
+
+def _symmetric(values: np.ndarray, count: int) -> list[float]:
+    positive = knots_for(np.abs(np.append(values, 0.0)), count // 2 + 1)
+    return sorted({-k for k in positive} | set(positive))
+
+
+def _outer(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (a.unsqueeze(-1) * b.unsqueeze(-2)).flatten(-2)
+
+
+@dataclass(frozen=True)
+class FreeModel:
+    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j) with splines, a ``Model``; coefficients (d, size)."""
+
+    basis: Basis
+    coefficients: torch.Tensor
+
+    @property
+    def parameters(self) -> torch.Tensor:
+        """All coefficients in one vector."""
+        return self.coefficients.reshape(-1)
+
+    def with_parameters(self, values: torch.Tensor) -> FreeModel:
+        """The same splines with other coefficients."""
+        return replace(self, coefficients=values.reshape(self.coefficients.shape).clone())
+
+    def _part(self, name: str) -> torch.Tensor:
+        """Coefficients of one part, (m, d)."""
+        return self.coefficients[:, self.basis.blocks()[name]].T
+
+    def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
+        """dx/dt at states (K, n, d)."""
+        d = x.shape[-1]
+        out = torch.zeros_like(x)
+        degrees = network.degrees[:, None]
+        few = [s(x[..., b]) for b, s in enumerate(self.basis.few)]
+        sums = [network.neighbours(v) for v in few]
+        for b in range(d):
+            splines = self.basis.single[b]
+            own = torch.cat([self._part(f"f{b}"), self._part(f"p{b}"), self._part(f"q{b}")], dim=1)
+            f, p, q = splines.curve(x[..., b], own).split(d, dim=-1)
+            out = out + f + degrees * p + network.neighbours(q)
+            differences = x[..., b].index_select(1, network.j) - x[..., b].index_select(1, network.i)
+            out = out + network.gathered(self.basis.gap[b].curve(differences, self._part(f"u{b}")))
+        for b, c in self.basis.pairs:
+            out = out + _outer(few[b], few[c]) @ self._part(f"f{b}{c}")
+        for b in range(d):
+            for c in range(d):
+                out = out + _outer(few[b], sums[c]) @ self._part(f"c{b}{c}")
+        return out
+
+    def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
+        """dx/dt and its derivatives at states (K, n, d)."""
+        K, n, d = x.shape
+        basis = self.basis
+        shared = basis.columns(x, network)
+        rate = shared @ self.coefficients.T
+        own, edges = x.new_zeros(K, n, d, d), x.new_zeros(K, len(network.i), d, d)
+        degrees = network.degrees[:, None]
+        few = [s.both(x[..., b]) for b, s in enumerate(basis.few)]
+        sums = [network.neighbours(v) for v, _ in few]
+        for b in range(d):
+            curves = torch.cat([self._part(f"f{b}"), self._part(f"p{b}"), self._part(f"q{b}")], dim=1)
+            f, p, q = basis.single[b].curve(x[..., b], curves, slope=True).split(d, dim=-1)
+            own[..., b] += f + degrees * p
+            edges[..., b] += q.index_select(1, network.j)
+            differences = x[..., b].index_select(1, network.j) - x[..., b].index_select(1, network.i)
+            u = basis.gap[b].curve(differences, self._part(f"u{b}"), slope=True)
+            own[..., b] -= network.gathered(u)
+            edges[..., b] += u
+        for b, c in basis.pairs:
+            part = self._part(f"f{b}{c}")
+            own[..., b] += _outer(few[b][1], few[c][0]) @ part
+            own[..., c] += _outer(few[b][0], few[c][1]) @ part
+        for b in range(d):
+            for c in range(d):
+                part = self._part(f"c{b}{c}")
+                own[..., b] += _outer(few[b][1], sums[c]) @ part
+                half = torch.einsum("knr,rsd->knsd", few[b][0], part.reshape(basis.few[b].size, basis.few[c].size, d))
+                edges[..., c] += torch.einsum(
+                    "kesd,kes->ked", half.index_select(1, network.i), few[c][1].index_select(1, network.j)
+                )
+        columns = x.new_zeros(K, n, d, d, basis.size)
+        for a in range(d):
+            columns[:, :, a, a] = shared
+        return Slopes(rate, own, edges, columns.flatten(-2))

@@ -1,0 +1,105 @@
+"""Fitting the free form: by the weak form first, then by shooting, as smooth as held-out intervals want it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+
+from .free import Basis, FreeModel, basis_for
+from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
+from .observations import Observations, integrals
+from .search import spread_of
+
+SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+
+
+def fit_free(data: Sequence[Observations], say: Callable[[str], None] = lambda text: None) -> Fit | None:
+    """f and g as splines, or None if they cannot be found."""
+    basis = _basis(data)
+    scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0).clamp(min=1e-300)
+    each = max(6, 40 // len(data))
+    chosen = [spread_of(one, each) for one in data]
+    held = [batch_of(one, which[1::4]) for one, which in zip(data, chosen, strict=True)]
+    learn = [torch.tensor([k for k in range(len(which)) if k % 4 != 1]) for which in chosen]
+    train = [batch_of(one, which[k]) for one, which, k in zip(data, chosen, learn, strict=True)]
+    normals = _weak(data, [w[k] for w, k in zip(chosen, learn, strict=True)], basis)
+    best: tuple[float, float, FreeModel] | None = None
+    for smoothing in SMOOTHING:
+        model = FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]))
+        misfit = _held_out(model, held, 1e-4 * scale)
+        say(f"  weak {smoothing:.0e} {misfit:.2e}")
+        if best is None or misfit < best[0]:
+            best = (misfit, smoothing, model)
+    assert best is not None
+    found: tuple[float, Fit] | None = None
+    model, start = best[2], SMOOTHING.index(best[1])
+    for smoothing in SMOOTHING[max(start - 1, 0) :]:
+        ridge = torch.block_diag(*(_penalty(basis, N, smoothing) / max(_rows(train), 1) for N, _ in normals))
+        done = fit(model, train, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=64)
+        if done is None:
+            continue
+        assert isinstance(done.model, FreeModel)
+        misfit = _held_out(done.model, held, 1e-6 * scale)
+        say(f"  shots {smoothing:.0e} {done.misfit:.2e} held out {misfit:.2e}")
+        if found is not None and misfit > found[0]:
+            break
+        found, model = (misfit, done), done.model
+    return None if found is None else found[1]
+
+
+def _basis(data: Sequence[Observations]) -> Basis:
+    states = torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data])
+    gaps = []
+    for one in data:
+        few = one.level[:: max(1, len(one.level) // 10)]
+        gaps.append((few[:, one.network.j] - few[:, one.network.i]).reshape(-1, few.shape[-1]))
+    return basis_for(states, torch.cat(gaps))
+
+
+def _rows(batches: Sequence[Batch]) -> int:
+    return sum(b.start.numel() for b in batches)
+
+
+def _weak(
+    data: Sequence[Observations], chosen: Sequence[torch.Tensor], basis: Basis
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Normal equations of the weak form for each feature."""
+    d, size = data[0].level.shape[-1], basis.size
+    out = [(torch.zeros(size, size, dtype=torch.float64), torch.zeros(size, dtype=torch.float64)) for _ in range(d)]
+    for one, which in zip(data, chosen, strict=True):
+        batch = batch_of(one, which)
+        for k, interval in enumerate(which.tolist()):
+            inner = one.inner[interval]
+            W = integrals(basis.columns(inner, one.network).unsqueeze(0), one.spans[interval : interval + 1])[0]
+            step = batch.target[k] - batch.start[k]
+            middle = (batch.target[k] + batch.start[k]) / 2
+            weight = batch.weight[k] / (middle.square() + batch.unit.square()).sqrt()
+            for a in range(d):
+                rows = W * weight[:, a : a + 1]
+                out[a][0].add_(rows.T @ rows)
+                out[a][1].add_(rows.T @ (step[:, a] * weight[:, a]))
+    return out
+
+
+def _penalty(basis: Basis, normal: torch.Tensor, smoothing: float) -> torch.Tensor:
+    """The penalty in units of how strongly the data hold each part."""
+    size = torch.zeros(basis.size, dtype=torch.float64)
+    for where in basis.blocks().values():
+        size[where] = normal.diagonal()[where].mean().clamp(min=1e-300).sqrt()
+    return smoothing * basis.penalty() * torch.outer(size, size)
+
+
+def _ridge(normal: torch.Tensor, moment: torch.Tensor, penalty: torch.Tensor) -> torch.Tensor:
+    A = normal + penalty
+    size = A.diagonal().clamp(min=1e-300).sqrt()
+    scaled = A / torch.outer(size, size) + 1e-13 * torch.eye(len(A), dtype=A.dtype)
+    return torch.linalg.solve(scaled, moment / size) / size
+
+
+def _held_out(model: FreeModel, held: Sequence[Batch], tolerance: torch.Tensor) -> float:
+    groups = residuals(model, held, tolerance, 64)
+    if groups is None or sum(len(b.start) for b, _ in groups) < sum(len(b.start) for b in held):
+        return math.inf
+    return misfit_of(model, groups)

@@ -1,0 +1,115 @@
+"""The candidates: terms that laws of network dynamics are made of, and values from which their parameters start."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from .equation import Term
+from .formula import Formula
+
+SELF = ("1", "x", "x^2", "x^3", "x/(1 + x)", "x^2/(1 + x^2)", "sin(x)", "cos(x)", "exp(-x)", "log1p(abs(x))", "tanh(x)")
+COUPLING = (
+    "1",
+    "x_j",
+    "x_j - x_i",
+    "x_i*x_j",
+    "(1 - x_i)*x_j",
+    "x_j^2",
+    "x_i*x_j^2",
+    "x_i^2*x_j",
+    "sin(x_j - x_i)",
+    "sin(x_j)",
+    "tanh(x_j)",
+    "exp(-x_j)",
+    "tanh(a*(x_j - x_i))",
+    "(x_j - x_i)*exp(-a*(x_j - x_i)^2)",
+    "x_j/(K + x_j)",
+    "x_j^2/(K^2 + x_j^2)",
+    "x_j^3/(K^3 + x_j^3)",
+    "x_j^h/(1 + x_j^h)",
+    "x_i*x_j/(K + x_j)",
+    "x_i*x_j^2/(K^2 + x_j^2)",
+    "1/(1 + exp(-a*(x_j - m)))",
+    "x_i*x_j/(1 + b*x_i + c*x_j)",
+)
+
+
+def library(
+    features: Sequence[str], ranges: np.ndarray, extra: Sequence[str] = (), without: Sequence[str] = ()
+) -> list[Term]:
+    """All candidates for states with these features, ranges (2, d) their least and largest values.
+
+    Args:
+        features: their names.
+        ranges: least and largest value of each.
+        extra: formulas of the user's own.
+        without: formulas to leave out.
+    """
+    features = tuple(features)
+    out: list[Term] = []
+    for output in range(len(features)):
+        for text in _self_terms(features):
+            out += _starts(Term(Formula(text, features), False, output), ranges)
+        for text in _coupling_terms(features, output):
+            out += _starts(Term(Formula(text, features), True, output), ranges)
+        for text in extra:
+            formula = Formula(text, features)
+            out += _starts(Term(formula, formula.on_edges, output), ranges)
+    gone = {Formula(text, features).text.replace(" ", "") for text in without}
+    return [term for term in out if term.formula.text.replace(" ", "") not in gone]
+
+
+def _self_terms(features: tuple[str, ...]) -> list[str]:
+    if len(features) == 1:
+        return [_named(text, features[0]) for text in SELF]
+    out = ["1"]
+    for degree in (1, 2, 3):
+        out += ["*".join(c) for c in itertools.combinations_with_replacement(features, degree)]
+    return out + [_named(text, name) for name in features for text in SELF[4:]]
+
+
+def _coupling_terms(features: tuple[str, ...], output: int) -> list[str]:
+    if len(features) == 1:
+        return [_named(text, features[0]) for text in COUPLING]
+    out = ["1"]
+    for name in features:
+        out += [_named(text, name) for text in COUPLING[1:]]
+    out += [f"{a}_i*{b}_j" for a in features for b in features if a != b]
+    return out
+
+
+def _named(text: str, name: str) -> str:
+    return re.sub(r"\bx(?=(_[ij])?\b)", name, text)
+
+
+def _starts(term: Term, ranges: np.ndarray) -> list[Term]:
+    """The term with its parameters on a coarse grid."""
+    names = term.formula.parameters
+    if not names:
+        return [term]
+    size = float(np.abs(ranges).max()) or 1.0
+    spread = float((ranges[1] - ranges[0]).max()) or 1.0
+    grids = {
+        "K": size * np.array([0.01, 0.03, 0.1, 0.3, 1.0]),
+        "h": np.array([0.5, 1.0, 2.0, 3.0, 5.0]),
+        "m": ranges[0].min() + spread * np.array([0.05, 0.2, 0.4, 0.6]),
+        "a": np.array([0.5, 2.0, 8.0]) / spread * (2 if "^2" not in term.formula.text else 1),
+        "b": np.array([0.0, 0.2, 1.0, 5.0, 20.0]) / size,
+        "c": np.array([0.0, 0.2, 1.0, 5.0, 20.0]) / size,
+    }
+    other = np.array([0.1, 0.3, 1.0, 3.0, 10.0]) if len(names) == 1 else np.array([0.2, 1.0, 5.0])
+    return [
+        Term(term.formula, term.coupling, term.output, tuple(float(v) for v in values))
+        for values in itertools.product(*(grids.get(name, other) for name in names))
+    ]
+
+
+def ranges_of(states: torch.Tensor) -> np.ndarray:
+    """Least and largest value of each feature, (2, d)."""
+    flat = states.reshape(-1, states.shape[-1])
+    return np.stack([np.nanmin(flat.numpy(), 0), np.nanmax(flat.numpy(), 0)])

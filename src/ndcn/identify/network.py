@@ -1,0 +1,70 @@
+"""A graph as the identification computes with it: sums over neighbours, and Jacobians as sparse matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from ..graph import Graph
+
+
+class Network:
+    """The edges of a graph, for batches of K states of shape (K, n, d).
+
+    A field x -> f(x_i) + sum_j A_ij g(x_i, x_j) has the Jacobian J = own + edges: ``own`` (K, n, d, d) is what a node's
+    rate owes to its own state, ``edges`` (K, E, d, d) what it owes to the state of the neighbour at each edge.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.n = graph, graph.num_nodes
+        matrix = graph.to_scipy()
+        self.i = torch.from_numpy(np.repeat(np.arange(self.n), np.diff(matrix.indptr)))
+        self.j = torch.from_numpy(matrix.indices.astype(np.int64))
+        self.weights = torch.from_numpy(matrix.data)
+        self.degrees = torch.from_numpy(np.asarray(matrix.sum(1)).ravel())
+        edges = len(self.i)
+        self._adjacency = matrix
+        self._sums = sparse.csr_array((matrix.data, np.arange(edges), matrix.indptr), shape=(self.n, edges))
+        self._patterns: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+
+    def neighbours(self, values: torch.Tensor) -> torch.Tensor:
+        """sum_j A_ij v_j for values of shape (K, n, ...)."""
+        return self._multiply(self._adjacency, values)
+
+    def gathered(self, messages: torch.Tensor) -> torch.Tensor:
+        """sum_j A_ij m_ij for messages of shape (K, E, ...)."""
+        return self._multiply(self._sums, messages)
+
+    @staticmethod
+    def _multiply(matrix: sparse.csr_array, values: torch.Tensor) -> torch.Tensor:
+        width = values.shape[0] * int(np.prod(values.shape[2:]))
+        columns = values.detach().movedim(1, 0).reshape(values.shape[1], width)
+        product = torch.from_numpy(matrix @ np.ascontiguousarray(columns.numpy()))
+        return product.reshape(matrix.shape[0], values.shape[0], *values.shape[2:]).movedim(0, 1)
+
+    def jacobian(self, own: torch.Tensor, edges: torch.Tensor) -> sparse.csr_array:
+        """J of all K states as one block-diagonal matrix, shape (K n d, K n d)."""
+        K, _, d, _ = own.shape
+        indptr, indices, order = self._pattern(K, d)
+        entries = torch.cat([(edges * self.weights[:, None, None]).reshape(K, -1), own.reshape(K, -1)], dim=1)
+        data = entries.numpy()[:, order].ravel()
+        size = K * self.n * d
+        matrix = sparse.csr_array((size, size))
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+        return matrix
+
+    def _pattern(self, K: int, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if (K, d) not in self._patterns:
+            a, b = np.meshgrid(np.arange(d), np.arange(d), indexing="ij")
+            own = np.arange(self.n)
+            rows = np.concatenate([(np.asarray(r)[:, None, None] * d + a).ravel() for r in (self.i, own)])
+            cols = np.concatenate([(np.asarray(c)[:, None, None] * d + b).ravel() for c in (self.j, own)])
+            order = np.argsort(rows, kind="stable")
+            counts = np.bincount(rows, minlength=self.n * d)
+            total, size = len(rows), self.n * d
+            kind = np.int32 if K * max(total, size) < 2**31 else np.int64
+            indptr = np.concatenate([[0], np.cumsum(np.tile(counts, K))]).astype(kind)
+            indices = (np.arange(K)[:, None] * size + cols[order]).ravel().astype(kind)
+            self._patterns = {(K, d): (indptr, indices, order), **dict(list(self._patterns.items())[:3])}
+        return self._patterns[K, d]

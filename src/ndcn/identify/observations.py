@@ -1,0 +1,133 @@
+"""Trajectories as the identification sees them: states in float64, with a smooth path through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.interpolate import PchipInterpolator
+
+from ..trajectory import Trajectory
+from .network import Network
+from .smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
+QUIET = 3e-3  # data rougher than this are taken to be noisy
+
+
+@dataclass(frozen=True)
+class Observations:
+    """One trajectory.
+
+    Attributes:
+        network: its graph.
+        times: shape (T,).
+        states: as observed, (T, n, d), NaN where they were not.
+        seen: where they were, (T, n, d).
+        level: estimates of the states at all times, (T, n, d): the observations themselves if they are complete and
+            without noise, else a smooth path through them.
+        inner: that path at 4 Gauss points inside each interval, (T - 1, 4, n, d).
+        noise: standard deviation of the error of ``level``, (T, n, d).
+        unit: states are compared as asinh(x / unit), (d,).
+        measured: how noisy single observations are.
+        exact: whether ``level`` are the observations.
+    """
+
+    network: Network
+    times: torch.Tensor
+    states: torch.Tensor
+    seen: torch.Tensor
+    level: torch.Tensor
+    inner: torch.Tensor
+    noise: torch.Tensor
+    unit: torch.Tensor
+    measured: Noise
+    exact: bool
+
+    @property
+    def spans(self) -> torch.Tensor:
+        """Lengths of the intervals between snapshots, (T - 1,)."""
+        return self.times.diff()
+
+
+def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
+    """A trajectory with a path through it: the observations themselves, or a smooth one if they are noisy.
+
+    Args:
+        data: the trajectory.
+        noisy: whether to take them for noisy; found out from their roughness by default.
+    """
+    states = data.states.detach().cpu().double()
+    times = data.times.double()
+    seen = torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
+    scale = torch.where(seen, states.abs(), 0.0).amax(dim=(0, 1)).clamp(min=1e-300)
+    eps = max(torch.finfo(data.states.dtype).eps, 1e-9)
+    rounding = Noise(2e-8 * scale, torch.full_like(scale, eps))
+    network = Network(data.graph)
+    T, n, d = states.shape
+    flat, flags = states.reshape(T, -1).numpy(), seen.reshape(T, -1).numpy()
+    if noisy is None:
+        noisy = roughness(times, states, seen) > QUIET
+    if not noisy:
+        unit = 1e-3 * scale
+        z = torch.asinh(states / unit).reshape(T, -1).numpy()
+
+        def path(t: np.ndarray) -> np.ndarray:
+            if data.mask is None:
+                out = PchipInterpolator(times.numpy(), z, axis=0)(t)
+            else:
+                out = interpolated(times.numpy(), z, flags, t)
+            return np.sinh(out.reshape(len(t), n, d)) * unit.numpy()
+
+        level = states if data.mask is None else _filled(torch.from_numpy(path(times.numpy())))
+        error = rounding.at(level)
+        if data.mask is not None:  # what is filled in is less sure
+            error = torch.where(seen, error, error + 1e-3 * (level.abs() + scale * 1e-2))
+        inner = _filled(inside(path, times))
+        return Observations(network, times, states, seen, level, inner, error, unit, rounding, data.mask is None)
+    smoother = Smoother(times.numpy())
+    c, freedom = smoother.fit(np.nan_to_num(flat), flags)
+    first = torch.from_numpy(smoother.path(c, times.numpy())).reshape(T, n, d)
+    counts = flags.sum(0)
+    inflation = torch.from_numpy(np.sqrt(counts / np.maximum(counts - freedom, 1.0))).reshape(n, d)
+    noise = estimated_noise(first, states, seen, inflation)
+    unit = torch.maximum(1e-3 * scale, 20 * noise.additive)
+    z = torch.asinh(states / unit).reshape(T, -1).numpy()
+    c, freedom = smoother.fit(np.nan_to_num(z), flags)
+
+    def smooth(t: np.ndarray) -> np.ndarray:
+        return np.sinh(smoother.path(c, t).reshape(len(t), n, d)) * unit.numpy()
+
+    level = _filled(torch.from_numpy(smooth(times.numpy())))
+    inflation = torch.from_numpy(np.sqrt(counts / np.maximum(counts - freedom, 1.0))).reshape(n, d)
+    noise = estimated_noise(level, states, seen, inflation)
+    share = torch.from_numpy(np.sqrt(np.clip(freedom / np.maximum(counts, 1), 0.02, 1))).reshape(n, d)
+    return Observations(
+        network, times, states, seen, level, _filled(inside(smooth, times)), noise.at(level) * share, unit, noise, False
+    )
+
+
+def _filled(level: torch.Tensor) -> torch.Tensor:
+    """Nodes that were never seen get the mean of the others."""
+    missing = level.isnan()
+    if not missing.any():
+        return level
+    means = level.nanmean(dim=-2, keepdim=True).nan_to_num(0.0)
+    return torch.where(missing, means, level)
+
+
+def inside(path: Callable[[np.ndarray], np.ndarray], times: torch.Tensor) -> torch.Tensor:
+    """A path at the Gauss points of every interval, (T - 1, 4, n, d)."""
+    t = times.numpy()
+    points = t[:-1, None] + np.diff(t)[:, None] * (1 + _NODES) / 2
+    values = torch.from_numpy(path(points.ravel()))
+    return values.reshape(len(t) - 1, len(_NODES), *values.shape[1:])
+
+
+def integrals(values: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
+    """Integrals over each interval of values at its Gauss points, (T - 1, 4, ...) -> (T - 1, ...)."""
+    w = torch.from_numpy(_WEIGHTS / 2)
+    shape = (-1, *([1] * (values.dim() - 2)))
+    return (values * w.reshape(1, -1, *([1] * (values.dim() - 2)))).sum(1) * spans.reshape(shape)

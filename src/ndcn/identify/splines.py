@@ -1,0 +1,96 @@
+"""Cubic splines of one variable, continued by straight lines beyond the range in which they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from scipy.interpolate import BSpline, PPoly
+
+
+class Splines:
+    """B_1(x), ..., B_m(x): cubic B-splines on given knots; beyond the first and last knot each goes on as a line.
+
+    Args:
+        knots: at least 2, in increasing order; m = len(knots) + 2.
+
+    Example:
+        >>> basis = Splines([0.0, 1.0, 2.0])
+        >>> basis(torch.tensor([0.5, 5.0])).sum(-1)  # they add up to 1, also outside
+        tensor([1., 1.])
+    """
+
+    def __init__(self, knots: Sequence[float]) -> None:
+        self.knots = tuple(float(k) for k in knots)
+        t = np.asarray(self.knots)
+        padded = np.concatenate([[t[0]] * 3, t, [t[-1]] * 3])
+        self.size = len(t) + 2
+        pieces = np.zeros((len(t) + 1, self.size, 4))  # a line before, the intervals, a line after
+        for k in range(self.size):
+            spline = BSpline(padded, np.eye(self.size)[k], 3)
+            c = PPoly.from_spline(spline).c[:, 3 : 3 + len(t) - 1]
+            pieces[1:-1, k] = c[::-1].T
+            for row, at in ((0, t[0]), (-1, t[-1])):
+                pieces[row, k, 0] = spline(at)
+                pieces[row, k, 1] = spline.derivative()(at)
+        self._pieces = torch.from_numpy(pieces)
+        self._breaks = torch.from_numpy(t)
+        self._origins = torch.from_numpy(np.concatenate([t[:1], t]))
+        ends = padded[2:-2]
+        second = np.zeros((self.size - 2, self.size))  # second derivatives at the Greville points, by differences
+        greville = np.array([padded[k + 1 : k + 4].mean() for k in range(self.size)])
+        for r in range(self.size - 2):
+            a, b, c = greville[r : r + 3]
+            second[r, r : r + 3] = [1 / ((b - a) * (c - a)), -1 / ((b - a) * (c - b)), 1 / ((c - b) * (c - a))]
+        width = ends[-1] - ends[0]
+        self.roughness = torch.from_numpy(second * width**2)
+        self.greville = torch.from_numpy(greville)
+
+    def _located(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        breaks = self._breaks.to(x)
+        where = torch.bucketize(x.detach().contiguous(), breaks, right=True)
+        return where, x - self._origins.to(x)[where]
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """All of them at x (...), shape (..., m)."""
+        where, u = self._located(x)
+        c = self._pieces.to(x)[where]
+        u = u.unsqueeze(-1)
+        return c[..., 0] + u * (c[..., 1] + u * (c[..., 2] + u * c[..., 3]))
+
+    def both(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """All of them and their derivatives."""
+        where, u = self._located(x)
+        c = self._pieces.to(x)[where]
+        u = u.unsqueeze(-1)
+        value = c[..., 0] + u * (c[..., 1] + u * (c[..., 2] + u * c[..., 3]))
+        return value, c[..., 1] + u * (2 * c[..., 2] + 3 * u * c[..., 3])
+
+    def curve(self, x: torch.Tensor, coefficients: torch.Tensor, slope: bool = False) -> torch.Tensor:
+        """sum_k c_k B_k(x), or its derivative, at x (...) for coefficients (m, r), shape (..., r)."""
+        where, u = self._located(x)
+        pieces = torch.einsum("imp,mr->ipr", self._pieces.to(x), coefficients.to(x))
+        c = pieces[where]
+        u = u.unsqueeze(-1)
+        if slope:
+            return c[..., 1, :] + u * (2 * c[..., 2, :] + 3 * u * c[..., 3, :])
+        return c[..., 0, :] + u * (c[..., 1, :] + u * (c[..., 2, :] + u * c[..., 3, :]))
+
+
+def knots_for(values: np.ndarray, count: int) -> list[float]:
+    """``count`` knots for these values: some at their quantiles, more where an asinh scale has them equally spaced."""
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
+        high = low + max(abs(low), 1.0) * 1e-3
+    span = high - low
+    unit = 0.02 * span
+    even = low + unit * np.sinh(np.linspace(0, np.arcsinh(span / unit), max(2, round(0.7 * count))))
+    quantiles = np.quantile(values, np.linspace(0, 1, count)[1:-1])
+    knots = [low, high]
+    for value in [*even[1:-1], *quantiles]:
+        if len(knots) >= count:
+            break
+        if min(abs(value - k) for k in knots) > 0.3 * span / count**1.5:
+            knots.append(float(value))
+    return sorted(knots)

@@ -1,0 +1,152 @@
+"""The weak form: increments between snapshots as integrals of candidate terms along a path, linear in the coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from .equation import Term, values_of
+from .observations import Observations, integrals
+
+
+@dataclass(frozen=True)
+class WeakForm:
+    """Rows are (interval, node) pairs of all trajectories, weighted; one system for each feature.
+
+    Attributes:
+        gram: W^T W of the terms of that feature, by feature.
+        moment: W^T y.
+        power: y^T y.
+        rows: how many.
+        terms: the terms of each feature.
+    """
+
+    gram: tuple[np.ndarray, ...]
+    moment: tuple[np.ndarray, ...]
+    power: tuple[float, ...]
+    rows: int
+    terms: tuple[list[Term], ...]
+
+
+def weak_form(
+    data: Sequence[Observations], chosen: Sequence[torch.Tensor], terms: Sequence[Term], power: float
+) -> WeakForm:
+    """The regression of increments on integrals of the terms.
+
+    Args:
+        data: the trajectories.
+        chosen: which intervals of each are used.
+        terms: the candidates.
+        power: rows are divided by a mean of |increment| to this power; 1 weighs relative errors, 0 absolute ones.
+    """
+    d = data[0].states.shape[2]
+    parts: list[list[np.ndarray]] = [[] for _ in range(d)]
+    targets: list[list[np.ndarray]] = [[] for _ in range(d)]
+    own = [[t for t in terms if t.output == a] for a in range(d)]
+    evaluated: dict[tuple[str, bool, tuple[float, ...]], np.ndarray] = {}
+    for one, which in zip(data, chosen, strict=True):
+        inner = one.inner[which]
+        flat = inner.reshape(-1, *inner.shape[2:])
+        spans = one.spans[which]
+        cache: dict[str, torch.Tensor] = {}
+        evaluated.clear()
+        for a in range(d):
+            step = (one.level[1:] - one.level[:-1])[which][..., a]
+            size = step.abs()
+            floor = 1e-3 * one.level[:-1][which][..., a].abs() + 1e-3 * size.square().mean().sqrt() + 1e-300
+            weight = (size + floor + 2 * one.noise[:-1][which][..., a]) ** -power
+            columns = []
+            for term in own[a]:
+                key = (term.formula.text, term.coupling, term.values)
+                if key not in evaluated:
+                    values = values_of(term, flat, one.network, cache).reshape(inner.shape[:3])
+                    evaluated[key] = integrals(values, spans).numpy()
+                columns.append((evaluated[key] * weight.numpy()).ravel())
+            parts[a].append(np.stack(columns, 1))
+            targets[a].append((step * weight).numpy().ravel())
+    grams, moments, powers = [], [], []
+    for a in range(d):
+        W, y = np.concatenate(parts[a]), np.concatenate(targets[a])
+        W = np.nan_to_num(W, nan=0.0, posinf=0.0, neginf=0.0)
+        grams.append(W.T @ W)
+        moments.append(W.T @ y)
+        powers.append(float(y @ y))
+    return WeakForm(tuple(grams), tuple(moments), tuple(powers), sum(map(len, targets[0])), tuple(own))
+
+
+@dataclass(frozen=True)
+class Support:
+    """Some of the terms of one feature, with their coefficients and the share of the increments they leave open."""
+
+    members: tuple[int, ...]
+    coefficients: np.ndarray
+    rest: float
+
+
+def supports(
+    form: WeakForm, feature: int, *, most: int = 8, width: int = 12, start: Sequence[int] = ()
+) -> list[Support]:
+    """Promising supports by beam search: grown one by one, and each member exchanged for better ones."""
+    gram, moment, power = form.gram[feature], form.moment[feature], form.power[feature]
+    size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    gram, moment = gram / np.outer(size, size), moment / size
+    families = [t.family for t in form.terms[feature]]
+    found: dict[tuple[int, ...], Support] = {}
+
+    def solved(members: tuple[int, ...]) -> Support:
+        key = tuple(sorted(members))
+        if key not in found:
+            index = list(key)
+            block = gram[np.ix_(index, index)] + 1e-12 * np.eye(len(index))
+            c = np.linalg.solve(block, moment[index]) if index else np.zeros(0)
+            rest = (
+                1 - float(2 * c @ moment[index] - c @ gram[np.ix_(index, index)] @ c) / max(power, 1e-300)
+                if index
+                else 1.0
+            )
+            found[key] = Support(key, c / size[index], max(rest, 1e-15))
+        return found[key]
+
+    def gains(members: tuple[int, ...]) -> np.ndarray:
+        if not members:
+            return moment**2
+        index = list(members)
+        block = gram[np.ix_(index, index)] + 1e-12 * np.eye(len(index))
+        inverse = np.linalg.inv(block)
+        cross = gram[:, index] @ inverse
+        left = 1 - np.einsum("ij,ij->i", cross, gram[:, index])
+        corr = moment - cross @ moment[index]
+        gain = np.where(left > 1e-9, corr**2 / np.maximum(left, 1e-9), 0.0)
+        used = {families[m] for m in members}
+        gain[[k for k, f in enumerate(families) if f in used]] = 0.0
+        return gain
+
+    beam = [tuple(sorted(start))]
+    best: list[Support] = []
+    for _ in range(most - len(start)):
+        grown: dict[tuple[int, ...], Support] = {}
+        for members in beam:
+            gain = gains(members)
+            for m in np.argsort(-gain)[: 2 * width]:
+                if gain[m] > 0:
+                    support = solved((*members, int(m)))
+                    grown[support.members] = support
+        ranked = sorted(grown.values(), key=lambda s: s.rest)[:width]
+        swapped: dict[tuple[int, ...], Support] = {s.members: s for s in ranked}
+        for support in ranked[: width // 2]:
+            for out in support.members:
+                rest = tuple(m for m in support.members if m != out)
+                gain = gains(rest)
+                for m in np.argsort(-gain)[:3]:
+                    if gain[m] > 0:
+                        other = solved((*rest, int(m)))
+                        swapped[other.members] = other
+        ranked = sorted(swapped.values(), key=lambda s: s.rest)[:width]
+        if not ranked:
+            break
+        best += ranked
+        beam = [s.members for s in ranked]
+    return best

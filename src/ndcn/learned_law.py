@@ -1,0 +1,124 @@
+"""LearnedLaw: what identification found, ready to be asked, read and stored."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from .fields.closed_form import ClosedForm
+from .fields.free_form import FreeForm
+from .fitting import Start
+from .identify.discovery import Discovery, Evidence
+from .identify.equation import Equation
+from .identify.free import FreeModel
+from .identify.reading import Equations, Functions, functions_of
+from .models.law_ode import LawODE
+from .prediction import Question, answers
+from .solve import IntegrationError
+from .threads import threads_for
+from .trajectory import Trajectory
+
+MARGIN = 0.05  # of the range of states seen, within which functions are taken to be known
+
+
+@dataclass(frozen=True)
+class LearnedLaw:
+    """A law with what is known of its errors.
+
+    Attributes:
+        law: with the parameters found.
+        covariance: of the parameters.
+        draws: parameters that are as likely, (draws, P).
+        start_draws: first states that belong to them, for each trajectory; None if those are known.
+        evidence: why this law.
+        states: some of those seen in training, (N, d).
+    """
+
+    law: ClosedForm | FreeForm
+    covariance: torch.Tensor
+    draws: torch.Tensor
+    start_draws: list[torch.Tensor] | None
+    evidence: Evidence
+    states: torch.Tensor
+
+    @classmethod
+    def of(cls, found: Discovery, features: Sequence[str]) -> LearnedLaw:
+        """What was found, as a law."""
+        law = _law_of(found.model, tuple(features))
+        return cls(law, found.covariance, found.draws, found.start_draws, found.evidence, found.states)
+
+    @property
+    def _model(self) -> Equation | FreeModel:
+        if isinstance(self.law, ClosedForm):
+            return self.law.equation
+        return FreeModel(self.law.basis, self.law.coefficients)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.law.features or ("x",))
+
+    def drawn(self) -> list[ClosedForm | FreeForm]:
+        """Laws that are as likely as this one."""
+        model = self._model
+        return [_law_of(model.with_parameters(values), self._names) for values in self.draws]
+
+    def predict(self, asked: Question, start: Start, return_std: bool) -> Trajectory | tuple[Trajectory, Trajectory]:
+        """The states asked for; with ``return_std`` also their standard deviation."""
+        begin = asked.t0
+        times = asked.times.clamp(min=begin)
+        with threads_for(asked.graph.num_nodes):
+            states = LawODE(self.law)(asked.x0, times, asked.graph, begin)
+            self._warn(states, asked)
+            mean, _ = answers(asked, [(states, None)], None, start)
+            if not return_std:
+                return mean
+            every = []
+            for k, law in enumerate(self.drawn()):
+                known = self.start_draws is None or not asked.goes_on
+                x0 = asked.x0 if known else self.start_draws[0][k]  # type: ignore[index]  # known says so
+                try:
+                    every.append(LawODE(law)(x0, times, asked.graph, begin))
+                except IntegrationError:
+                    continue  # a draw far out; the others say how wide the band is
+        if len(every) < 2:
+            raise IntegrationError("laws as likely as this one cannot be followed so far: predict less far", time=begin)
+        spread = torch.stack(every).std(dim=0)
+        return mean, answers(asked, [(spread, None)], None, start)[0]
+
+    def _warn(self, states: torch.Tensor, asked: Question) -> None:
+        """Splines know nothing of states that were not seen."""
+        if isinstance(self.law, ClosedForm):
+            return
+        low, high = self.states.amin(0), self.states.amax(0)
+        room = MARGIN * (high - low) + 1e-12
+        outside = ((states < low - room) | (states > high + room)).any(dim=-1).any(dim=-1)
+        if outside.any():
+            first = asked.times[outside].min().item()
+            warnings.warn(
+                f"from t = {first:g} on the prediction leaves the range of states seen in training "
+                f"({', '.join(f'{a:.3g} to {b:.3g}' for a, b in zip(low.tolist(), high.tolist(), strict=True))}), where the "
+                "learned functions are straight lines: trust it less there",
+                stacklevel=4,
+            )
+
+    def equations(self) -> Equations:
+        """The equation with standard errors."""
+        if not isinstance(self.law, ClosedForm):
+            raise ValueError(
+                f"there is no closed form: {self.evidence.reason}. functions() has f and g on a grid, and "
+                "plot.interaction draws them"
+            )
+        return Equations(self.law.equation, self._names, self.covariance)
+
+    def functions(self, points: int) -> Functions:
+        """f and g on a grid over the states seen."""
+        return functions_of(self.law.node, self.law.edge, self.drawn(), self.states, points, self._names)
+
+
+def _law_of(model: Equation | FreeModel, features: tuple[str, ...]) -> ClosedForm | FreeForm:
+    if isinstance(model, Equation):
+        return ClosedForm(model, features)
+    return FreeForm(model.basis, model.coefficients, features)
