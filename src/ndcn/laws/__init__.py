@@ -3,7 +3,7 @@
 from .agreement import Consensus, Kuramoto
 from .epidemics import SIR, SIS
 from .kinetics import MichaelisMenten
-from .law import Law
+from .law import Law, per_node
 from .neurons import FitzHughNagumo, WilsonCowan
 from .paper import Gene, Heat, Mutualistic
 from .populations import LotkaVolterra
@@ -25,6 +25,7 @@ __all__ = [
     "Mutualistic",
     "WilsonCowan",
     "initial_state",
+    "per_node",
     "simulate",
 ]
 

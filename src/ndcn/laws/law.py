@@ -15,6 +15,17 @@ from .states import initial_state
 _Law = TypeVar("_Law", bound="Law")
 
 
+class PerNode:
+    """p_1, ..., p_n: the marker of a parameter that is unknown and has a value of its own at each node; see ``per_node``."""
+
+    def __repr__(self) -> str:
+        return "per_node"
+
+
+per_node = PerNode()
+"""A parameter that is unknown and may differ from node to node: ``laws.Kuramoto(omega=laws.per_node)``."""
+
+
 class Law(Field):
     """dx_i/dt = node(x_i) + sum_j A_ij edge(x_i, x_j): write one or both functions and get the rest.
 
@@ -24,7 +35,8 @@ class Law(Field):
 
     A law with parameters keeps them by ``self._set(k=k)`` in its ``__init__`` and takes them by ``self._value("k", x)``
     in ``node`` and ``self._number("k", x)`` in ``edge``. Each may then be a number, one for each node (``node`` alone), an
-    nn.Parameter, or None: not known, to be estimated from data.
+    nn.Parameter, or None: not known, to be estimated from data; ``laws.per_node`` is not known either, and has a value of
+    its own at each node.
 
     A law that needs a certain number of features says so by naming them: ``features = ("s", "i")`` in the class.
 
@@ -45,6 +57,7 @@ class Law(Field):
     def __init__(self) -> None:
         super().__init__()
         self._names: tuple[str, ...] = ()  # of the parameters that _set keeps, in its order
+        self._per_node: frozenset[str] = frozenset()  # those that are unknown, and differ between nodes
 
     def __call__(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The rate of change of x.
@@ -109,7 +122,7 @@ class Law(Field):
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Names of the parameters that were given as None: to be estimated.
+        """Names of the parameters that were given as None or ``laws.per_node``: to be estimated.
 
         Example:
             >>> import ndcn
@@ -117,6 +130,20 @@ class Law(Field):
             ('b', 'h')
         """
         return tuple(name for name in self._names if name in self._buffers and self._buffers[name] is None)
+
+    @property
+    def unknown_per_node(self) -> tuple[str, ...]:
+        """Those of the unknown parameters that have a value of their own at each node.
+
+        Example:
+            >>> import ndcn
+            >>> law = ndcn.laws.Kuramoto(omega=ndcn.laws.per_node, k=None)
+            >>> law
+            Kuramoto(omega=? per node, k=?)
+            >>> law.unknown_per_node
+            ('omega',)
+        """
+        return tuple(name for name in self.unknown if name in self._per_node)
 
     def with_values(self: _Law, **values: Any) -> _Law:
         """A copy of the law with these parameters, the others as they are.
@@ -145,14 +172,18 @@ class Law(Field):
         return made
 
     def _set(self, **values: Any) -> None:
-        """Keep parameters: a number, one number per node (n,), or (n, d); an nn.Parameter can be learned; None is unknown."""
+        """Keep parameters: a number, one number per node (n,), or (n, d); an nn.Parameter can be learned; None is unknown.
+
+        So is ``per_node``, at each node by itself.
+        """
         self._names = (*self._names, *(name for name in values if name not in self._names))
+        self._per_node = (self._per_node - set(values)) | {k for k, v in values.items() if isinstance(v, PerNode)}
         for name, value in values.items():
             if isinstance(value, nn.Parameter):
                 self._buffers.pop(name, None)
                 self.register_parameter(name, value)
                 continue
-            tensor = None if value is None else torch.as_tensor(value, dtype=torch.float64)
+            tensor = None if value is None or isinstance(value, PerNode) else torch.as_tensor(value, dtype=torch.float64)
             if tensor is not None and not tensor.isfinite().all():
                 raise ValueError(f"{type(self).__name__}: {name} must be finite, got {value}")
             self._parameters.pop(name, None)
@@ -205,7 +236,8 @@ class Law(Field):
         """The parameters, for printing; a question mark for what is unknown."""
         kept = {name: getattr(self, name) for name in self._names}
         others = {**dict(self.named_parameters(recurse=False)), **dict(self.named_buffers(recurse=False))}
-        return ", ".join(f"{name}={_shown(value)}" for name, value in {**kept, **others}.items())
+        shown = {name: _shown(value) for name, value in {**kept, **others}.items()}
+        return ", ".join(f"{name}={text}{' per node' * (name in self._per_node)}" for name, text in shown.items())
 
 
 def _shown(value: torch.Tensor | None) -> str:
