@@ -16,7 +16,7 @@ from .free_fit import fit_free
 from .gauss_newton import Fit
 from .library import library, ranges_of
 from .observations import Observations, observed
-from .search import ENOUGH, Found, Search, without_term
+from .search import ENOUGH, Found, Search, simpler, without_term
 from .smoothing import roughness
 from .trajectory_fit import Course, Path, course_of, fit_path, samples
 
@@ -225,7 +225,7 @@ def _from_courses(
     """Along whole trajectories, with their first states."""
     data = [observed(t, noisy=noisy) for t in trajectories]
     scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0)
-    tolerance = (1e-5 if noisy else 1e-8) * scale
+    tolerance = (1e-4 if noisy else 1e-8) * scale
     closed: Path | None = None
     if what.form != "free":
         search = _search(data, trajectories, what, say)
@@ -260,23 +260,31 @@ def _closed_course(
     search: Search, data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None]
 ) -> Path | None:
     tried: set[tuple[tuple[str, bool, int], ...]] = set()
-    best: Path | None = None
+    first: list[Path] = []
     for found in search.shortlist():
         key = tuple(sorted(t.family for t in found.equation.terms))
-        if key in tried or len(tried) >= 5:
+        if key in tried or len(tried) >= 6:
             continue
         tried.add(key)
-        path = _followed(found.equation, data, tolerance, 12)
-        if path is None:
-            continue
-        path = _pruned(path)
-        say(f"course {path.excess:.3f} {Found.text_of(path.model)}")
-        if best is None or _score(path) < _score(best):
-            best = path
+        path = _followed(found.equation, data, tolerance, 5)
+        if path is not None:
+            first.append(path)
+            say(f"course {path.excess:.3f} {Found.text_of(path.model)}")
+    best: Path | None = None
+    for path in sorted(first, key=_score)[:2]:
+        refined = fit_path(path.model, path.courses, iterations=10, enough=1e-3) or path
+        refined = _pruned(refined)
+        say(f"then {refined.excess:.3f} {Found.text_of(refined.model)}")
+        if best is None or _score(refined) < _score(best):
+            best = refined
     if best is None:
         return None
-    done = fit_path(best.model, best.courses, iterations=15)
-    return best if done is None else done
+    assert isinstance(best.model, Equation)
+    for equation in simpler(best.model, data, search.terms):
+        plainer = fit_path(equation, best.courses, iterations=6, enough=1e-3)
+        if plainer is not None and _score(plainer) < _score(best):
+            best = _pruned(plainer)
+    return fit_path(best.model, best.courses, iterations=15) or best
 
 
 def _followed(model: Model, data: Sequence[Observations], tolerance: torch.Tensor, iterations: int) -> Path | None:
@@ -286,7 +294,8 @@ def _followed(model: Model, data: Sequence[Observations], tolerance: torch.Tenso
         if course is None:
             return None
         courses.append(course)
-    return fit_path(model, courses, iterations=iterations, enough=1e-3)
+    known = all(bool(one.seen[0].all()) for one in data)  # good enough to compare models; moved only for the best
+    return fit_path(model, courses, iterations=iterations, enough=1e-3, move_start=not known)
 
 
 def _score(path: Path) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from .equation import Equation, Model, Term
+from .equation import Equation, Model, Term, values_of
 from .gauss_newton import Batch, Fit, batch_of, fit
 from .observations import Observations
 from .weak import Support, WeakForm, supports, weak_form
@@ -153,21 +153,25 @@ class Search:
         assert isinstance(done.model, Equation)
         return Found(done, done.model)
 
-    def shortlist(self, good: Callable[[Found], bool] = lambda found: False) -> list[Found]:
-        """Candidates fitted to a few lively intervals, best first; no more are tried once one is good."""
+    def shortlist(self, good: Callable[[Found], bool] | None = None) -> list[Found]:
+        """Candidates fitted to a few lively intervals, best first; no more are tried once one is good.
+
+        Without ``good`` they are first guesses only, which noise would not let become better.
+        """
+        most = 15 if good else 6
         chosen = [spread_of(one, max(4, 40 // len(self.data))) for one in self.data]
         forms = [weak_form(self.data, chosen, self.terms, power) for power in (0.5, 1.0)]
         few = self.batches(8, lively)
         out: list[Found] = []
         for combination in self._combinations([candidates(forms, a) for a in range(self.d)]):
-            found = self.fitted(_equation(combination, self.d), few, 15, 1e-5, 16, enough=0.03)
-            if found is not None and found.fit.misfit < 0.1:
+            found = self.fitted(_equation(combination, self.d), few, most, 1e-5, 16, enough=0.03)
+            if found is not None and found.fit.misfit < 0.1 and good:
                 found = self.fitted(found.equation, few, 12, 1e-6, 32)
             if found is None:
                 continue
             self.say(f"{found.fit.misfit:.2e} {_text(found.equation)}")
             out.append(found)
-            if found.fit.misfit < 1e-3 and good(found):
+            if good and found.fit.misfit < 1e-3 and good(found):
                 break
         return sorted(out, key=Found.score)
 
@@ -238,6 +242,36 @@ def _significance(found: Found) -> torch.Tensor:
     inverse = torch.linalg.pinv(scaled, rcond=1e-12, hermitian=True)
     errors = found.fit.misfit * inverse.diagonal().clamp(min=0).sqrt() / size
     return found.equation.coefficients.abs() / errors[:count].clamp(min=1e-300)
+
+
+def simpler(equation: Equation, data: Sequence[Observations], terms: Sequence[Term]) -> list[Equation]:
+    """Equations in which one term with parameters inside is replaced by a plainer one of nearly the same values."""
+    one = data[0]
+    states = one.level[:: max(1, len(one.level) // 8)]
+    out = []
+    for k, term in enumerate(equation.terms):
+        if not term.values:
+            continue
+        values = values_of(term, states, one.network)
+        ranked: list[tuple[float, Equation]] = []
+        for other in terms:
+            alike = other.output == term.output and other.coupling == term.coupling
+            if (
+                not alike
+                or len(other.values) >= len(term.values)
+                or any(other.family == t.family for t in equation.terms)
+            ):
+                continue
+            rival = values_of(other, states, one.network)
+            c = float((values * rival).sum() / rival.square().sum().clamp(min=1e-300))
+            left = float((values - c * rival).square().sum() / values.square().sum().clamp(min=1e-300))
+            if left < 0.01:
+                coefficients = equation.coefficients.clone()
+                coefficients[k] *= c
+                swapped = tuple(other if m == k else t for m, t in enumerate(equation.terms))
+                ranked.append((left, replace(equation, terms=swapped, coefficients=coefficients)))
+        out += [e for _, e in sorted(ranked, key=lambda pair: pair[0])[:2]]
+    return out
 
 
 def without_term(equation: Equation, k: int) -> Equation:

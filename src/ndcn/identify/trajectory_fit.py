@@ -223,7 +223,7 @@ def fit_path(
     move_start: bool = True,
     ridge: torch.Tensor | None = None,
     enough: float = 1e-4,
-    cg: int = 25,
+    cg: int = 12,
 ) -> Path | None:
     """Parameters and first states with the least chi^2; None if the model cannot be followed along the data."""
     courses = list(courses)
