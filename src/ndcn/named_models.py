@@ -120,7 +120,7 @@ def _curve(kind: type[models.Persistence | models.Linear | models.Spline]) -> Na
 
 
 def _law(form: str) -> NamedModel:
-    ignores = ("preset", "hidden", "operator", "activation", *OF_FIELDS, *OF_TRAINING, "checkpoint", "ensemble", "jobs")
+    ignores = ("preset", "hidden", "operator", "activation", *OF_FIELDS, *OF_TRAINING, "ensemble", "jobs")
     return NamedModel(
         _found_by_fit, hidden=1, ignores=(*ignores, "device", "dtype"), recipes={"default": RAW}, law=form
     )

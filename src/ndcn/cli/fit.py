@@ -178,6 +178,7 @@ def _report(estimator: DynamicsRegressor, parts: Split, out: Path, as_json: bool
     history, members = histories[0], len(histories)
     loss = sum(h.loss[-1] for h in histories) / members if history.loss else None
     seconds = sum(h.seconds for h in histories)
+    law = _law(estimator)
     if as_json:
         validated = (value for h in histories for _, value in h.validation if isfinite(value))
         print_json(
@@ -191,9 +192,14 @@ def _report(estimator: DynamicsRegressor, parts: Split, out: Path, as_json: bool
                 "validation_loss": min(validated, default=None),
                 "stopped": history.stopped,
                 "seconds": seconds,
+                "law": law,
                 "snapshots": {name: 0 if part is None else len(part) for name, part in parts._asdict().items()},
             }
         )
+        return
+    if law is not None:
+        found = law["equation"] or "f and g are smooth functions without a formula"
+        typer.echo(f"{found}\n{law['reason']}\n{seconds:.1f} s; written to {out}")
         return
     if loss is None:
         typer.echo(f"{estimator.model}: nothing to learn\nwritten to {out}")
@@ -204,3 +210,12 @@ def _report(estimator: DynamicsRegressor, parts: Split, out: Path, as_json: bool
         f"{estimator.model}: {count}{len(history.loss)} epochs in {seconds:.1f} s{ended}, "
         f"last training loss {loss:.4g}\nwritten to {out}"
     )
+
+
+def _law(estimator: DynamicsRegressor) -> dict[str, str | None] | None:
+    """Of a law that was identified: its form, its equation, and why it was chosen."""
+    if not hasattr(estimator, "learned_"):
+        return None
+    evidence = estimator.evidence_
+    equation = str(estimator.equations()) if evidence.form == "closed" else None
+    return {"form": evidence.form, "equation": equation, "reason": evidence.reason}
