@@ -14,9 +14,12 @@ from torch import nn
 
 from . import metrics
 from .ensemble import fit_all
+from .estimated_law import EstimatedLaw
 from .fitting import Start, check_curve, check_model, checked_data, fingerprint, hold_out, problem_of
 from .graph import Graph
 from .identify.discovery import Evidence, Interaction, discover
+from .identify.estimates import Estimates
+from .identify.estimation import estimate
 from .identify.reading import Equations, Functions
 from .laws import Law
 from .learned_law import LearnedLaw
@@ -46,7 +49,8 @@ class DynamicsRegressor(BaseEstimator):
             baseline for equally spaced snapshots, "residual_gnn", "rnn_gnn", "gru_gnn", "lstm_gnn", or without training,
             "persistence", "linear", "spline"; a law to be identified, "interaction" (``Interaction`` has its options),
             "closed_form" or "free_form"; a ready ``GraphODE`` or other nn.Module called as
-            model(x0, times, graph, t0); or a Field with parameters to learn. A ready module is copied, keeps its own
+            model(x0, times, graph, t0); a Field with parameters to learn; or a law some of whose parameters are unknown, as
+            ``laws.Gene(b=None)`` or ``laws.Kuramoto(omega=laws.per_node)``, which are estimated. A ready module is copied, keeps its own
             solver, and sees the data in their own units. What has no effect on a model is refused with it.
         preset: "default", or "paper" for the published recipe. That steps on the training times and on those asked
             for, so that its answer depends on which times are asked for.
@@ -165,8 +169,12 @@ class DynamicsRegressor(BaseEstimator):
         """
         trajectories = checked_data(data)
         recipe = self._recipe()
+        self.__dict__.pop("learned_", None)
         what = interaction_of(self.model)
-        if what is not None:
+        if isinstance(self.model, Law) and self.model.unknown:
+            found = estimate(self.model, trajectories, int(self.seed))
+            self._keep(trajectories, EstimatedLaw.from_estimation(found), found.starts, found.seconds)
+        elif what is not None:
             self._identify(trajectories, what)
         elif self.ensemble == 1:
             self._fit_one(trajectories, recipe, resume)
@@ -176,11 +184,15 @@ class DynamicsRegressor(BaseEstimator):
 
     def _identify(self, trajectories: list[Trajectory], what: Interaction) -> None:
         found = discover(trajectories, what, int(self.seed))
-        learned = LearnedLaw.of(found, trajectories[0].features)
+        self._keep(trajectories, LearnedLaw.of(found, trajectories[0].features), found.starts, found.seconds)
+
+    def _keep(
+        self, trajectories: list[Trajectory], learned: LearnedLaw, first: list[torch.Tensor], seconds: float
+    ) -> None:
         starts = [Start.of(t) for t in trajectories]
-        starts = [replace(s, x0=x.to(s.x0.dtype)) for s, x in zip(starts, found.starts, strict=True)]
+        starts = [replace(s, x0=x.to(s.x0.dtype)) for s, x in zip(starts, first, strict=True)]
         units = units_of(trajectories, RAW)
-        self.models_, self.units_, self.histories_ = [LawODE(learned.law)], units, [History(seconds=found.seconds)]
+        self.models_, self.units_, self.histories_ = [LawODE(learned.law)], units, [History(seconds=seconds)]
         self.train_, self.learned_ = starts, learned
 
     def _fit_many(self, trajectories: list[Trajectory], resume: bool) -> None:
@@ -347,8 +359,10 @@ class DynamicsRegressor(BaseEstimator):
         """Why this law: whether the closed form explains the data, and what else was tried."""
         return self._law().evidence
 
-    def equations(self) -> Equations:
+    def equations(self) -> Equations | Estimates:
         """The law that was found: ``str``, ``.latex()`` and ``.sympy()``, coefficients with standard errors.
+
+        Of a known law, its parameters that were estimated.
 
         Raises:
             ValueError: the model has no equation: it is a network, or its functions are splines (``functions``).

@@ -15,6 +15,7 @@ from .identify.discovery import Discovery, Evidence
 from .identify.equation import Equation
 from .identify.free import FreeModel
 from .identify.reading import Equations, Functions, functions_of
+from .laws import Law
 from .models.law_ode import LawODE
 from .prediction import Question, answers
 from .solve import IntegrationError
@@ -37,7 +38,7 @@ class LearnedLaw:
         states: some of those seen in training, (N, d).
     """
 
-    law: ClosedForm | FreeForm
+    law: Law
     covariance: torch.Tensor
     draws: torch.Tensor
     start_draws: list[torch.Tensor] | None
@@ -54,13 +55,14 @@ class LearnedLaw:
     def _model(self) -> Equation | FreeModel:
         if isinstance(self.law, ClosedForm):
             return self.law.equation
+        assert isinstance(self.law, FreeForm)
         return FreeModel(self.law.basis, self.law.coefficients)
 
     @property
     def _names(self) -> tuple[str, ...]:
         return tuple(self.law.features or ("x",))
 
-    def drawn(self) -> list[ClosedForm | FreeForm]:
+    def drawn(self) -> Sequence[Law]:
         """Laws that are as likely as this one."""
         model = self._model
         return [_law_of(model.with_parameters(values), self._names) for values in self.draws]

@@ -11,6 +11,7 @@ import torch
 from scipy import sparse
 from torch import nn
 
+from .estimated_law import EstimatedLaw
 from .estimators import DynamicsRegressor
 from .fields import ClosedForm, FreeForm
 from .fitting import Start
@@ -62,10 +63,11 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         )
     if learned is not None:
         tensors |= {"law.covariance": learned.covariance, "law.draws": learned.draws, "law.states": learned.states}
+        tensors |= learned.tensors() if isinstance(learned, EstimatedLaw) else {}
         for k, draws in enumerate(learned.start_draws or []):
             tensors[f"law.start_draws.{k}"] = draws
     about = {
-        "law": None if learned is None else {"form": learned.law.description(), "evidence": asdict(learned.evidence)},
+        "law": None if learned is None else {"form": _form(learned), "evidence": asdict(learned.evidence)},
         "settings": _settings(estimator),
         "model_class": type(estimator.model_).__qualname__,
         "units": {"origin": units.origin, "rate": units.rate},
@@ -104,7 +106,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         dtype = dtype_named(estimator.dtype)
         models, histories = [], []
         if about.get("law") is not None:
-            estimator.learned_ = _law(about["law"], tensors, len(starts))
+            estimator.learned_ = _law(about["law"], tensors, len(starts), model)
             estimator.models_ = [LawODE(estimator.learned_.law)]
             estimator.histories_ = [History([], [], **history) for history in about["histories"]]
             estimator.units_, estimator.train_ = units, starts
@@ -151,12 +153,21 @@ def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
     return settings
 
 
-def _law(about: dict[str, Any], tensors: dict[str, torch.Tensor], count: int) -> LearnedLaw:
+def _form(learned: LearnedLaw) -> dict[str, Any]:
+    if isinstance(learned, EstimatedLaw):
+        return learned.description()
+    assert isinstance(learned.law, (ClosedForm, FreeForm))
+    return learned.law.description()
+
+
+def _law(about: dict[str, Any], tensors: dict[str, torch.Tensor], count: int, model: nn.Module | None) -> LearnedLaw:
     form = about["form"]
-    law: ClosedForm | FreeForm
-    law = FreeForm.from_description(form) if "knots" in form else ClosedForm.from_description(form)
     draws = [tensors[f"law.start_draws.{k}"] for k in range(count) if f"law.start_draws.{k}" in tensors]
     evidence = Evidence(**{**about["evidence"], "noise": tuple(about["evidence"]["noise"])})
+    if "estimated" in form:
+        return EstimatedLaw.from_file(model, form, tensors, draws or None, evidence)
+    law: ClosedForm | FreeForm
+    law = FreeForm.from_description(form) if "knots" in form else ClosedForm.from_description(form)
     covariance, likely = tensors["law.covariance"], tensors["law.draws"]
     return LearnedLaw(law, covariance, likely, draws or None, evidence, tensors["law.states"])
 

@@ -13,6 +13,7 @@ from torch import nn
 
 from .field import Field
 from .identify.discovery import Interaction
+from .laws import Law
 from .models.node_curves import Curve
 from .named_models import NAMED as MODELS
 from .named_models import OF_TRAINING, named
@@ -71,6 +72,7 @@ def _refuse_what_has_no_effect(given: Mapping[str, Any], defaults: Mapping[str, 
     if ready:
         ignored = OF_NAMED_MODELS if isinstance(model, Field) else (*OF_NAMED_MODELS, "solver")
         ignored = (*ignored, *OF_TRAINING) if isinstance(model, Curve) else ignored
+        ignored = MODELS["interaction"].ignores if isinstance(model, Law) and model.unknown else ignored
     else:
         ignored = MODELS[model].ignores
     idle = [

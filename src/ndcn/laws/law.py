@@ -183,7 +183,9 @@ class Law(Field):
                 self._buffers.pop(name, None)
                 self.register_parameter(name, value)
                 continue
-            tensor = None if value is None or isinstance(value, PerNode) else torch.as_tensor(value, dtype=torch.float64)
+            tensor = (
+                None if value is None or isinstance(value, PerNode) else torch.as_tensor(value, dtype=torch.float64)
+            )
             if tensor is not None and not tensor.isfinite().all():
                 raise ValueError(f"{type(self).__name__}: {name} must be finite, got {value}")
             self._parameters.pop(name, None)
