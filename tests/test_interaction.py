@@ -1,0 +1,453 @@
+"""Finding laws through DynamicsRegressor: terms and coefficients, noise, gaps, the free form, files and errors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import ndcn
+from ndcn import DynamicsRegressor, Graph, Interaction, Solver, Trajectory, laws, networks
+from ndcn.identify.library import COUPLING, library
+
+GRID = networks.grid(25)
+HILL = ["x_j^2/(K^2 + x_j^2)", "x_j^h/(1 + x_j^h)"]
+
+
+def plain(*features: str, but: Sequence[str] = ()) -> Interaction:
+    """Without terms that have parameters inside, but for some: found faster."""
+    ranges = np.stack([np.zeros(len(features)), np.ones(len(features))])
+    inner = {term.formula.text for term in library(features, ranges) if term.values}
+    return Interaction(without=sorted(inner - set(but)))
+
+
+class Cooperation(laws.Law):
+    """dx_i/dt = -x_i + sum_j A_ij x_j^4 / (2^4 + x_j^4), which no library holds."""
+
+    def node(self, x: torch.Tensor) -> torch.Tensor:
+        return -x
+
+    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
+        return x_j**4 / (16 + x_j**4)
+
+
+def data_of(
+    law: laws.Law,
+    graph: Graph = GRID,
+    *,
+    T: float = 3.0,
+    count: int = 25,
+    x0: torch.Tensor | None = None,
+    noise: float = 0.0,
+    missing: float = 0.0,
+    seed: int = 0,
+) -> tuple[Trajectory, Trajectory]:
+    """All snapshots as they are, and the first 5/6 of them as observed."""
+    times = ndcn.sampling.irregular_times(T, count=count, seed=seed)
+    start = laws.initial_state(graph) if x0 is None else x0
+    truth = ndcn.simulate(law, graph, start, times)
+    generator = torch.Generator().manual_seed(seed)
+    states = truth.states * (1 + noise * torch.randn(truth.states.shape, generator=generator))
+    mask = torch.rand(states.shape, generator=generator) >= missing if missing else None
+    until = count - count // 6
+    seen = Trajectory(
+        times=truth.times[:until],
+        states=states[:until],
+        graph=graph,
+        mask=None if mask is None else mask[:until],
+        features=truth.features,
+    )
+    return truth, seen
+
+
+def terms_of(reg: DynamicsRegressor, least: float = 1e-3) -> dict[tuple[str, bool, str], float]:
+    """Terms whose coefficients are not negligible."""
+    rows = reg.equations().coefficients
+    return {(r.term, r.coupling, r.feature): r.value for r in rows if abs(r.value) > least}
+
+
+def error_of(reg: DynamicsRegressor, truth: Trajectory) -> float:
+    return ndcn.metrics.normalized_l1(reg.predict(truth.times), truth)
+
+
+@pytest.fixture(scope="module")
+def heat_data() -> tuple[Trajectory, Trajectory]:
+    return data_of(laws.Heat(0.8), count=18)
+
+
+@pytest.fixture(scope="module")
+def heat(heat_data: tuple[Trajectory, Trajectory]) -> DynamicsRegressor:
+    return DynamicsRegressor(model="interaction").fit(heat_data[1])
+
+
+@pytest.fixture(scope="module")
+def cooperation() -> tuple[DynamicsRegressor, Trajectory]:
+    truth, seen = data_of(Cooperation())
+    return DynamicsRegressor(model=Interaction("free")).fit(seen), truth
+
+
+# Clean data ---------------------------------------------------------------------------------------------------------
+
+
+def test_heat(heat: DynamicsRegressor, heat_data: tuple[Trajectory, Trajectory]) -> None:
+    assert terms_of(heat) == {("x_j - x_i", True, "x"): pytest.approx(0.8, rel=1e-4)}
+    assert error_of(heat, heat_data[0]) < 1e-5
+    assert heat.evidence_.form == "closed"
+    assert heat.evidence_.closed < 5
+    assert "x_j - x_i" in str(heat.equations())
+    assert heat.history_.seconds > 0
+
+
+def test_gene() -> None:
+    truth, seen = data_of(laws.Gene(b=0.9))
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    found = terms_of(reg)
+    (coupling,) = [key for key in found if key[1]]
+    assert coupling[0] in HILL
+    assert found.pop(coupling) == pytest.approx(1.0, rel=0.01)
+    assert found == {("x", False, "x"): pytest.approx(-0.9, rel=0.01)}
+    expected = 2.0 if "h" in coupling[0] else 1.0
+    assert [p.value for p in reg.equations().parameters if p.term == coupling[0]] == [pytest.approx(expected, rel=0.01)]
+    assert error_of(reg, truth) < 1e-4
+
+
+def test_the_law_goes_over_to_another_graph(heat: DynamicsRegressor) -> None:
+    graph = networks.power_law(60, seed=3)
+    x0 = 10 * torch.rand(60, 1, generator=torch.Generator().manual_seed(0))
+    times = torch.linspace(0, 2, 6)
+    truth = ndcn.simulate(laws.Heat(0.8), graph, x0, times)
+    assert ndcn.metrics.normalized_l1(heat.predict(times, graph=graph, x0=x0), truth) < 1e-4
+    again = ndcn.simulate(heat.law_, graph, x0, times)
+    assert ndcn.metrics.normalized_l1(again, truth) < 1e-4
+
+
+def test_two_features() -> None:
+    law = laws.FitzHughNagumo()
+    truth, seen = data_of(law, networks.grid(9), count=14, x0=law.initial_state(networks.grid(9)))
+    reg = DynamicsRegressor(model=plain("v", "w")).fit(seen)
+    assert reg.evidence_.form == "closed"
+    found = terms_of(reg)
+    assert {key for key in found if key[1]} == {("v_j - v_i", True, "v")}
+    assert found["v*v*v", False, "v"] == pytest.approx(-1 / 3, rel=0.01)
+    assert {key[0] for key in found if key[2] == "w"} == {"1", "v", "w"}
+    assert error_of(reg, truth) < 1e-4
+    assert str(reg.equations()).count("\n") == 1
+
+
+@pytest.mark.slow
+def test_an_epidemic() -> None:
+    law = laws.SIR()
+    truth, seen = data_of(law, x0=law.initial_state(GRID))
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    found = terms_of(reg)
+    assert found == {
+        ("s_i*i_j", True, "s"): pytest.approx(-1, rel=0.01),
+        ("s_i*i_j", True, "i"): pytest.approx(1, rel=0.01),
+        ("i", False, "i"): pytest.approx(-1, rel=0.01),
+    }
+    assert error_of(reg, truth) < 1e-4
+
+
+def test_several_trajectories_on_different_graphs() -> None:
+    graphs = [networks.grid(16), Graph.from_edges([(0, 1), (2, 1)], directed=True)]
+    pairs = [data_of(laws.Heat(0.5), g, count=8, seed=k) for k, g in enumerate(graphs)]
+    reg = DynamicsRegressor(model=plain("x")).fit([seen for _, seen in pairs])
+    assert terms_of(reg) == {("x_j - x_i", True, "x"): pytest.approx(0.5, rel=0.01)}
+    assert error_of(reg, pairs[0][0]) < 1e-4
+    truth = pairs[1][0]
+    other = reg.predict(truth.times, graph=truth.graph, x0=truth.states[0])
+    assert ndcn.metrics.normalized_l1(other, truth) < 1e-4
+
+
+def test_weights_of_both_signs_and_directions() -> None:
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.randn(12, 12, generator=generator) * (torch.rand(12, 12, generator=generator) < 0.3)
+    graph = Graph.from_dense(weights.numpy(), directed=True)
+    x0 = torch.rand(12, 1, generator=generator)
+    truth, seen = data_of(laws.Heat(0.6), graph, T=1.0, count=12, x0=x0)
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    assert terms_of(reg) == {("x_j - x_i", True, "x"): pytest.approx(0.6, rel=0.01)}
+    assert error_of(reg, truth) < 1e-4
+
+
+def test_a_term_of_ones_own_in_one_line() -> None:
+    truth, seen = data_of(Cooperation())
+    reg = DynamicsRegressor(model=Interaction(terms=["x_j^4/(K^4 + x_j^4)"])).fit(seen)
+    assert reg.evidence_.form == "closed"
+    assert terms_of(reg) == {
+        ("x", False, "x"): pytest.approx(-1, rel=0.01),
+        ("x_j^4/(K^4 + x_j^4)", True, "x"): pytest.approx(1, rel=0.01),
+    }
+    assert reg.equations().parameters[0].value == pytest.approx(2.0, rel=0.01)
+    assert error_of(reg, truth) < 1e-4
+
+
+def test_the_same_data_give_the_same_law(heat: DynamicsRegressor, heat_data: tuple[Trajectory, Trajectory]) -> None:
+    before = torch.get_rng_state()
+    again = clone(heat).fit(heat_data[1])
+    assert torch.equal(torch.get_rng_state(), before)
+    assert str(again.equations()) == str(heat.equations())
+    assert torch.equal(again.predict([0.5]).states, heat.predict([0.5]).states)
+
+
+# Noise and gaps -----------------------------------------------------------------------------------------------------
+
+
+def test_noise() -> None:
+    truth, seen = data_of(laws.Gene(), networks.grid(16), count=30, noise=0.05)
+    reg = DynamicsRegressor(model=plain("x", but=HILL)).fit(seen)
+    assert reg.evidence_.form == "closed"
+    assert reg.evidence_.noise[0] == pytest.approx(0.05, rel=0.5)
+    assert ("x", False, "x") in terms_of(reg)
+    assert error_of(reg, truth) < 0.03
+    mean, deviation = reg.predict(truth.times, return_std=True)
+    off = (mean.states - truth.states).abs() / deviation.states.clamp(min=1e-9)
+    assert (off < 2).float().mean() > 0.5
+    assert all(row.standard_error > 0 for row in reg.equations().coefficients)
+    # the first state is part of what was found
+    assert (reg.train_[0].x0 - truth.states[0]).abs().mean() < (seen.states[0] - truth.states[0]).abs().mean()
+
+
+def test_half_of_the_entries_missing() -> None:
+    truth, seen = data_of(laws.Heat(), T=2.0, count=20, missing=0.5)
+    reg = DynamicsRegressor(model=plain("x")).fit(seen)
+    assert reg.evidence_.form == "closed"
+    assert terms_of(reg, 0.01) == {("x_j - x_i", True, "x"): pytest.approx(1, rel=0.01)}
+    assert error_of(reg, truth) < 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [laws.Heat(), laws.Gene()], ids=["heat", "gene"])
+@pytest.mark.parametrize("trouble", [{"noise": 0.05}, {"missing": 0.5}], ids=["noise", "missing"])
+def test_noise_and_gaps_on_larger_networks(law: laws.Law, trouble: dict[str, float]) -> None:
+    truth, seen = data_of(law, networks.power_law(64, seed=0), count=60, **trouble)
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    assert reg.evidence_.form == "closed"
+    assert error_of(reg, truth) < (0.01 if "noise" in trouble else 5e-3)
+
+
+# The free form ------------------------------------------------------------------------------------------------------
+
+
+def test_a_law_that_no_library_holds() -> None:
+    truth, seen = data_of(Cooperation(), count=20)
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    assert reg.evidence_.form == "free"
+    assert reg.evidence_.free < reg.evidence_.closed
+    assert reg.evidence_.equation is not None
+    assert "no closed form" in reg.evidence_.reason
+    assert error_of(reg, truth) < 0.01
+    with pytest.raises(ValueError, match="no closed form"):
+        reg.equations()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("law", "without"),
+    [
+        (laws.Gene(), HILL),
+        (
+            laws.Heat(),
+            ["x_j - x_i", "x_j", "sin(x_j - x_i)", "tanh(a*(x_j - x_i))", "(x_j - x_i)*exp(-a*(x_j - x_i)^2)"],
+        ),
+    ],
+    ids=["gene", "heat"],
+)
+def test_without_the_true_family_it_falls_back(law: laws.Law, without: list[str]) -> None:
+    truth, seen = data_of(law)
+    reg = DynamicsRegressor(model=Interaction(without=without)).fit(seen)
+    assert reg.evidence_.form == "free"
+    assert error_of(reg, truth) < 0.02
+
+
+def test_free_form_by_name(cooperation: tuple[DynamicsRegressor, Trajectory]) -> None:
+    reg, truth = cooperation
+    assert reg.evidence_.form == "free"
+    assert reg.evidence_.reason == "the free form was asked for"
+    assert error_of(reg, truth) < 0.01
+    found = reg.functions(20)
+    assert found is not None
+    x = torch.linspace(1, 5, 9, dtype=torch.float64).unsqueeze(1)
+    effect = reg.law_.edge(x[:1].expand_as(x), x)
+    expected = Cooperation().edge(x, x)
+    # f and g are known up to what a constant degree lets them share: differences of g are not
+    torch.testing.assert_close(effect - effect[0], expected - expected[0], atol=0.05, rtol=0.05)
+
+
+def test_the_free_form_warns_outside_the_states_seen(cooperation: tuple[DynamicsRegressor, Trajectory]) -> None:
+    reg, truth = cooperation
+    with pytest.warns(UserWarning, match="leaves the range of states seen") as caught:
+        reg.predict([0.1], x0=torch.full((25, 1), 40.0))
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reg.predict(truth.times)
+
+
+def test_spread_of_predictions(
+    heat: DynamicsRegressor, cooperation: tuple[DynamicsRegressor, Trajectory], heat_data: tuple[Trajectory, Trajectory]
+) -> None:
+    for reg, truth in ((heat, heat_data[0]), cooperation):
+        mean, deviation = reg.predict(truth.times, return_std=True)
+        assert torch.equal(mean.states, reg.predict(truth.times).states)
+        assert deviation.states.shape == truth.states.shape
+        assert (deviation.states >= 0).all()
+        assert deviation.states.max() > 0
+
+
+def test_closed_form_by_name(heat_data: tuple[Trajectory, Trajectory]) -> None:
+    truth, seen = heat_data
+    reg = DynamicsRegressor(model="closed_form").fit(seen)
+    assert terms_of(reg) == {("x_j - x_i", True, "x"): pytest.approx(0.8, rel=1e-4)}
+    assert error_of(reg, truth) < 1e-5
+
+
+def test_a_closed_form_that_is_not_the_whole_law_is_kept_if_asked_for_and_says_so() -> None:
+    few = Interaction("closed", without=[t for t in COUPLING if t not in ("x_j", "x_j - x_i")])
+    reg = DynamicsRegressor(model=few).fit(data_of(Cooperation(), networks.grid(9), count=40)[1])
+    assert reg.evidence_.form == "closed"
+    assert reg.evidence_.closed > 100
+    assert "asked for" in reg.evidence_.reason
+
+
+# Estimators and files -----------------------------------------------------------------------------------------------
+
+
+def check_same(again: DynamicsRegressor, reg: DynamicsRegressor) -> None:
+    times = [0.0, 0.3, 4.0]
+    assert torch.equal(again.predict(times).states, reg.predict(times).states)
+    for one, two in zip(again.predict(times, return_std=True), reg.predict(times, return_std=True), strict=True):
+        assert torch.equal(one.states, two.states)
+    assert again.evidence_ == reg.evidence_
+    assert again.law_.features == reg.law_.features
+    assert again.history_.seconds == reg.history_.seconds
+    assert str(again.model) == str(reg.model)
+    x = torch.rand(3, 1, dtype=torch.float64)
+    assert torch.equal(again.law_.edge(x, x.flip(0)), reg.law_.edge(x, x.flip(0)))
+
+
+@pytest.mark.filterwarnings("ignore:from t =")
+def test_save_and_load(
+    heat: DynamicsRegressor, cooperation: tuple[DynamicsRegressor, Trajectory], tmp_path: Path
+) -> None:
+    for reg in (heat, cooperation[0]):
+        reg.save(tmp_path / "law.ndcn")
+        again = ndcn.load(tmp_path / "law.ndcn")
+        assert isinstance(again, DynamicsRegressor)
+        check_same(again, reg)
+    heat.save(tmp_path / "heat.ndcn")
+    again = ndcn.load(tmp_path / "heat.ndcn")
+    assert str(again.equations()) == str(heat.equations())
+    assert again.equations().latex() == heat.equations().latex()
+    assert again.equations().coefficients == heat.equations().coefficients
+
+
+def test_a_law_found_in_noise_is_saved_with_its_first_states(tmp_path: Path) -> None:
+    _, seen = data_of(laws.Heat(), networks.grid(9), T=1.0, count=16, noise=0.05)
+    model = Interaction("closed", without=[t for t in COUPLING if t != "x_j - x_i"])
+    reg = DynamicsRegressor(model=model).fit(seen)
+    reg.save(tmp_path / "law.ndcn")
+    again = ndcn.load(tmp_path / "law.ndcn")
+    check_same(again, reg)
+    assert again.model == model
+    _, deviation = again.predict([0.0], return_std=True)
+    assert deviation.states.min() > 0  # the first state is not known for sure
+
+
+def test_clones_have_learned_nothing(heat: DynamicsRegressor) -> None:
+    again = clone(heat)
+    assert again.get_params() == heat.get_params()
+    for use in (
+        lambda: again.predict([1.0]),
+        again.equations,
+        again.functions,
+        lambda: again.law_,
+        lambda: again.evidence_,
+    ):
+        with pytest.raises(NotFittedError):
+            use()
+    model = Interaction(terms=["x^4"], without=["x"])
+    assert clone(DynamicsRegressor(model=model)).model == model
+
+
+def test_reading_a_model_that_is_no_law(heat_data: tuple[Trajectory, Trajectory]) -> None:
+    reg = DynamicsRegressor(epochs=1).fit(heat_data[1])
+    for use in (reg.equations, reg.functions, lambda: reg.law_, lambda: reg.evidence_):
+        with pytest.raises(ValueError, match="interaction"):
+            use()
+
+
+def test_times_and_shapes_that_do_not_fit(heat: DynamicsRegressor) -> None:
+    with pytest.raises(ValueError, match="only goes forward"):
+        heat.predict([0.5], x0=torch.ones(25, 1), t0=1.0)
+    with pytest.raises(ValueError, match="initial state"):
+        heat.predict([1.0], graph=networks.grid(9))
+    with pytest.raises(ValueError, match="features"):
+        heat.predict([1.0], x0=torch.ones(25, 2))
+
+
+IDLE: dict[str, Any] = {
+    "epochs": 5,
+    "hidden": 3,
+    "operator": "laplacian",
+    "activation": "tanh",
+    "knots": [0.0, 1.0],
+    "solver": Solver("dopri5"),
+    "objective": "l2",
+    "learning_rate": 0.1,
+    "weight_decay": 0.1,
+    "schedule": "cosine",
+    "clip_norm": 1.0,
+    "validation": 0.1,
+    "preset": "paper",
+    "ensemble": 2,
+    "jobs": 2,
+    "checkpoint": "run.pt",
+    "dtype": "float64",
+}
+
+
+@pytest.mark.parametrize("name", IDLE)
+@pytest.mark.parametrize("model", ["interaction", "closed_form", "free_form", Interaction()], ids=str)
+def test_arguments_of_no_effect_are_refused(
+    name: str, model: str | Interaction, heat_data: tuple[Trajectory, Trajectory]
+) -> None:
+    with pytest.raises(ValueError, match=f"{name}.*of no effect"):
+        DynamicsRegressor(model=model, **{name: IDLE[name]}).fit(heat_data[1])
+
+
+def test_what_an_interaction_refuses() -> None:
+    with pytest.raises(ValueError, match='"auto", "closed" or "free", got \'open\''):
+        Interaction("open")
+    for wrong in ({"terms": "x"}, {"terms": [5]}, {"without": "x"}, {"without": [None]}):
+        with pytest.raises(TypeError, match="must be a list of formulas"):
+            Interaction(**wrong)
+    assert Interaction(terms=["x^4"]) == Interaction(terms=("x^4",))
+
+
+@pytest.mark.parametrize("term", ["x +", "foo(x)", "x.real", "1/0", "__import__('os')"])
+def test_terms_that_are_no_formulas(term: str, heat_data: tuple[Trajectory, Trajectory]) -> None:
+    with pytest.raises(ValueError):
+        DynamicsRegressor(model=Interaction(terms=[term])).fit(heat_data[1])
+
+
+def test_graphs_without_edges() -> None:
+    graph = Graph.from_edges([], num_nodes=6)
+    x0 = torch.linspace(0.1, 0.9, 6).unsqueeze(1)
+    truth, seen = data_of(laws.Mutualistic(), graph, T=1.0, count=12, x0=x0)
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    assert not any(row.coupling for row in reg.equations().coefficients)
+    assert error_of(reg, truth) < 1e-4
+
+
+def test_states_that_do_not_change() -> None:
+    still = Trajectory(times=torch.arange(8.0), states=torch.ones(8, 25, 1), graph=GRID)
+    reg = DynamicsRegressor(model="interaction").fit(still)
+    torch.testing.assert_close(reg.predict([9.0]).states, torch.ones(1, 25, 1), atol=1e-4, rtol=0)
