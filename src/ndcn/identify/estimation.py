@@ -23,13 +23,14 @@ from .network import Network
 from .observations import Observations, integrals, observed
 from .search import ENOUGH
 from .smoothing import Noise, roughness
-from .trajectory_fit import Course, Path, course_of, fit_path, samples
+from .trajectory_fit import Course, Path, _solve, _system, course_of, fit_path
 
 SCALES = (0.1, 1.0, 10.0)  # of first values
 PRECISION = 1e-8  # of integration, as a share of the states' size
 TRIES = 12  # shots by which first values are judged
 GOOD = 1e-3  # a misfit of shots with which other first values need not be tried
-EXPLAINED = 1.5  # residuals of so many times the noise, which is itself estimated, are explained
+EXPLAINED = 2.0  # residuals of so many times the noise, which is itself estimated, are explained
+CG = 200  # steps of conjugate gradients: values of nodes act through all times, and are far from diagonal
 AT_ONCE = 400_000  # nodes and edges of all shots that are differentiated together
 
 
@@ -248,12 +249,28 @@ def _followed(model: KnownLaw, courses: Sequence[Course | None], iterations: int
     return None if len(ready) < len(courses) else fit_path(model, ready, iterations=iterations)
 
 
+def _samples(path: Path, count: int, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """As ``trajectory_fit.samples``, with as many steps of conjugate gradients as values of nodes need."""
+    generator = torch.Generator().manual_seed(seed)
+    system = _system(path.model, path.courses, True, CG, 1.0, (count, generator))
+    p = path.model.parameters
+    if system is None:
+        return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]
+    normal, gradient, moves, columns = system
+    delta = torch.stack([_solve(normal, g) for g in gradient.T])
+    starts = []
+    for course, move, column in zip(path.courses, moves, columns, strict=True):
+        shift = move - (torch.from_numpy(column) @ delta.T).T.reshape(count, *course.x0.shape)
+        starts.append(torch.clamp(course.x0 + shift, *course.bounds))
+    return p + delta, starts
+
+
 def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, noisy: bool) -> Estimation:
     model = path.model
     assert isinstance(model, KnownLaw)
     unit, q = max(1.0, path.excess), len(model.per_node)
     d = path.courses[0].x0.shape[1] - q
-    parameters, starts = samples(path, DRAWS, seed)
+    parameters, starts = _samples(path, DRAWS, seed)
     parameters = parameters[:, : len(model.names)]
     p = path.courses[0].x0[:, d:]
     values, draws = torch.cat([model.values, p.T.reshape(-1)]), parameters
@@ -306,14 +323,14 @@ def _nodes_fitted(law: Law, first: KnownLaw, one: Observations, tolerance: torch
     course = course_of(_augmented(one, p), model, torch.cat([tolerance, torch.full((q,), torch.inf).double()]))
     if course is None:
         return None
-    free = fit_path(model, [_towards(course, p.mean(0), wide)], iterations=20)
+    free = fit_path(model, [_towards(course, p.mean(0), wide)], iterations=20, cg=CG)
     if free is None:
         return None
     assert isinstance(free.model, KnownLaw)
-    draws = samples(free, 2 * DRAWS, seed)[1][0][..., -q:]
+    draws = _samples(free, 2 * DRAWS, seed)[1][0][..., -q:]
     both = [_shrinkage(free.courses[0].x0[:, k - q], draws[..., k].std(0)) for k in range(q)]
     mean, spread = (torch.tensor(part, dtype=torch.float64) for part in zip(*both, strict=True))
-    done = fit_path(free.model, [_towards(free.courses[0], mean, spread)], iterations=20)
+    done = fit_path(free.model, [_towards(free.courses[0], mean, spread)], iterations=20, cg=CG)
     return free if done is None else done
 
 
