@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -16,9 +17,10 @@ from .free_fit import fit_free
 from .gauss_newton import Fit
 from .library import library, ranges_of
 from .observations import Observations, observed
-from .search import ENOUGH, Found, Search, simpler, without_term
+from .search import Found, Search, simpler, without_term
+from .shooting import steps_needed
 from .smoothing import roughness
-from .trajectory_fit import Course, Path, course_of, fit_path, samples
+from .trajectory_fit import Course, Path, course_of, fit_path, roll, samples
 
 QUIET = 3e-3  # data rougher than this are noisy for sure
 SILENT = 2e-5  # and those smoother than this are free of noise
@@ -51,7 +53,11 @@ class Interaction:
             raise ValueError(f'form must be "auto", "closed" or "free", got {self.form!r}')
         for name in ("terms", "without"):
             value = getattr(self, name)
-            if isinstance(value, str) or not all(isinstance(text, str) for text in value):
+            if (
+                isinstance(value, str)
+                or not isinstance(value, Sequence)
+                or not all(isinstance(text, str) for text in value)
+            ):
                 raise TypeError(f'{name} must be a list of formulas such as ["x_i*x_j"], got {value!r}')
             object.__setattr__(self, name, tuple(value))
 
@@ -113,6 +119,8 @@ def discover(
         ValueError: none was found.
     """
     began = time.monotonic()
+    if not any(bool((t.states - t.first_state()).nan_to_num(0.0).any()) for t in trajectories):
+        raise ValueError("no state ever changes: there is no law to be seen in these trajectories")
     rough = max(_roughness(t) for t in trajectories)
     quiet = rough < QUIET
     complete = all(t.mask is None for t in trajectories)
@@ -160,8 +168,8 @@ def _from_snapshots(
     closed: Found | None = None
     if what.form != "free":
         closed = _search(data, trajectories, what, say).run()
-        if closed is not None and (closed.fit.excess < ENOUGH or (what.form == "closed" and sure)):
-            explained = closed.fit.excess < ENOUGH
+        if closed is not None and (closed.explains() or (what.form == "closed" and sure)):
+            explained = closed.explains()
             reason = (
                 f"the closed form explains every snapshot from the one before to {closed.fit.excess:.2g} times the rounding"
                 if explained
@@ -235,9 +243,16 @@ def _from_courses(
     free = None if what.form == "closed" else _free_course(data, tolerance, say)
     if free is None and closed is None:
         return None
-    keep = closed is not None and (free is None or closed.excess < 1.05 * free.excess)
+    limit = 2.0 if noisy else 50.0
+    keep = free is None or (closed is not None and closed.excess < 1.05 * free.excess)
     best = closed if keep else free
     assert best is not None
+    if best.excess > limit:
+        warnings.warn(
+            f"the law that was found leaves residuals of {best.excess:.3g} times the noise: it does not explain the data, do not "
+            'trust it far. More snapshots where the states change fastest would help, or model="ndcn", which assumes less',
+            stacklevel=5,
+        )
     return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free)
 
 
@@ -249,11 +264,7 @@ def _reason(closed: Path | None, free: Path | None, what: Interaction) -> str:
         return f"the closed form leaves residuals of {closed.excess:.2f} times the noise"
     if closed is None:
         return f"no closed form could be followed; the free form leaves residuals of {free.excess:.2f} times the noise"
-    better = "no larger" if closed.excess < 1.05 * free.excess else "larger"
-    return (
-        f"the best closed form leaves residuals of {closed.excess:.2f} times the noise, {better} than those of the free form, "
-        f"{free.excess:.2f}"
-    )
+    return f"the best closed form leaves residuals of {closed.excess:.2f} times the noise, the free form of {free.excess:.2f}"
 
 
 def _closed_course(
@@ -284,7 +295,21 @@ def _closed_course(
         plainer = fit_path(equation, best.courses, iterations=6, enough=1e-3)
         if plainer is not None and _score(plainer) < _score(best):
             best = _pruned(plainer)
-    return fit_path(best.model, best.courses, iterations=15) or best
+    return fit_path(best.model, _with_steps(best, tolerance), iterations=30, cg=40) or best
+
+
+def _with_steps(path: Path, tolerance: torch.Tensor) -> list[Course]:
+    """The courses with the steps that this model needs along them."""
+    out = []
+    for course in path.courses:
+        one = course.data
+        states = roll(path.model, one.network, course.x0, one.spans, course.steps)
+        if states is not None:
+            steps = steps_needed(path.model, one.network, states[:-1], one.spans, tolerance, 256)
+            if bool((steps > 0).all()):
+                course = replace(course, steps=tuple(steps.tolist()))
+        out.append(course)
+    return out
 
 
 def _followed(model: Model, data: Sequence[Observations], tolerance: torch.Tensor, iterations: int) -> Path | None:

@@ -74,6 +74,7 @@ class Fit:
         normal: S^T S of the weighted derivatives, (P, P).
         count: residuals.
         ridge: the penalty it was fitted with, for each of them.
+        lost: shots that could not be integrated in the steps allowed, and say nothing.
     """
 
     model: Model
@@ -82,6 +83,7 @@ class Fit:
     normal: torch.Tensor
     count: int
     ridge: torch.Tensor | None = None
+    lost: int = 0
 
 
 def residuals(
@@ -175,7 +177,8 @@ def fit(
         r = (ends(model, batch.network, batch.start, batch.spans, steps) - batch.target) / batch.noise
         total += float(r.square().sum())
         count += r.numel()
-    return Fit(model, here, (total / count) ** 0.5, normal, count, ridge)
+    lost = sum(len(b.start) for b in batches) - sum(len(b.start) for b, _ in groups)
+    return Fit(model, here, (total / count) ** 0.5, normal, count, ridge, lost)
 
 
 def _solved(A: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

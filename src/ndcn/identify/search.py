@@ -15,6 +15,7 @@ from .observations import Observations
 from .weak import Support, WeakForm, supports, weak_form
 
 ENOUGH = 5.0  # residuals of so many times the noise are explained
+ROUNDING = 2.0  # a term without which residuals are still below this is not seen in the data
 FLOOR = 2e-6  # weighted misfits below this are rounding; no term is kept to lower them further
 
 
@@ -24,6 +25,10 @@ class Found:
 
     fit: Fit
     equation: Equation
+
+    def explains(self) -> bool:
+        """Whether every shot ends where the data are, to the level of their noise."""
+        return self.fit.lost == 0 and self.fit.excess < ENOUGH
 
     def text(self) -> str:
         """The equation."""
@@ -135,7 +140,7 @@ class Search:
         equation: Equation,
         batches: Sequence[Batch],
         iterations: int,
-        precision: float = 1e-8,
+        precision: float = 2e-8,
         most_steps: int = 64,
         enough: float = 1e-3,
     ) -> Found | None:
@@ -181,10 +186,15 @@ class Search:
         explained: list[Found] = []
 
         def good(found: Found) -> bool:
-            refined = self.fitted(self.pruned(found, few).equation, more, 8)
-            if refined is None or refined.fit.excess > ENOUGH:
+            refined = self.fitted(self.pruned(found, few).equation, more, 8, most_steps=128)
+            if refined is None or not refined.explains():
                 return False
-            explained.append(self.pruned(refined, more))
+            refined = self.pruned(refined, more)
+            for equation in simpler(refined.equation, self.data, self.terms):
+                plainer = self.fitted(equation, more, 8, most_steps=128)
+                if plainer is not None and plainer.explains():
+                    refined = plainer
+            explained.append(refined)
             return True
 
         first = self.shortlist(good)
@@ -192,14 +202,14 @@ class Search:
             return explained[0]
         best: Found | None = None
         for found in first[:3]:
-            refined = self.fitted(found.equation, more, 15, 1e-6)
+            refined = self.fitted(found.equation, more, 15, 1e-6, most_steps=128)
             if refined is None:
                 continue
             refined = self.pruned(refined, more)
             self.say(f"then {refined.fit.misfit:.2e} {_text(refined.equation)}")
             if best is None or refined.score() < best.score():
                 best = refined
-            if best.fit.excess < ENOUGH:
+            if best.explains():
                 break
         return best
 
@@ -224,8 +234,10 @@ class Search:
                 predicted = found.fit.excess * math.sqrt(1 + float(lost[k]) / found.fit.count)
                 if worse[k] > 20 * math.log(found.fit.count) and predicted > 30:
                     continue
-                trial = self.fitted(without_term(found.equation, k), batches, 4, 1e-7)
-                if trial is not None and (trial.score() < found.score() or trial.fit.excess < 1):
+                trial = self.fitted(without_term(found.equation, k), batches, 4, most_steps=128)
+                if trial is None or trial.fit.lost > found.fit.lost:
+                    continue
+                if trial.score() < found.score() or trial.fit.excess < ROUNDING:
                     found = trial
                     break
             else:

@@ -88,7 +88,8 @@ class Smoother:
             used = (hat * seen.T).sum(1) if not whole else np.full(N, hat.sum())
             count = seen.sum(0)
             rest = (np.where(seen, values - B @ c.T, 0.0) ** 2).sum(0)
-            score = rest * count / np.maximum(count - 1.2 * used, 0.5) ** 2
+            free = count - 1.2 * used
+            score = np.where(free > 0.1 * count, rest * count / np.maximum(free, 1e-9) ** 2, 1e300)
             better = score < best
             best[better], freedom[better] = score[better], used[better]
             coefficients[:, better] = c.T[:, better]
