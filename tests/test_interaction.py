@@ -128,6 +128,7 @@ def test_the_law_goes_over_to_another_graph(heat: DynamicsRegressor) -> None:
     assert ndcn.metrics.normalized_l1(again, truth) < 1e-4
 
 
+@pytest.mark.slow
 def test_two_features() -> None:
     law = laws.FitzHughNagumo()
     truth, seen = data_of(law, networks.grid(9), count=14, x0=law.initial_state(networks.grid(9)))
@@ -155,6 +156,7 @@ def test_an_epidemic() -> None:
     assert error_of(reg, truth) < 1e-4
 
 
+@pytest.mark.slow
 def test_several_trajectories_on_different_graphs() -> None:
     graphs = [networks.grid(16), Graph.from_edges([(0, 1), (2, 1)], directed=True)]
     pairs = [data_of(laws.Heat(0.5), g, count=8, seed=k) for k, g in enumerate(graphs)]

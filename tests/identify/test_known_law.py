@@ -125,6 +125,7 @@ def test_several_trajectories_on_several_graphs() -> None:
     assert float(law.b) == pytest.approx(0.8, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "missing", "within"), [(0.03, 0.0, 0.06), (0.0, 0.4, 1e-3), (0.03, 0.3, 0.06)])
 def test_noise_and_gaps(noise: float, missing: float, within: float) -> None:
     true = laws.Gene(b=0.8, h=1.7)
@@ -155,6 +156,7 @@ def test_each_node_has_its_own_frequency() -> None:
     assert reg.functions(10).g.shape == (1, 10, 10, 1)
 
 
+@pytest.mark.slow
 def test_values_of_nodes_are_drawn_to_their_mean_where_data_say_little() -> None:
     data = simulated(laws.Gene(b=1.0), noise=0.1, count=20)
     found = DynamicsRegressor(model=laws.Gene(b=per_node)).fit(data).law_.b
@@ -175,6 +177,7 @@ def test_shrinkage_finds_the_spread_behind_the_errors() -> None:
     assert spread == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_law_that_is_not_the_right_one_says_so() -> None:
     data = simulated(laws.Gene())
     with pytest.warns(UserWarning, match=r'not the whole law: model="interaction"'):
@@ -204,6 +207,7 @@ def test_it_is_read_and_stored(tmp_path: Path) -> None:
         ndcn.load(tmp_path / "gene.ndcn", model=laws.Heat(None))
 
 
+@pytest.mark.slow
 def test_values_of_nodes_are_stored(tmp_path: Path) -> None:
     law = laws.Heat(per_node)
     reg = DynamicsRegressor(model=law).fit(simulated(laws.Heat(RATES)))
