@@ -10,6 +10,8 @@ import torch
 from torch import nn
 
 from ndcn import Field, Graph, Trajectory, laws, operators
+from ndcn.identify.equation import Equation, Term
+from ndcn.identify.formula import Formula
 
 WEIGHTED = [[0, 2, 0, 0.5, 0], [2, 3, 1, 0, 0], [0, 1, 0, 4, 0], [0.5, 0, 4, 0, 0], [0, 0, 0, 0, 0]]
 DIRECTED = [[0, 2, 0, 0, 0], [0, 1, 0.5, 0, 0], [3, 0, 0, 0, 1], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]]
@@ -101,3 +103,12 @@ EXACT = {
         0.5,
     ),
 }
+
+
+def equation(*rows: tuple, features: tuple[str, ...] = ("x",)) -> Equation:
+    """From rows of (coefficient, formula, coupling, values, output)."""
+    terms = tuple(
+        Term(Formula(text, features), coupling, *(rest[1:] or (0,)), tuple(rest[0]) if rest else ())
+        for _, text, coupling, *rest in rows
+    )
+    return Equation(terms, torch.tensor([row[0] for row in rows], dtype=torch.float64), len(features))

@@ -78,9 +78,9 @@ class LearnedLaw:
             if not return_std:
                 return mean
             every = []
+            starts = self.start_draws if asked.goes_on else None
             for k, law in enumerate(self.drawn()):
-                known = self.start_draws is None or not asked.goes_on
-                x0 = asked.x0 if known else self.start_draws[0][k]  # type: ignore[index]  # known says so
+                x0 = asked.x0 if starts is None else starts[0][k]
                 try:
                     every.append(LawODE(law)(x0, times, asked.graph, begin))
                 except IntegrationError:

@@ -10,22 +10,12 @@ import torch
 
 from ndcn import Graph, laws, simulate
 from ndcn.fields.closed_form import ClosedForm
-from ndcn.identify.equation import Equation, Term
-from ndcn.identify.formula import Formula
+from ndcn.identify.equation import Equation
 from ndcn.identify.network import Network
-from problems import GRAPHS, states
+from problems import GRAPHS, equation, states
 
 T0 = torch.tensor(0.0, dtype=torch.float64)
 VW = ("v", "w")
-
-
-def equation(*rows: tuple, features: tuple[str, ...] = ("x",)) -> Equation:
-    """From rows of (coefficient, formula, coupling, values, output)."""
-    terms = tuple(
-        Term(Formula(text, features), coupling, *(rest[1:] or (0,)), tuple(rest[0]) if rest else ())
-        for _, text, coupling, *rest in rows
-    )
-    return Equation(terms, torch.tensor([row[0] for row in rows], dtype=torch.float64), len(features))
 
 
 EQUATIONS = {

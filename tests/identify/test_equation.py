@@ -13,18 +13,9 @@ from ndcn.identify.equation import Equation, Model, Term, values_of
 from ndcn.identify.formula import Formula
 from ndcn.identify.library import library
 from ndcn.identify.network import Network
-from problems import GRAPHS, SIGNED_GRAPHS, states
+from problems import GRAPHS, SIGNED_GRAPHS, equation, states
 
 VW = ("v", "w")
-
-
-def equation(*rows: tuple, features: tuple[str, ...] = ("x",)) -> Equation:
-    """From rows of (coefficient, formula, coupling, values, output)."""
-    terms = tuple(
-        Term(Formula(text, features), coupling, *(rest[1:] or (0,)), tuple(rest[0]) if rest else ())
-        for _, text, coupling, *rest in rows
-    )
-    return Equation(terms, torch.tensor([row[0] for row in rows], dtype=torch.float64), len(features))
 
 
 EQUATIONS = {

@@ -8,22 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from ndcn.identify.equation import Equation, Term
-from ndcn.identify.formula import Formula
 from ndcn.identify.network import Network
 from ndcn.identify.shooting import ends, shoot, steps_needed
-from problems import GRAPHS, SIGNED_GRAPHS, heat, states
+from problems import GRAPHS, SIGNED_GRAPHS, equation, heat, states
 
 SPANS = torch.tensor([0.05, 0.3, 0.1], dtype=torch.float64)
-
-
-def equation(*rows: tuple, features: tuple[str, ...] = ("x",)) -> Equation:
-    """From rows of (coefficient, formula, coupling, values, output)."""
-    terms = tuple(
-        Term(Formula(text, features), coupling, *(rest[1:] or (0,)), tuple(rest[0]) if rest else ())
-        for _, text, coupling, *rest in rows
-    )
-    return Equation(terms, torch.tensor([row[0] for row in rows], dtype=torch.float64), len(features))
 
 
 EQUATIONS = {

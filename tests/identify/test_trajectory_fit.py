@@ -9,26 +9,16 @@ import pytest
 import torch
 
 from ndcn import Trajectory, laws, networks, simulate
-from ndcn.identify.equation import Equation, Term
-from ndcn.identify.formula import Formula
+from ndcn.identify.equation import Equation
 from ndcn.identify.network import Network
 from ndcn.identify.observations import observed
 from ndcn.identify.trajectory_fit import Course, Tape, course_of, fit_path, objective, record, roll, samples
-from problems import SIGNED_GRAPHS, heat, states
+from problems import SIGNED_GRAPHS, equation, heat, states
 
 GRAPH = networks.random(16, seed=0)
 SPANS = torch.tensor([0.1, 0.3, 0.2], dtype=torch.float64)
 STEPS = (1, 3, 2)
 TOLERANCE = torch.tensor([1e-8], dtype=torch.float64)
-
-
-def equation(*rows: tuple, features: tuple[str, ...] = ("x",)) -> Equation:
-    """From rows of (coefficient, formula, coupling, values, output)."""
-    terms = tuple(
-        Term(Formula(text, features), coupling, *(rest[1:] or (0,)), tuple(rest[0]) if rest else ())
-        for _, text, coupling, *rest in rows
-    )
-    return Equation(terms, torch.tensor([row[0] for row in rows], dtype=torch.float64), len(features))
 
 
 HEAT = equation((0.7, "x_j - x_i", True))

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -16,15 +16,11 @@ from .free import FreeModel
 from .free_fit import fit_free
 from .gauss_newton import Fit
 from .library import library, ranges_of
-from .observations import Observations, observed
+from .observations import QUIET, SILENT, Observations, observed, roughness_of, some_states
+from .posterior import DRAWS, drawn, inverse
 from .search import Found, Search, simpler, without_term
 from .shooting import steps_needed
-from .smoothing import roughness
 from .trajectory_fit import Course, Path, course_of, fit_path, roll, samples
-
-QUIET = 3e-3  # data rougher than this are noisy for sure
-SILENT = 2e-5  # and those smoother than this are free of noise
-DRAWS = 24
 
 
 @dataclass(frozen=True)
@@ -107,7 +103,7 @@ class Discovery:
     start_draws: list[torch.Tensor] | None
     evidence: Evidence
     states: torch.Tensor
-    seconds: float = field(default=0.0)
+    seconds: float = 0.0
 
 
 def discover(
@@ -121,7 +117,7 @@ def discover(
     began = time.monotonic()
     if not any(bool((t.states - t.first_state()).nan_to_num(0.0).any()) for t in trajectories):
         raise ValueError("no state ever changes: there is no law to be seen in these trajectories")
-    rough = max(_roughness(t) for t in trajectories)
+    rough = max(roughness_of(t) for t in trajectories)
     quiet = rough < QUIET
     complete = all(t.mask is None for t in trajectories)
     found: Discovery | None = None
@@ -134,14 +130,7 @@ def discover(
             "no law of this form could be fitted to the data: the trajectories cannot be followed. Take more snapshots "
             'where the states change fastest, or use model="ndcn", which assumes less'
         )
-    object.__setattr__(found, "seconds", time.monotonic() - began)
-    return found
-
-
-def _roughness(data: Trajectory) -> float:
-    states = data.states.detach().cpu().double()
-    seen = torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
-    return roughness(data.times.double(), states, seen)
+    return replace(found, seconds=time.monotonic() - began)
 
 
 def _search(
@@ -149,12 +138,6 @@ def _search(
 ) -> Search:
     ranges = ranges_of(torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data]))
     return Search(data, library(trajectories[0].features, ranges, what.terms, what.without), say)
-
-
-def _some(data: Sequence[Observations], most: int = 4000) -> torch.Tensor:
-    every = torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data])
-    chosen = torch.linspace(0, len(every) - 1, min(most, len(every))).long()
-    return every[torch.cat([chosen, every.argmin(0), every.argmax(0)])]
 
 
 # Complete observations without noise --------------------------------------------------------------------------------
@@ -198,7 +181,7 @@ def _of_snapshots(
     data: Sequence[Observations], fit: Fit, seed: int, form: str, reason: str, closed: Found | None, free: Fit | None
 ) -> Discovery:
     assert isinstance(fit.model, (Equation, FreeModel))
-    covariance = fit.misfit**2 * _inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
+    covariance = fit.misfit**2 * inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
     evidence = Evidence(
         form,
         reason,
@@ -207,21 +190,8 @@ def _of_snapshots(
         None if free is None else free.excess,
         None if closed is None else closed.text(),
     )
-    draws = _drawn(fit.model.parameters, covariance, seed)
-    return Discovery(fit.model, covariance, [one.states[0] for one in data], draws, None, evidence, _some(data))
-
-
-def _inverse(normal: torch.Tensor) -> torch.Tensor:
-    size = normal.diagonal().clamp(min=1e-300).sqrt()
-    scaled = normal / torch.outer(size, size)
-    return torch.linalg.pinv(scaled, rtol=1e-13, hermitian=True) / torch.outer(size, size)
-
-
-def _drawn(mean: torch.Tensor, covariance: torch.Tensor, seed: int) -> torch.Tensor:
-    values, vectors = torch.linalg.eigh(covariance)
-    root = vectors * values.clamp(min=0).sqrt()
-    generator = torch.Generator().manual_seed(seed)
-    return mean + torch.randn(DRAWS, len(mean), generator=generator, dtype=torch.float64) @ root.T
+    draws = drawn(fit.model.parameters, covariance, seed)
+    return Discovery(fit.model, covariance, [one.states[0] for one in data], draws, None, evidence, some_states(data))
 
 
 # Noise and gaps -----------------------------------------------------------------------------------------------------
@@ -336,7 +306,7 @@ def _pruned(path: Path) -> Path:
         assert isinstance(model, Equation)
         if len(model.terms) == 1:
             return path
-        errors = _inverse(path.normal).diagonal().clamp(min=0).sqrt() * max(1.0, path.excess)
+        errors = inverse(path.normal).diagonal().clamp(min=0).sqrt() * max(1.0, path.excess)
         z = model.coefficients.abs() / errors[: len(model.terms)].clamp(min=1e-300)
         for k in torch.argsort(z).tolist()[:2]:
             if z[k] > 30:
@@ -357,7 +327,6 @@ def _free_course(data: Sequence[Observations], tolerance: torch.Tensor, say: Cal
     ready = [course for course in courses if course is not None]
     if len(ready) < len(courses):
         return None
-    # its penalty is in the units of shots; brought to those of the noise by the ratio of what holds the parameters
     first = fit_path(fit.model, ready, iterations=0)
     if first is None:
         return None
@@ -378,8 +347,8 @@ def _of_courses(
         None if free is None else free.excess,
         None if closed is None else Found.text_of(closed.model),
     )
-    covariance = torch.cov(parameters.T) if form == "free" else max(1.0, path.excess) ** 2 * _inverse(path.normal)
+    covariance = torch.cov(parameters.T) if form == "free" else max(1.0, path.excess) ** 2 * inverse(path.normal)
     firsts = [course.x0 for course in path.courses]
     return Discovery(
-        path.model, covariance.reshape(len(parameters.T), -1), firsts, parameters, starts, evidence, _some(data)
+        path.model, covariance.reshape(len(parameters.T), -1), firsts, parameters, starts, evidence, some_states(data)
     )

@@ -16,14 +16,15 @@ from scipy.sparse.linalg import lsmr
 from ..laws import Law
 from ..threads import threads_for
 from ..trajectory import Trajectory
-from .discovery import DRAWS, QUIET, SILENT, Evidence
+from .discovery import Evidence
 from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .known_law import KnownLaw, checked_law
 from .network import Network
-from .observations import Observations, integrals, observed
+from .observations import QUIET, SILENT, Observations, integrals, observed, roughness_of, some_states
+from .posterior import DRAWS, drawn, inverse
 from .search import ENOUGH
-from .smoothing import Noise, roughness
-from .trajectory_fit import Course, Path, _solve, _system, course_of, fit_path
+from .smoothing import Noise
+from .trajectory_fit import Course, Path, course_of, fit_path, samples
 
 SCALES = (0.1, 1.0, 10.0)  # of first values
 PRECISION = 1e-8  # of integration, as a share of the states' size
@@ -91,7 +92,7 @@ def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Est
 
 
 def _estimated(law: Law, trajectories: Sequence[Trajectory], seed: int) -> Estimation:
-    rough = max(_roughness(t) for t in trajectories)
+    rough = max(roughness_of(t) for t in trajectories)
     found: Estimation | None = None
     if rough < QUIET and all(t.mask is None for t in trajectories) and not law.unknown_per_node:
         found = _by_shots(law, [_signed(observed(t, noisy=False)) for t in trajectories], seed, sure=rough < SILENT)
@@ -120,12 +121,6 @@ def _check(law: Law, trajectories: Sequence[Trajectory]) -> None:
             f"{name}: values of {', '.join(law.unknown_per_node)} for each node are estimated from one trajectory, got "
             f"{len(trajectories)}: fit the longest, or give {', '.join(law.unknown_per_node)} as None for one value in common"
         )
-
-
-def _roughness(data: Trajectory) -> float:
-    states = data.states.detach().cpu().double()
-    seen = torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
-    return roughness(data.times.double(), states, seen)
 
 
 # One value for all nodes ----------------------------------------------------------------------------------------------
@@ -193,38 +188,19 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
         else f"{what} misses snapshots by {found.excess:.2g} times the rounding, so it is not the whole law: "
         'model="interaction" looks for one that is'
     )
-    values, covariance = found.model.values, found.misfit**2 * _inverse(found.normal)
+    values, covariance = found.model.values, found.misfit**2 * inverse(found.normal)
     return Estimation(
         found.model.with_numbers(),
         (law.unknown, ()),
         values,
         covariance.diagonal().clamp(min=0).sqrt(),
         covariance,
-        _drawn(values, covariance, seed),
+        drawn(values, covariance, seed),
         [one.states[0] for one in data],
         None,
         Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=found.excess),
-        _some(data),
+        some_states(data),
     )
-
-
-def _inverse(normal: torch.Tensor) -> torch.Tensor:
-    size = normal.diagonal().clamp(min=1e-300).sqrt()
-    both = torch.outer(size, size)
-    return torch.linalg.pinv(normal / both, rtol=1e-13, hermitian=True) / both
-
-
-def _drawn(mean: torch.Tensor, covariance: torch.Tensor, seed: int) -> torch.Tensor:
-    values, vectors = torch.linalg.eigh(covariance)
-    generator = torch.Generator().manual_seed(seed)
-    normal = torch.randn(DRAWS, len(mean), generator=generator, dtype=torch.float64)
-    return mean + normal @ (vectors * values.clamp(min=0).sqrt()).T
-
-
-def _some(data: Sequence[Observations], most: int = 4000) -> torch.Tensor:
-    every = torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data])
-    chosen = torch.linspace(0, len(every) - 1, min(most, len(every))).long()
-    return every[torch.cat([chosen, every.argmin(0), every.argmax(0)])]
 
 
 # Along whole trajectories ---------------------------------------------------------------------------------------------
@@ -249,34 +225,18 @@ def _followed(model: KnownLaw, courses: Sequence[Course | None], iterations: int
     return None if len(ready) < len(courses) else fit_path(model, ready, iterations=iterations)
 
 
-def _samples(path: Path, count: int, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """As ``trajectory_fit.samples``, with as many steps of conjugate gradients as values of nodes need."""
-    generator = torch.Generator().manual_seed(seed)
-    system = _system(path.model, path.courses, True, CG, 1.0, (count, generator))
-    p = path.model.parameters
-    if system is None:
-        return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]
-    normal, gradient, moves, columns = system
-    delta = torch.stack([_solve(normal, g) for g in gradient.T])
-    starts = []
-    for course, move, column in zip(path.courses, moves, columns, strict=True):
-        shift = move - (torch.from_numpy(column) @ delta.T).T.reshape(count, *course.x0.shape)
-        starts.append(torch.clamp(course.x0 + shift, *course.bounds))
-    return p + delta, starts
-
-
 def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, noisy: bool) -> Estimation:
     model = path.model
     assert isinstance(model, KnownLaw)
     unit, q = max(1.0, path.excess), len(model.per_node)
     d = path.courses[0].x0.shape[1] - q
-    parameters, starts = _samples(path, DRAWS, seed)
+    parameters, starts = samples(path, DRAWS, seed, cg=CG)
     parameters = parameters[:, : len(model.names)]
     p = path.courses[0].x0[:, d:]
     values, draws = torch.cat([model.values, p.T.reshape(-1)]), parameters
     if q:
         draws = torch.cat([parameters, starts[0][..., d:].mT.reshape(len(parameters), -1)], dim=1)
-    covariance = unit**2 * _inverse(path.normal) if len(model.names) else torch.zeros(0, 0, dtype=torch.float64)
+    covariance = unit**2 * inverse(path.normal) if len(model.names) else torch.zeros(0, 0, dtype=torch.float64)
     errors = covariance.diagonal().clamp(min=0).sqrt()
     if q:
         errors = torch.cat([errors, unit * draws[:, len(model.names) :].std(0)])
@@ -295,7 +255,7 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
         [course.x0[:, :d] for course in path.courses],
         [some[..., :d] for some in starts],
         Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=path.excess),
-        _some(data),
+        some_states(data),
     )
 
 
@@ -327,7 +287,7 @@ def _nodes_fitted(law: Law, first: KnownLaw, one: Observations, tolerance: torch
     if free is None:
         return None
     assert isinstance(free.model, KnownLaw)
-    draws = _samples(free, 2 * DRAWS, seed)[1][0][..., -q:]
+    draws = samples(free, 2 * DRAWS, seed, cg=CG)[1][0][..., -q:]
     both = [_shrinkage(free.courses[0].x0[:, k - q], draws[..., k].std(0)) for k in range(q)]
     mean, spread = (torch.tensor(part, dtype=torch.float64) for part in zip(*both, strict=True))
     done = fit_path(free.model, [_towards(free.courses[0], mean, spread)], iterations=20, cg=CG)

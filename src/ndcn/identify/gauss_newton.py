@@ -1,4 +1,4 @@
-"""Fitting a model to where it ends: Levenberg-Marquardt on shots from snapshot to snapshot."""
+"""Fitting a model to where it ends: damped Gauss-Newton on shots from snapshot to snapshot."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from .equation import Model
 from .network import Network
 from .observations import Observations
 from .shooting import ends, shoot, steps_needed
-
-PRECISION = 1e-8  # of the states' size, to which shots are integrated
 
 
 @dataclass(frozen=True)

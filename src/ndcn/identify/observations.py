@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,8 @@ from .network import Network
 from .smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
-QUIET = 3e-3  # data rougher than this are taken to be noisy
+QUIET = 3e-3  # data rougher than this are noisy for sure
+SILENT = 2e-5  # and those smoother than this are free of noise
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,20 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     return Observations(
         network, times, states, seen, level, _filled(inside(smooth, times)), noise.at(level) * share, unit, noise, False
     )
+
+
+def roughness_of(data: Trajectory) -> float:
+    """How far observations are from curves through their neighbours in time, as a share: see ``roughness``."""
+    states = data.states.detach().cpu().double()
+    seen = torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
+    return roughness(data.times.double(), states, seen)
+
+
+def some_states(data: Sequence[Observations], most: int = 4000) -> torch.Tensor:
+    """Some of the states seen, the least and largest among them, (N, d)."""
+    every = torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data])
+    chosen = torch.linspace(0, len(every) - 1, min(most, len(every))).long()
+    return every[torch.cat([chosen, every.argmin(0), every.argmax(0)])]
 
 
 def _filled(level: torch.Tensor) -> torch.Tensor:

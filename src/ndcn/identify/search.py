@@ -165,7 +165,8 @@ class Search:
         """
         most = 15 if good else 6
         chosen = [spread_of(one, max(4, 40 // len(self.data))) for one in self.data]
-        forms = [weak_form(self.data, chosen, self.terms, power) for power in (0.5, 1.0)]
+        known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
+        forms = [weak_form(self.data, chosen, self.terms, power, known) for power in (0.5, 1.0)]
         few = self.batches(8, lively)
         out: list[Found] = []
         for combination in self._combinations([candidates(forms, a) for a in range(self.d)]):

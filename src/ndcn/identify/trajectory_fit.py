@@ -19,7 +19,6 @@ from .observations import Observations
 from .shooting import steps_needed
 
 HUBER = 4.0  # residuals beyond so many times the noise count less
-PRIOR = 3.0  # the first state is looked for within so many times the error of its first estimate, and the noise
 
 
 @dataclass(frozen=True)
@@ -229,10 +228,12 @@ def fit_path(
     courses = list(courses)
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
     for _ in range(iterations):
-        unit = _unit(model, courses)
-        here = None if unit is None else objective(model, courses, unit)
-        if unit is None or here is None:
+        rolled = [roll(model, c.data.network, c.x0, c.data.spans, c.steps) for c in courses]
+        known = [states for states in rolled if states is not None]
+        if len(known) < len(courses):
             return None
+        unit = _unit(courses, known)
+        here = sum(_chi2(c, states, unit)[0] for c, states in zip(courses, known, strict=True))
         system = _system(model, courses, move_start, cg, unit)
         if system is None:
             break
@@ -257,8 +258,8 @@ def fit_path(
             if there is None:
                 continue
             cost = 0.0 if ridge is None else float((p + step) @ ridge @ (p + step))
-            if there[0] + cost < here[0] + penalty:
-                better = (trial, others, 1 - (there[0] + cost) / (here[0] + penalty))
+            if there[0] + cost < here + penalty:
+                better = (trial, others, 1 - (there[0] + cost) / (here + penalty))
                 break
         if better is None:
             break
@@ -269,24 +270,21 @@ def fit_path(
     return None if total is None else Path(model, tuple(courses), total[0], total[1], normal)
 
 
-def _unit(model: Model, courses: Sequence[Course]) -> float | None:
+def _unit(courses: Sequence[Course], rolled: Sequence[torch.Tensor]) -> float:
     """The typical residual in units of the noise, at least 1."""
-    sizes = []
-    for course in courses:
-        states = roll(model, course.data.network, course.x0, course.data.spans, course.steps)
-        if states is None:
-            return None
-        sizes.append(_residuals(course, states).abs())
+    sizes = [_residuals(course, states).abs() for course, states in zip(courses, rolled, strict=True)]
     return max(1.0, 1.5 * float(torch.cat(sizes).median()))
 
 
-def samples(path: Path, count: int, seed: int, move_start: bool = True) -> tuple[torch.Tensor, list[torch.Tensor]]:
+def samples(
+    path: Path, count: int, seed: int, *, move_start: bool = True, cg: int = 25
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Draws from the posterior, to first order: parameters (count, P) and first states (count, n, d) of each trajectory.
 
     Each is the solution for observations with other noise.
     """
     generator = torch.Generator().manual_seed(seed)
-    system = _system(path.model, path.courses, move_start, 25, 1.0, (count, generator))
+    system = _system(path.model, path.courses, move_start, cg, 1.0, (count, generator))
     p = path.model.parameters
     if system is None:
         return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]

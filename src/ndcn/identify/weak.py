@@ -32,7 +32,11 @@ class WeakForm:
 
 
 def weak_form(
-    data: Sequence[Observations], chosen: Sequence[torch.Tensor], terms: Sequence[Term], power: float
+    data: Sequence[Observations],
+    chosen: Sequence[torch.Tensor],
+    terms: Sequence[Term],
+    power: float,
+    known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] | None = None,
 ) -> WeakForm:
     """The regression of increments on integrals of the terms.
 
@@ -41,18 +45,18 @@ def weak_form(
         chosen: which intervals of each are used.
         terms: the candidates.
         power: rows are divided by a mean of |increment| to this power; 1 weighs relative errors, 0 absolute ones.
+        known: integrals of terms, kept from call to call on the same data and intervals.
     """
     d = data[0].states.shape[2]
     parts: list[list[np.ndarray]] = [[] for _ in range(d)]
     targets: list[list[np.ndarray]] = [[] for _ in range(d)]
     own = [[t for t in terms if t.output == a] for a in range(d)]
-    evaluated: dict[tuple[str, bool, tuple[float, ...]], np.ndarray] = {}
-    for one, which in zip(data, chosen, strict=True):
+    evaluated = {} if known is None else known
+    for m, (one, which) in enumerate(zip(data, chosen, strict=True)):
         inner = one.inner[which]
         flat = inner.reshape(-1, *inner.shape[2:])
         spans = one.spans[which]
         cache: dict[str, torch.Tensor] = {}
-        evaluated.clear()
         for a in range(d):
             step = (one.level[1:] - one.level[:-1])[which][..., a]
             size = step.abs()
@@ -60,7 +64,7 @@ def weak_form(
             weight = (size + floor + 2 * one.noise[:-1][which][..., a]) ** -power
             columns = []
             for term in own[a]:
-                key = (term.formula.text, term.coupling, term.values)
+                key = (m, term.formula.text, term.coupling, term.values)
                 if key not in evaluated:
                     values = values_of(term, flat, one.network, cache).reshape(inner.shape[:3])
                     evaluated[key] = integrals(values, spans).numpy()

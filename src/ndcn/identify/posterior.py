@@ -1,0 +1,27 @@
+"""What else the parameters might be, as far as the data tell."""
+
+from __future__ import annotations
+
+import torch
+
+DRAWS = 24  # of parameters, by which bands are drawn
+
+
+def inverse(normal: torch.Tensor) -> torch.Tensor:
+    """The covariance that belongs to normal equations of any scaling; directions the data do not hold are left out.
+
+    Example:
+        >>> inverse(torch.diag(torch.tensor([4.0, 1e-20], dtype=torch.float64))).diagonal()
+        tensor([2.5000e-01, 1.0000e+20], dtype=torch.float64)
+    """
+    size = normal.diagonal().clamp(min=1e-300).sqrt()
+    both = torch.outer(size, size)
+    return torch.linalg.pinv(normal / both, rtol=1e-13, hermitian=True) / both
+
+
+def drawn(mean: torch.Tensor, covariance: torch.Tensor, seed: int) -> torch.Tensor:
+    """Parameters from the normal distribution with this mean (P,) and covariance, (DRAWS, P)."""
+    values, vectors = torch.linalg.eigh(covariance)
+    generator = torch.Generator().manual_seed(seed)
+    normal = torch.randn(DRAWS, len(mean), generator=generator, dtype=torch.float64)
+    return mean + normal @ (vectors * values.clamp(min=0).sqrt()).T
