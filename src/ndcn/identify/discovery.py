@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from ..integrators.tableau import RK4
 from ..trajectory import Trajectory
 from .equation import Equation, Model
 from .free import FreeModel
@@ -18,9 +19,10 @@ from .gauss_newton import Fit
 from .library import library, ranges_of
 from .observations import QUIET, SILENT, Observations, observed, roughness_of, some_states
 from .posterior import DRAWS, drawn, inverse
-from .search import Found, Search, simpler, without_term
+from .search import Found, Search
 from .shooting import steps_needed
 from .trajectory_fit import Course, Path, course_of, fit_path, roll, samples
+from .variants import simpler, without_terms
 
 
 @dataclass(frozen=True)
@@ -243,16 +245,23 @@ def _closed_course(
     tried: set[tuple[tuple[str, bool, int], ...]] = set()
     first: list[Path] = []
     for found in search.shortlist():
-        key = tuple(sorted(t.family for t in found.equation.terms))
-        if key in tried or len(tried) >= 6:
+        key = found.equation.families
+        enough = (
+            8 if min((path.excess for path in first), default=math.inf) < 2 else 16
+        )  # those that come first may all be wrong
+        if key in tried or len(tried) >= enough:
             continue
         tried.add(key)
         path = _followed(found.equation, data, tolerance, 5)
         if path is not None:
             first.append(path)
             say(f"course {path.excess:.3f} {Found.text_of(path.model)}")
+            if path.excess < 1.02:  # nothing is left for another to explain
+                break
     best: Path | None = None
     for path in sorted(first, key=_score)[:2]:
+        if best is not None and best.excess < 1.02:
+            break
         refined = fit_path(path.model, path.courses, iterations=10, enough=1e-3) or path
         refined = _pruned(refined)
         say(f"then {refined.excess:.3f} {Found.text_of(refined.model)}")
@@ -275,7 +284,7 @@ def _with_steps(path: Path, tolerance: torch.Tensor) -> list[Course]:
         one = course.data
         states = roll(path.model, one.network, course.x0, one.spans, course.steps)
         if states is not None:
-            steps = steps_needed(path.model, one.network, states[:-1], one.spans, tolerance, 256)
+            steps = steps_needed(path.model, one.network, states[:-1], one.spans, tolerance, 256, RK4)
             if bool((steps > 0).all()):
                 course = replace(course, steps=tuple(steps.tolist()))
         out.append(course)
@@ -311,7 +320,7 @@ def _pruned(path: Path) -> Path:
         for k in torch.argsort(z).tolist()[:2]:
             if z[k] > 30:
                 continue
-            trial = fit_path(without_term(model, k), path.courses, iterations=5, enough=1e-3)
+            trial = fit_path(without_terms(model, [k]), path.courses, iterations=5, enough=1e-3)
             if trial is not None and _score(trial) < _score(path):
                 path = trial
                 break

@@ -151,6 +151,11 @@ class Equation:
     features: int = 1
 
     @property
+    def families(self) -> tuple[tuple[str, bool, int], ...]:
+        """Those of its terms, in order; equations of the same families differ in numbers alone."""
+        return tuple(sorted(term.family for term in self.terms))
+
+    @property
     def parameters(self) -> torch.Tensor:
         """Coefficients, then the parameters of each term in turn."""
         inner = [v for term in self.terms for v in term.values]

@@ -10,7 +10,10 @@ import torch
 from .equation import Model
 from .network import Network
 from .observations import Observations
-from .shooting import ends, shoot, steps_needed
+from .shooting import ROUGHER, derivatives, ends, steps_needed
+
+NOTHING_LEFT = 0.7  # residuals of so many times the noise have nothing more to say
+LEAST = 1e-12  # damping, as a share of the diagonal
 
 
 @dataclass(frozen=True)
@@ -99,11 +102,20 @@ def residuals(
     return None if 2 * lost > total else groups
 
 
+def ends_of(model: Model, groups: Sequence[tuple[Batch, int]]) -> list[torch.Tensor]:
+    """Where the shots of each group end."""
+    return [ends(model, batch.network, batch.start, batch.spans, steps) for batch, steps in groups]
+
+
 def misfit_of(model: Model, groups: Sequence[tuple[Batch, int]]) -> float:
     """Root mean square of weighted residuals."""
+    return _misfit(groups, ends_of(model, groups))
+
+
+def _misfit(groups: Sequence[tuple[Batch, int]], reached: Sequence[torch.Tensor]) -> float:
     total, count = 0.0, 0
-    for batch, steps in groups:
-        r = batch.residual(ends(model, batch.network, batch.start, batch.spans, steps))
+    for (batch, _), end in zip(groups, reached, strict=True):
+        r = batch.residual(end)
         total += float(r.square().sum())
         count += r.numel()
     value = (total / count) ** 0.5 if count else float("inf")
@@ -133,50 +145,62 @@ def fit(
     groups = residuals(model, batches, tolerance, most_steps)
     if not groups:
         return None
-    here = misfit_of(model, groups)
+    reached = ends_of(model, groups)
+    here = _misfit(groups, reached)
     if here == float("inf"):
         return None
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
+    damping = LEAST
     for iteration in range(iterations):
-        normal, gradient, count = _normal(model, groups)
+        S, r = _linear(model, groups, reached)
+        normal, count = S.T @ S, len(r)
         if not normal.isfinite().all():
             return None
         p = model.parameters
-        A, b = normal.clone(), gradient.clone()
+        A, b = normal.clone(), S.T @ r
         if ridge is not None:
             A, b = A + ridge * count, b - (ridge * count) @ p
-        trial, there = None, here
-        for damping in (1e-12, 1e-6, 1e-3):
-            size = A.diagonal().clamp(min=1e-300)
-            step = _solved(A + torch.diag(damping * size), b)
-            for length in (1.0, 0.5, 0.2, 0.05):
-                other = model.with_parameters(p + length * step)
-                value = misfit_of(other, groups)
-                if _penalised(value, other, ridge, count) < _penalised(there, trial or model, ridge, count):
-                    trial, there = other, value
-                elif trial is not None:
-                    break
-            if trial is not None:
+        before, trial = _penalised(here, model, ridge), None
+        for _ in range(7):
+            step = _solved(A + torch.diag(damping * A.diagonal().clamp(min=1e-300)), b)
+            promised = float(b @ step + damping * (A.diagonal() * step.square()).sum()) / count
+            if promised < 0.5 * enough * before:
                 break
+            other = model.with_parameters(p + step)
+            there = ends_of(other, groups)
+            value = _misfit(groups, there)
+            kept = (before - _penalised(value, other, ridge)) / promised  # of what the linear model promised
+            if kept > 0:
+                trial, here, reached = other, value, there
+                damping = max(LEAST, damping / 100 if kept > 0.7 else damping / 3 if kept > 0.3 else damping)
+                break
+            damping = max(1e-3, 6 * damping)
         if trial is None:
             break
-        gain = 1 - there / here
-        model, here = trial, there
-        if gain < enough:
+        model = trial
+        if 1 - (_penalised(here, model, ridge) / before) ** 0.5 < enough or _excess(groups, reached) < NOTHING_LEFT:
             break
         if iteration in (1, 4, 9):  # another model may need other steps
             again = residuals(model, batches, tolerance, most_steps)
             if not again:
                 return None
             groups = again
-            here = misfit_of(model, groups)
-    total, count = 0.0, 0
-    for batch, steps in groups:
-        r = (ends(model, batch.network, batch.start, batch.spans, steps) - batch.target) / batch.noise
-        total += float(r.square().sum())
-        count += r.numel()
+            reached = ends_of(model, groups)
+            here = _misfit(groups, reached)
     lost = sum(len(b.start) for b in batches) - sum(len(b.start) for b, _ in groups)
-    return Fit(model, here, (total / count) ** 0.5, normal, count, ridge, lost)
+    return Fit(model, here, _excess(groups, reached), normal, _count(groups), ridge, lost)
+
+
+def _count(groups: Sequence[tuple[Batch, int]]) -> int:
+    return sum(batch.target.numel() for batch, _ in groups)
+
+
+def _excess(groups: Sequence[tuple[Batch, int]], reached: Sequence[torch.Tensor]) -> float:
+    """Root mean square of residuals in units of the noise."""
+    total = 0.0
+    for (batch, _), end in zip(groups, reached, strict=True):
+        total += float(((end - batch.target) / batch.noise).square().sum())
+    return (total / _count(groups)) ** 0.5
 
 
 def _solved(A: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -186,21 +210,46 @@ def _solved(A: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.linalg.lstsq(scaled, b / size, driver="gelsd", rcond=1e-15).solution / size
 
 
-def _penalised(misfit: float, model: Model, ridge: torch.Tensor | None, count: int) -> float:
-    if ridge is None or misfit == float("inf"):
-        return misfit
+def _penalised(misfit: float, model: Model, ridge: torch.Tensor | None) -> float:
     p = model.parameters
-    return misfit**2 + float(p @ ridge @ p)
+    return misfit**2 + (0.0 if ridge is None else float(p @ ridge @ p))
 
 
-def _normal(model: Model, groups: Sequence[tuple[Batch, int]]) -> tuple[torch.Tensor, torch.Tensor, int]:
+def _linear(
+    model: Model, groups: Sequence[tuple[Batch, int]], reached: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """By how much each residual falls with each parameter, (count, P), and the residuals."""
     P = len(model.parameters)
-    normal, gradient, count = torch.zeros(P, P, dtype=torch.float64), torch.zeros(P, dtype=torch.float64), 0
-    for batch, steps in groups:
-        shot = shoot(model, batch.network, batch.start, batch.spans, steps)
-        S = (shot.columns * batch.slope(shot.ends).unsqueeze(-1)).reshape(-1, P)
-        r = batch.residual(shot.ends).reshape(-1)
-        normal += S.T @ S
-        gradient += S.T @ r
-        count += len(r)
-    return normal, gradient, count
+    slopes, rest = [], []
+    for (batch, steps), end in zip(groups, reached, strict=True):
+        columns = derivatives(model, batch.network, batch.start, batch.spans, max(min(8, steps), steps // ROUGHER))
+        if not columns.isfinite().all():
+            columns = derivatives(model, batch.network, batch.start, batch.spans, steps)
+        slopes.append((columns * batch.slope(end).unsqueeze(-1)).reshape(-1, P))
+        rest.append(batch.residual(end).reshape(-1))
+    return torch.cat(slopes), torch.cat(rest)
+
+
+def dared(model: Model, batches: Sequence[Batch], iterations: int, tolerance: torch.Tensor, most_steps: int) -> Model:
+    """The best model along full Gauss-Newton steps, whether they lead up or down; where nothing is better, the same.
+
+    Across a narrow curved valley a full step lands beside its floor, far above it but much further along; the next one
+    falls back. Steps that only ever lead down creep.
+    """
+    best, least = model, float("inf")
+    for _ in range(iterations + 1):
+        groups = residuals(model, batches, tolerance, most_steps)
+        if not groups:
+            break
+        reached = ends_of(model, groups)
+        misfit = _misfit(groups, reached)
+        if misfit < least:
+            best, least = model, misfit
+        if not 1e-3 < misfit < 1e2:
+            break
+        S, r = _linear(model, groups, reached)
+        A = S.T @ S
+        if not A.isfinite().all():
+            break
+        model = model.with_parameters(model.parameters + _solved(A + 1e-5 * torch.diag(A.diagonal()), S.T @ r))
+    return best

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import cast
 
 import numpy as np
 import torch
 
-from .equation import Equation, Model, Term, values_of
-from .gauss_newton import Batch, Fit, batch_of, fit
+from .equation import Equation, Model, Term
+from .gauss_newton import Batch, Fit, batch_of, dared, fit
 from .observations import Observations
+from .shooting import ends
+from .variants import reduced, richer, simpler, without_terms
 from .weak import Support, WeakForm, supports, weak_form
 
 ENOUGH = 5.0  # residuals of so many times the noise are explained
 ROUNDING = 2.0  # a term without which residuals are still below this is not seen in the data
+PROMISING = 1e-3  # a candidate whose weighted misfit on a few intervals is below this is tried on more
 FLOOR = 2e-6  # weighted misfits below this are rounding; no term is kept to lower them further
 
 
@@ -74,36 +79,44 @@ def _speed(one: Observations) -> torch.Tensor:
 def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term, float]]]:
     """Term sets for the rate of one feature that the weak form finds worth shooting, best first.
 
-    Those of one coupling with all polynomial terms come first, as most laws have one coupling; then any others.
+    Those of one coupling with all polynomial terms come first, as most laws have one coupling; then any others. What the
+    weak form leaves open says little where the path through the data is poor: sets come by it with a high price on
+    each parameter, and then with a low one.
     """
-    simple: dict[tuple, tuple[float, list[tuple[Term, float]]]] = {}
-    others: dict[tuple, tuple[float, list[tuple[Term, float]]]] = {}
+    simple: list[list[tuple[float, int, Support]]] = []
+    others: list[list[tuple[float, int, Support]]] = []
 
-    def keep(out: dict, form: WeakForm, support: Support) -> None:
+    def judged(form: WeakForm, support: Support) -> tuple[float, int, Support]:
         terms = [form.terms[feature][m] for m in support.members]
-        key = (id(form), *sorted(t.family for t in terms))
-        score = math.log(support.rest) + 0.2 * sum(1 + len(t.values) for t in terms)
-        if key not in out or score < out[key][0]:
-            out[key] = (score, list(zip(terms, support.coefficients.tolist(), strict=True)))
+        return math.log(support.rest), sum(1 + len(t.values) for t in terms), support
 
     for form in forms:
         terms = form.terms[feature]
-        plain = [k for k, t in enumerate(terms) if not t.coupling and _is_polynomial(t)]
-        for k, term in enumerate(terms):
-            if term.coupling:
-                keep(simple, form, _solved(form, feature, (*plain, k)))
-        keep(simple, form, _solved(form, feature, tuple(plain)))
-        for support in supports(form, feature, most=5):
-            keep(others, form, support)
+        plain = tuple(k for k, t in enumerate(terms) if not t.coupling and _is_polynomial(t))
+        single = [(*plain, k) for k, term in enumerate(terms) if term.coupling]
+        simple.append([judged(form, _solved(form, feature, members)) for members in (*single, plain)])
+        others.append([judged(form, support) for support in supports(form, feature, most=5)])
 
-    def ranked(out: dict, most: int) -> list[list[tuple[Term, float]]]:
-        each = []
-        for form in forms:
-            own = [value for key, value in out.items() if key[0] == id(form)]
-            each.append([terms for _, terms in sorted(own, key=lambda pair: pair[0])[:most]])
-        return [terms for several in zip(*each, strict=True) for terms in several]
+    def best(form: WeakForm, judged: Sequence[tuple[float, int, Support]], price: float, most: int) -> list[Support]:
+        found: dict[tuple, Support] = {}
+        for _, _, support in sorted(judged, key=lambda j: j[0] + price * j[1]):
+            found.setdefault(_families(form, feature, support), support)
+        return list(found.values())[:most]
 
-    return ranked(simple, 6) + ranked(others, 3)
+    out: dict[tuple, list[tuple[Term, float]]] = {}
+    for every, price, most in ((simple, 0.2, 6), (simple, 0.01, 4), (others, 0.2, 3)):
+        columns = [best(form, one, price, most) for form, one in zip(forms, every, strict=True)]
+        for row in zip_longest(*columns):
+            for form, support in zip(forms, row, strict=True):
+                if support is not None:
+                    terms = [form.terms[feature][m] for m in support.members]
+                    key = (id(form), *_families(form, feature, support))
+                    out.setdefault(key, list(zip(terms, support.coefficients.tolist(), strict=True)))
+    return list(out.values())
+
+
+def _families(form: WeakForm, feature: int, support: Support) -> tuple:
+    return tuple(sorted(form.terms[feature][m].family for m in support.members))
 
 
 def _is_polynomial(term: Term) -> bool:
@@ -130,10 +143,14 @@ class Search:
         self.d = data[0].states.shape[2]
         self.scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0).clamp(min=1e-300)
 
-    def batches(self, count: int, chosen: Callable[[Observations, int], torch.Tensor]) -> list[Batch]:
-        """Shots over ``count`` intervals of all trajectories together."""
+    def intervals(self, count: int, chosen: Callable[[Observations, int], torch.Tensor]) -> list[torch.Tensor]:
+        """``count`` intervals of all trajectories together."""
         each = max(3, count // len(self.data))
-        return [batch_of(one, chosen(one, each)) for one in self.data]
+        return [chosen(one, each) for one in self.data]
+
+    def batches(self, which: Sequence[torch.Tensor]) -> list[Batch]:
+        """Shots over these intervals of each trajectory."""
+        return [batch_of(one, chosen) for one, chosen in zip(self.data, which, strict=True)]
 
     def fitted(
         self,
@@ -158,45 +175,68 @@ class Search:
         assert isinstance(done.model, Equation)
         return Found(done, done.model)
 
-    def shortlist(self, good: Callable[[Found], bool] | None = None) -> list[Found]:
+    def shortlist(self, good: Callable[[Found], list[torch.Tensor] | None] | None = None) -> list[Found]:
         """Candidates fitted to a few lively intervals, best first; no more are tried once one is good.
 
-        Without ``good`` they are first guesses only, which noise would not let become better.
+        Args:
+            good: None says yes; else, for each trajectory, intervals that speak against the candidate, to which those
+                after it are fitted too. Without ``good`` candidates are first guesses only, which noise would not let
+                become better.
         """
-        most = 15 if good else 6
+        most = 15 if good else 20
         chosen = [spread_of(one, max(4, 40 // len(self.data))) for one in self.data]
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
         forms = [weak_form(self.data, chosen, self.terms, power, known) for power in (0.5, 1.0)]
-        few = self.batches(8, lively)
-        out: list[Found] = []
+        which = self.intervals(8 if good else 16, lively)
+        few = self.batches(which)
+        out: list[tuple[Equation, Found]] = []
+        stale = 0
         for combination in self._combinations([candidates(forms, a) for a in range(self.d)]):
-            found = self.fitted(_equation(combination, self.d), few, most, 1e-5, 16, enough=0.03)
-            if found is not None and found.fit.misfit < 0.1 and good:
-                found = self.fitted(found.equation, few, 12, 1e-6, 32)
+            guess = _equation(combination, self.d)
+            found = self._tried(guess, few, most, refine=good is not None)
             if found is None:
                 continue
             self.say(f"{found.fit.misfit:.2e} {_text(found.equation)}")
-            out.append(found)
-            if good and found.fit.misfit < 1e-3 and good(found):
-                break
-        return sorted(out, key=Found.score)
+            out.append((guess, found))
+            if good and found.fit.misfit < PROMISING:
+                against = good(found)
+                if against is None:
+                    return [found]
+                wider = [torch.cat([a, b]).unique() for a, b in zip(which, against, strict=True)]
+                if any(len(a) > len(b) for a, b in zip(wider, which, strict=True)):
+                    which, few, stale = wider, self.batches(wider), len(out)
+        again = [self._tried(guess, few, most, refine=True) for guess, _ in out[:stale]]
+        every = again + [found for _, found in out[stale:]]
+        if not good:  # a family of two parameters is hard to find in noise, but not from one that it contains
+            best = sorted((found for found in every if found is not None), key=Found.score)[:3]
+            wider_families = {e.families: e for found in best for e in richer(found.equation, self.data, self.terms)}
+            every += [self.fitted(e, few, most, 1e-5, 16) for e in wider_families.values()]
+        return sorted((found for found in every if found is not None), key=Found.score)
+
+    def _tried(self, guess: Equation, few: Sequence[Batch], most: int, *, refine: bool) -> Found | None:
+        """The guess fitted to a few intervals."""
+        if refine:
+            guess = cast(Equation, dared(guess, few, 8, 1e-5 * self.scale, 16))
+        found = self.fitted(guess, few, most, 1e-5, 16, enough=0.03 if refine else 1e-3)
+        if found is not None and found.fit.misfit < 0.1 and refine:
+            found = self.fitted(found.equation, few, 12, 1e-6, 32)
+        return found
 
     def run(self) -> Found | None:
         """The best closed form for observations without noise."""
-        few, more = self.batches(8, lively), self.batches(24, spread_of)
+        few, which = self.batches(self.intervals(8, lively)), self.intervals(24, spread_of)
+        more = self.batches(which)
         explained: list[Found] = []
 
-        def good(found: Found) -> bool:
-            refined = self.fitted(self.pruned(found, few).equation, more, 8, most_steps=128)
-            if refined is None or not refined.explains():
-                return False
-            refined = self.pruned(refined, more)
-            for equation in simpler(refined.equation, self.data, self.terms):
-                plainer = self.fitted(equation, more, 8, most_steps=128)
-                if plainer is not None and plainer.explains():
-                    refined = plainer
-            explained.append(refined)
-            return True
+        def good(found: Found) -> list[torch.Tensor] | None:
+            found = self.pruned(found, few)
+            refined: Found | None = None
+            for start in (*self._plainer(found, few), found):
+                refined = self.fitted(start.equation, more, 8, most_steps=128)
+                if refined is not None and refined.explains():
+                    explained.append(self.pruned(refined, more))
+                    return None
+            return self._against(found if refined is None else refined, which)
 
         first = self.shortlist(good)
         if explained:
@@ -214,6 +254,22 @@ class Search:
                 break
         return best
 
+    def _plainer(self, found: Found, few: Sequence[Batch]) -> list[Found]:
+        """Plainer equations that explain a few intervals as well, best first."""
+        fits = [self.fitted(e, few, 8, 1e-6, 32) for e in simpler(found.equation, self.data, self.terms)]
+        as_good = [one for one in fits if one is not None and one.fit.lost == 0 and one.fit.excess < ROUNDING]
+        return sorted(as_good, key=Found.score)
+
+    def _against(self, found: Found, which: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The intervals, at most four of each trajectory, over which a candidate misses most."""
+        out = []
+        for one, chosen in zip(self.data, which, strict=True):
+            batch = batch_of(one, chosen)
+            miss = batch.residual(ends(found.equation, batch.network, batch.start, batch.spans, 32)).square()
+            worst = miss.mean(dim=(1, 2)).nan_to_num(float("inf")).argsort(descending=True)[:4]
+            out.append(chosen[worst])
+        return out
+
     def _combinations(self, sets: Sequence[list[list[tuple[Term, float]]]]) -> list[list[tuple[Term, float]]]:
         """One set for each feature; of several features the best ones of all, then each one's alternatives."""
         if len(sets) == 1:
@@ -227,15 +283,22 @@ class Search:
 
     def pruned(self, found: Found, batches: Sequence[Batch]) -> Found:
         """Without the terms that the shots do not need: those whose loss BIC would welcome, the least needed first."""
+        own = [k for k, term in enumerate(found.equation.terms) if not term.coupling]
+        if 1 < len(own) < len(found.equation.terms):  # states that vary little: one of them stands in for another
+            trial = self._dropped(found, own, _covariance(found), batches)
+            if trial is not None and trial.fit.lost <= found.fit.lost and trial.fit.excess < ROUNDING:
+                found = trial
         while len(found.equation.terms) > 1:
-            lost = _significance(found).square()
+            covariance = _covariance(found)
+            count = len(found.equation.terms)
+            lost = found.equation.coefficients.square() / covariance.diagonal()[:count].clamp(min=1e-300)
             spared = torch.tensor([1.0 + len(t.values) for t in found.equation.terms], dtype=torch.float64)
             worse = found.fit.count * torch.log1p(lost / found.fit.count) - spared * math.log(found.fit.count)
             for k in torch.argsort(worse).tolist()[:3]:
                 predicted = found.fit.excess * math.sqrt(1 + float(lost[k]) / found.fit.count)
                 if worse[k] > 20 * math.log(found.fit.count) and predicted > 30:
                     continue
-                trial = self.fitted(without_term(found.equation, k), batches, 4, most_steps=128)
+                trial = self._dropped(found, [k], covariance, batches)
                 if trial is None or trial.fit.lost > found.fit.lost:
                     continue
                 if trial.score() < found.score() or trial.fit.excess < ROUNDING:
@@ -245,52 +308,24 @@ class Search:
                 return found
         return found
 
+    def _dropped(
+        self, found: Found, drop: Sequence[int], covariance: torch.Tensor, batches: Sequence[Batch]
+    ) -> Found | None:
+        """Without some terms; the others start where they are likeliest then, or where they were, if that is nearer."""
+        starts = (reduced(found.equation, drop, covariance), without_terms(found.equation, drop))
+        here = [self.fitted(start, batches, 0, 1e-5, most_steps=32) for start in starts]
+        known = [one for one in here if one is not None]
+        if not known:
+            return None
+        start = min(known, key=lambda one: (one.fit.lost, one.fit.misfit))
+        return self.fitted(start.equation, batches, 4, most_steps=128)
 
-def _significance(found: Found) -> torch.Tensor:
-    """|c| / standard error of each coefficient."""
-    count = len(found.equation.terms)
+
+def _covariance(found: Found) -> torch.Tensor:
     normal = found.fit.normal
     size = normal.diagonal().clamp(min=1e-300).sqrt()
-    scaled = normal / torch.outer(size, size)
-    inverse = torch.linalg.pinv(scaled, rcond=1e-12, hermitian=True)
-    errors = found.fit.misfit * inverse.diagonal().clamp(min=0).sqrt() / size
-    return found.equation.coefficients.abs() / errors[:count].clamp(min=1e-300)
-
-
-def simpler(equation: Equation, data: Sequence[Observations], terms: Sequence[Term]) -> list[Equation]:
-    """Equations in which one term with parameters inside is replaced by a plainer one of nearly the same values."""
-    one = data[0]
-    states = one.level[:: max(1, len(one.level) // 8)]
-    out = []
-    for k, term in enumerate(equation.terms):
-        if not term.values:
-            continue
-        values = values_of(term, states, one.network)
-        ranked: list[tuple[float, Equation]] = []
-        for other in terms:
-            alike = other.output == term.output and other.coupling == term.coupling
-            if (
-                not alike
-                or len(other.values) >= len(term.values)
-                or any(other.family == t.family for t in equation.terms)
-            ):
-                continue
-            rival = values_of(other, states, one.network)
-            c = float((values * rival).sum() / rival.square().sum().clamp(min=1e-300))
-            left = float((values - c * rival).square().sum() / values.square().sum().clamp(min=1e-300))
-            if left < 0.01:
-                coefficients = equation.coefficients.clone()
-                coefficients[k] *= c
-                swapped = tuple(other if m == k else t for m, t in enumerate(equation.terms))
-                ranked.append((left, replace(equation, terms=swapped, coefficients=coefficients)))
-        out += [e for _, e in sorted(ranked, key=lambda pair: pair[0])[:2]]
-    return out
-
-
-def without_term(equation: Equation, k: int) -> Equation:
-    """The equation without its term k."""
-    keep = [m for m in range(len(equation.terms)) if m != k]
-    return replace(equation, terms=tuple(equation.terms[m] for m in keep), coefficients=equation.coefficients[keep])
+    inverse = torch.linalg.pinv(normal / torch.outer(size, size), rcond=1e-12, hermitian=True)
+    return found.fit.misfit**2 * inverse / torch.outer(size, size)
 
 
 def _equation(terms: Sequence[tuple[Term, float]], d: int) -> Equation:

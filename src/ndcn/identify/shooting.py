@@ -1,30 +1,36 @@
 """Shooting: integrate a model from known states over given spans, with the derivatives of where it ends.
 
-Classical Runge-Kutta of order 4 with a number of equal steps that is found for each span by halving.
+An explicit Runge-Kutta method with a number of equal steps that is found for each span by halving them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
 
+from ..integrators.tableau import TSIT5, Tableau
 from .equation import Model
 from .network import Network
 
+T = TypeVar("T", torch.Tensor, np.ndarray)
+
 MOST_STEPS = 512
+ROUGHER = 4  # derivatives may be so many times coarser than ends: they only say where to look next
 
 
-def ends(model: Model, network: Network, x: torch.Tensor, spans: torch.Tensor, steps: int) -> torch.Tensor:
+def ends(
+    model: Model, network: Network, x: torch.Tensor, spans: torch.Tensor, steps: int, method: Tableau = TSIT5
+) -> torch.Tensor:
     """Where states x (K, n, d) go within spans (K,), in ``steps`` steps each."""
     h = (spans / steps)[:, None, None]
     for _ in range(steps):
-        k1 = model.rate(x, network)
-        k2 = model.rate(x + h / 2 * k1, network)
-        k3 = model.rate(x + h / 2 * k2, network)
-        k4 = model.rate(x + h * k3, network)
-        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        stages = [model.rate(x, network)]
+        for row in _rows(method):
+            stages.append(model.rate(x + h * _sum(row, stages), network))
+        x = x + h * _sum(method.b, stages)
     return x
 
 
@@ -35,6 +41,7 @@ def steps_needed(
     spans: torch.Tensor,
     tolerance: torch.Tensor,
     most: int = MOST_STEPS,
+    method: Tableau = TSIT5,
 ) -> torch.Tensor:
     """Steps for each span with which halving them moves no end by more than ``tolerance`` (d,), a power of 2, (K,).
 
@@ -43,39 +50,46 @@ def steps_needed(
     found = torch.zeros(len(x), dtype=torch.int64)
     left = torch.arange(len(x))
     steps = 1
-    coarse = ends(model, network, x, spans, 1)
+    coarse = ends(model, network, x, spans, 1, method)
     while steps <= most and len(left):
-        fine = ends(model, network, x[left], spans[left], 2 * steps)
+        fine = ends(model, network, x[left], spans[left], 2 * steps, method)
         moved = ((fine - coarse).abs() / tolerance).amax(dim=(1, 2))
-        good = moved < 16  # of order 4, the finer solution is 16 times nearer
+        good = moved < 2**method.order  # by so much the finer solution is nearer
         found[left[good]] = 2 * steps
         left, coarse, steps = left[~good], fine[~good], 2 * steps
     return found
 
 
-@dataclass(frozen=True)
-class Shot:
-    """Ends of a batch, shape (K, n, d), and their derivatives by the parameters, (K, n, d, P)."""
-
-    ends: torch.Tensor
-    columns: torch.Tensor
-
-
-def shoot(model: Model, network: Network, x: torch.Tensor, spans: torch.Tensor, steps: int) -> Shot:
-    """``ends`` with derivatives by the parameters; the starts do not depend on them."""
+def derivatives(model: Model, network: Network, x: torch.Tensor, spans: torch.Tensor, steps: int) -> torch.Tensor:
+    """Derivatives of ``ends`` by the parameters, (K, n, d, P); the starts do not depend on them."""
     K, n, d = x.shape
     P = len(model.parameters)
     S = np.zeros((K * n * d, P))
     h = (spans / steps)[:, None, None]
     rows = np.repeat((spans / steps).numpy(), n * d)[:, None]
     for _ in range(steps):
-        k1, v1 = _stage(model, network, x, S)
-        k2, v2 = _stage(model, network, x + h / 2 * k1, S + rows / 2 * v1)
-        k3, v3 = _stage(model, network, x + h / 2 * k2, S + rows / 2 * v2)
-        k4, v4 = _stage(model, network, x + h * k3, S + rows * v3)
-        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        S = S + rows / 6 * (v1 + 2 * v2 + 2 * v3 + v4)
-    return Shot(x, torch.from_numpy(S).reshape(K, n, d, P))
+        k, v = _stage(model, network, x, S)
+        stages, slopes = [k], [v]
+        for row in _rows(TSIT5):
+            k, v = _stage(model, network, x + h * _sum(row, stages), S + rows * _sum(row, slopes))
+            stages.append(k)
+            slopes.append(v)
+        x = x + h * _sum(TSIT5.b, stages)
+        S = S + rows * _sum(TSIT5.b, slopes)
+    return torch.from_numpy(S).reshape(K, n, d, P)
+
+
+def _rows(method: Tableau) -> tuple[tuple[float, ...], ...]:
+    """The stages after the first that an end depends on."""
+    return method.a[:-1] if method.last_is_next else method.a
+
+
+def _sum(weights: Sequence[float], stages: Sequence[T]) -> T:
+    out = weights[0] * stages[0]
+    for weight, stage in zip(weights[1:], stages[1:], strict=False):
+        if weight:
+            out = out + weight * stage
+    return out
 
 
 def _stage(model: Model, network: Network, x: torch.Tensor, S: np.ndarray) -> tuple[torch.Tensor, np.ndarray]:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from ..integrators.tableau import RK4
 from .equation import Model
 from .network import Network
 from .observations import Observations
@@ -144,7 +145,7 @@ class Course:
 
 def course_of(one: Observations, model: Model, tolerance: torch.Tensor) -> Course | None:
     """Ready to fit; None if the model is too fast for it."""
-    steps = steps_needed(model, one.network, one.level[:-1], one.spans, tolerance, 128)
+    steps = steps_needed(model, one.network, one.level[:-1], one.spans, tolerance, 128, RK4)
     if (steps == 0).float().mean() > 0.2:
         return None
     steps = torch.where(steps == 0, 256, steps)

@@ -1,0 +1,109 @@
+"""Variants of an equation: without some terms, or with a term replaced by a plainer or a richer one of nearly the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from scipy.optimize import least_squares
+
+from .equation import Equation, Term, values_of
+from .network import Network
+from .observations import Observations
+
+ALIKE = 0.01  # of a term's values squared, what another may leave open to take its place
+
+
+def reduced(equation: Equation, drop: Sequence[int], covariance: torch.Tensor) -> Equation:
+    """The equation without some terms, the others moved to where they are likeliest then."""
+    among = covariance[drop][:, drop]
+    among = among + 1e-12 * torch.diag(among.diagonal())
+    move = covariance[:, drop] @ torch.linalg.lstsq(among, equation.coefficients[drop].unsqueeze(1)).solution[:, 0]
+    moved = equation.with_parameters(equation.parameters - move)
+    return without_terms(moved, drop)
+
+
+def without_terms(equation: Equation, drop: Sequence[int]) -> Equation:
+    """The equation without some of its terms."""
+    keep = [m for m in range(len(equation.terms)) if m not in drop]
+    return replace(equation, terms=tuple(equation.terms[m] for m in keep), coefficients=equation.coefficients[keep])
+
+
+def simpler(equation: Equation, data: Sequence[Observations], terms: Sequence[Term]) -> list[Equation]:
+    """Equations in which one term with parameters inside is replaced by a plainer one of nearly the same values."""
+    out = []
+    for k, term in enumerate(equation.terms):
+        rivals = [t for t in _others(equation, k, terms) if len(t.values) < len(term.values)]
+        out += [e for _, e in sorted(_replaced(equation, k, rivals, data[0]), key=lambda pair: pair[0])[:2]]
+    return out
+
+
+def richer(equation: Equation, data: Sequence[Observations], terms: Sequence[Term]) -> list[Equation]:
+    """Equations in which one term is replaced by one with more parameters, chosen so that it has nearly the same values."""
+    one = data[0]
+    states = _some(one)
+    out = []
+    for k, term in enumerate(equation.terms):
+        if not term.coupling:
+            continue
+        values = values_of(term, states, one.network)
+        families: dict[tuple[str, bool, int], list[Term]] = {}
+        for other in _others(equation, k, terms):
+            if len(other.values) > len(term.values):
+                families.setdefault(other.family, []).append(other)
+        rivals = [_nearest(options, values, states, one.network) for options in families.values()]
+        out += [e for _, e in sorted(_replaced(equation, k, rivals, one), key=lambda pair: pair[0])[:2]]
+    return out
+
+
+def _some(one: Observations) -> torch.Tensor:
+    return one.level[:: max(1, len(one.level) // 8)]
+
+
+def _others(equation: Equation, k: int, terms: Sequence[Term]) -> Iterator[Term]:
+    """Terms that could stand in the place of term k."""
+    term, taken = equation.terms[k], {t.family for t in equation.terms}
+    for other in terms:
+        if (other.output, other.coupling) == (term.output, term.coupling) and other.family not in taken:
+            yield other
+
+
+def _replaced(
+    equation: Equation, k: int, rivals: Sequence[Term], one: Observations
+) -> Iterator[tuple[float, Equation]]:
+    states = _some(one)
+    values = values_of(equation.terms[k], states, one.network)
+    for other in rivals:
+        c, left = _projected(values, values_of(other, states, one.network))
+        if left < ALIKE:
+            coefficients = equation.coefficients.clone()
+            coefficients[k] *= c
+            swapped = tuple(other if m == k else t for m, t in enumerate(equation.terms))
+            yield left, replace(equation, terms=swapped, coefficients=coefficients)
+
+
+def _projected(values: torch.Tensor, rival: torch.Tensor) -> tuple[float, float]:
+    """The factor with which a rival comes nearest, and the share of the values squared that it leaves open."""
+    c = float((values * rival).sum() / rival.square().sum().clamp(min=1e-300))
+    return c, float((values - c * rival).square().sum() / values.square().sum().clamp(min=1e-300))
+
+
+def _nearest(options: Sequence[Term], values: torch.Tensor, states: torch.Tensor, network: Network) -> Term:
+    """Of one family, the term whose values are nearest, up to a factor."""
+
+    def left(term: Term) -> float:
+        share = _projected(values, values_of(term, states, network))[1]
+        return share if share == share else float("inf")
+
+    def misses(inner: np.ndarray) -> np.ndarray:
+        rival = values_of(replace(start, values=tuple(inner.tolist())), states, network).nan_to_num(0.0, 0.0, 0.0)
+        c, _ = _projected(values, rival)
+        out: np.ndarray = ((values - c * rival) / values.square().mean().sqrt().clamp(min=1e-300)).reshape(-1).numpy()
+        return out
+
+    start = min(options, key=left)
+    found = least_squares(misses, np.array(start.values), max_nfev=20)
+    best = replace(start, values=tuple(found.x.tolist()))
+    return best if left(best) < left(start) else start
