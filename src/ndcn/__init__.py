@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .estimators import DynamicsRegressor, load
     from .field import Field
     from .graph import Graph
+    from .graph_sequence import GraphSequence
     from .identify.discovery import Interaction
     from .laws import simulate
     from .models import GraphODE
@@ -40,6 +41,7 @@ _LATER = {
     "Field": "field",
     "Graph": "graph",
     "GraphODE": "models",
+    "GraphSequence": "graph_sequence",
     "IntegrationError": "solve",
     "Interaction": "identify.discovery",
     "NodeBaseline": "node_baselines",
@@ -72,6 +74,7 @@ __all__ = [
     "Field",
     "Graph",
     "GraphODE",
+    "GraphSequence",
     "IntegrationError",
     "Interaction",
     "NodeBaseline",
