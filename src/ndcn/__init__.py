@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, fields, laws, metrics, models, networks, operators, plot, sampling
+    from . import datasets, fields, laws, metrics, models, networks, operators, plot, sampling, tables
     from .classifier import NodeClassifier
     from .estimators import DynamicsRegressor, load
     from .field import Field
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .objective import CrossEntropy, Objective
     from .sampling import Split, split
     from .solve import IntegrationError, Solution, Solver, Statistics, integrate
+    from .tables import Dataset, read
     from .training import TrainingError
     from .trajectory import Trajectory
 
@@ -37,6 +38,7 @@ __version__ = "0.1.0"
 # Everything is loaded when first used: torch, scikit-learn and matplotlib take seconds, `ndcn --help` must not.
 _LATER = {
     "CrossEntropy": "objective",
+    "Dataset": "tables",
     "DynamicsRegressor": "estimators",
     "Field": "field",
     "Graph": "graph",
@@ -63,13 +65,16 @@ _LATER = {
     "networks": "networks",
     "operators": "operators",
     "plot": "plot",
+    "read": "tables",
     "sampling": "sampling",
     "simulate": "laws",
     "split": "sampling",
+    "tables": "tables",
 }
 
 __all__ = [
     "CrossEntropy",
+    "Dataset",
     "DynamicsRegressor",
     "Field",
     "Graph",
@@ -96,9 +101,11 @@ __all__ = [
     "networks",
     "operators",
     "plot",
+    "read",
     "sampling",
     "simulate",
     "split",
+    "tables",
 ]
 
 
