@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .calendar import Calendar
 from .dataset import Dataset
+from .reading import read
 
-__all__ = ["Calendar", "Dataset"]
+__all__ = ["Calendar", "Dataset", "read"]

@@ -58,7 +58,7 @@ class Calendar:
             )
         if self.unit != "number":
             try:
-                np.datetime64(self.origin, "ms")
+                np.datetime64(str(self.origin), "ms")
             except ValueError:
                 raise ValueError(f"the origin of a calendar is a date in UTC, got {self.origin!r}") from None
 
@@ -79,10 +79,10 @@ class Calendar:
         """Times as numbers, float64, from datetime64 in UTC (or from unshifted numbers)."""
         if not self.dated:
             return np.asarray(dates, dtype=np.float64) - float(self.origin)
-        when, begin = np.asarray(dates).astype("datetime64[ms]"), np.datetime64(self.origin, "ms")
+        when, begin = np.asarray(dates).astype("datetime64[ms]"), np.datetime64(str(self.origin), "ms")
         if self.unit in SECONDS:
             return (when - begin) / _MS / (1000.0 * SECONDS[self.unit])
-        months = _months(when, begin) - _months(begin[None], begin)[0]
+        months = _months(when, begin) - _months(np.array([begin]), begin)[0]
         return months / 12.0 if self.unit == "year" else months
 
     def dates(self, numbers: Any) -> pd.DatetimeIndex | np.ndarray:
@@ -92,7 +92,7 @@ class Calendar:
         values = np.asarray(numbers, dtype=np.float64)
         if not self.dated:
             return values + float(self.origin)
-        begin = np.datetime64(self.origin, "ms")
+        begin = np.datetime64(str(self.origin), "ms")
         try:
             if self.unit in SECONDS:
                 steps = np.round(values * (1000.0 * SECONDS[self.unit]))
@@ -157,10 +157,10 @@ def _unit(when: np.ndarray) -> str:
         moved = days + shift
         months = moved.astype("datetime64[M]")
         if (moved == months.astype("datetime64[D]")).all() and len(np.unique(when - days)) == 1:
-            gaps = np.diff(months.astype(np.int64))
-            if (gaps > 0).all():
-                return "year" if (gaps % 12 == 0).all() else "month"
-    gaps = np.diff(when) / _MS / 1000.0
+            counts = np.diff(months.astype(np.int64))
+            if (counts > 0).all():
+                return "year" if (counts % 12 == 0).all() else "month"
+    gaps = np.asarray(np.diff(when) / _MS, dtype=np.float64) / 1000.0
     if (gaps % SECONDS["week"] == 0).all():
         return "week"
     usual = float(np.median(gaps))
@@ -183,7 +183,7 @@ def _months(when: np.ndarray, begin: np.datetime64) -> np.ndarray:
 
 
 def _from_months(values: np.ndarray, begin: np.datetime64) -> np.ndarray:
-    total = values + _months(begin[None], begin)[0]
+    total = values + _months(np.array([begin]), begin)[0]
     if not (np.abs(total) < 1e5).all():
         raise OverflowError
     whole = np.floor(total + 1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,8 +63,8 @@ class Dataset:
     def pieces(self) -> list[Trajectory]:
         """The runs, cut where the graph changes, each piece with its own graph.
 
-        Neighbouring pieces share the snapshot at their boundary: that at the time of the change, or else the last one
-        before it. A piece of a single snapshot, which shows no dynamics, is left out (unless nothing else is there).
+        Neighbouring pieces share the snapshot at their boundary: that at the time of the change, or else the next one
+        after it. A piece of a single snapshot, which shows no dynamics, is left out (unless nothing else is there).
         """
         if self.graphs is None:
             return list(self.runs)
@@ -76,7 +77,7 @@ class Dataset:
             bounds = [0, *change.tolist(), len(times) - 1]
             cut = [
                 _on(run[first : last + 1], self.graphs, int(held[first]))
-                for first, last in zip(bounds, bounds[1:], strict=False)
+                for first, last in itertools.pairwise(bounds)
                 if last > first
             ]
             out += cut or [_on(run, self.graphs, int(held[0]))]
