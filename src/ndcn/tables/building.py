@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..graph import Graph
 from ..graph_sequence import GraphSequence
-from .columns import short
+from .columns import counted, short
 from .edges import EdgeList
 
 MOST_GRAPHS = 10_000
@@ -92,7 +92,7 @@ def _matrix(
     where = edges.place(first if rows is None else int(rows[first]))
     if not any("listed again" in note for note in notes):
         names = f"{short(labels[source[first]])} to {short(labels[target[first]])}"
-        did = f"{repeats} edges are listed again ({names}, {where})"
+        did = f"{counted(repeats, 'edge')} listed again ({names}, {where})"
         how = "equal ones count once" + (f", the weights of {unequal} others are added up" if unequal else "")
         notes.append(f"{edges.title}: {did}; {how}")
     return sparse.coo_array((weight[keep], (target[keep], source[keep])), shape=(n, n)).tocsr()
@@ -155,15 +155,15 @@ def _remarks(edges: EdgeList, matrix: sparse.csr_array) -> list[str]:
     loops = int(np.count_nonzero(matrix.diagonal()))
     if loops:
         notes.append(
-            f"{edges.title}: {loops} edges go from a node to itself; they are kept, as actions of a node on itself"
+            f"{edges.title}: {counted(loops, 'edge')} from a node to itself; kept, as the action of a node on itself"
         )
     negative = int((matrix.data < 0).sum())
     if negative:
         notes.append(
-            f"{edges.title}: {negative} weights are negative; they are kept, and the operator signed_laplacian (the default) "
-            "takes them"
+            f"{edges.title}: {counted(negative, 'negative weight')}; kept, and the operator signed_laplacian (the default) takes "
+            "them"
         )
-    if (matrix.data == 0).any():
+    if (edges.weight == 0).any():
         notes.append(f"{edges.title}: edges of weight 0 are left out")
     if matrix.nnz == 0:
         notes.append(f"{edges.title}: no edge is left between the nodes of the states; each node is on its own")

@@ -157,7 +157,7 @@ def _unit(when: np.ndarray) -> str:
         moved = days + shift
         months = moved.astype("datetime64[M]")
         if (moved == months.astype("datetime64[D]")).all() and len(np.unique(when - days)) == 1:
-            counts = np.diff(months.astype(np.int64))
+            counts = np.asarray(np.diff(months.astype(np.int64)), dtype=np.int64)
             if (counts > 0).all():
                 return "year" if (counts % 12 == 0).all() else "month"
     gaps = np.asarray(np.diff(when) / _MS, dtype=np.float64) / 1000.0

@@ -104,3 +104,8 @@ def short(item: Any, width: int = 60) -> str:
     """A name as messages show it: in quotes, control characters escaped, not too long."""
     text = repr(item)
     return text if len(text) <= width else f"{text[: width - 4]}...{text[0]}"
+
+
+def counted(count: int, word: str) -> str:
+    """A number with its noun: 1 node, 2 nodes."""
+    return f"{count} {word}{'s' * (count != 1)}"

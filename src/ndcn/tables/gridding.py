@@ -10,7 +10,7 @@ import torch
 
 from ..graph import Graph
 from ..trajectory import Trajectory
-from .columns import short
+from .columns import counted, short
 from .states import Observations
 
 MOST_CELLS = 10**8
@@ -96,7 +96,7 @@ def _finite(rows: Observations, how: Gridding, notes: list[str]) -> np.ndarray:
         return values
     row, k = (int(part[0]) for part in np.nonzero(infinite))
     share = count / max(1, int((~np.isnan(values)).sum()))
-    where = f"{count} values ({100 * share:.2g} %) are infinite, the first at {rows.place(row)}, {rows.features[k]!r}"
+    where = f"{counted(count, 'value')} ({100 * share:.2g} %) infinite, the first at {rows.place(row)}, {rows.features[k]!r}"
     if share > FEW and how.infinite != "missing":
         raise ValueError(
             f'{rows.title}: {where}; correct them, or take them as missing with infinite="missing" (--infinite missing)'
@@ -197,7 +197,7 @@ def _once(
         t, i = divmod(int(cells[first]), graph.num_nodes)
         label: Any = graph.nodes[i]
         raise ValueError(
-            f"{rows.title}: {len(differ)} nodes and times have several different values, the first is node {short(label)} at t = "
+            f"{rows.title}: {counted(len(differ), 'time')} of nodes with several different values, the first is node {short(label)} at t = "
             f'{clock[t]:g} ({two[0]} and {two[1]}); keep one row each, or say duplicates="mean" or "last" (--duplicates)'
         )
     again = int((counts > 1).sum())
@@ -205,7 +205,7 @@ def _once(
         how.duplicates, f"the {how.duplicates} is taken"
     )
     if how.step is None:
-        notes.append(f"{rows.title}: {again} nodes and times occur more than once; {did}")
+        notes.append(f"{rows.title}: {counted(again, 'time')} of nodes more than once; {did}")
     if how.duplicates == "last":
         return cells[begins], value[begins + counts - 1]
     if how.duplicates == "mean":

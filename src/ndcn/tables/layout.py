@@ -48,6 +48,10 @@ def find_layout(table: Table, known: Sequence[str], asked: Asked) -> Layout:
         ValueError: no column is left for the node, the time or the values.
     """
     names = set(known)
+    if not table.columns or not any(table.sample(k) for k in range(len(table.columns))):
+        raise ValueError(
+            f"{table.title} holds no rows of states, only a header; expected a line for each node and time"
+        )
     if asked.node is None and asked.values is None:
         for attempt in (_wide, _turned, _bare):
             found = attempt(table, names, asked)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import is_whole, labels_for, some
+from .columns import counted, is_whole, labels_for, some
 from .edges import EdgeList
 from .states import Observations
 
@@ -66,12 +66,12 @@ def match(edges: EdgeList, states: Observations, unknown: str) -> Match:
         )
     if only_states:
         notes.append(
-            f"{len(only_states)} nodes of {states.title} have no edge in {edges.title} and are kept without: "
+            f"{counted(len(only_states), 'node')} of {states.title} without an edge in {edges.title}, kept as isolated: "
             f"{some(only_states, 10)}"
         )
     if only_edges:
         notes.append(
-            f"{len(only_edges)} nodes of {edges.title} have no states in {states.title} and are left out with their edges: "
+            f"{counted(len(only_edges), 'node')} of {edges.title} without states in {states.title}, left out with all edges: "
             f"{some(only_edges, 10)}"
         )
     if hint:

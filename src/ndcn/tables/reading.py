@@ -9,7 +9,7 @@ import numpy as np
 
 from .building import build_graph
 from .calendar import Calendar
-from .columns import some
+from .columns import counted, some
 from .dataset import Dataset
 from .edges import EdgeList, read_edges
 from .gridding import Gridding, trajectories
@@ -148,5 +148,5 @@ def _missing(runs: Sequence[Any]) -> list[str]:
             if all(run.mask is not None and not bool(run.mask[:, i].any()) for run in runs)
         ] if runs[0].graph.num_nodes <= 100_000 else []  # fmt: skip
         if never:
-            notes.append(f"{len(never)} nodes were never observed: {some(never)}")
+            notes.append(f"{counted(len(never), 'node')} never observed: {some(never)}")
     return notes
