@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .calendar import Calendar
 from .dataset import Dataset
+from .inspection import Inspection, inspect
 from .reading import read
 
-__all__ = ["Calendar", "Dataset", "read"]
+__all__ = ["Calendar", "Dataset", "Inspection", "inspect", "read"]

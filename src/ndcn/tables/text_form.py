@@ -93,6 +93,8 @@ def find_form(path: Path, words: Collection[str], *, encoding: str | None = None
             first_lines = first_lines or reader.line_num
         if len(rows) > ROWS:
             break
+    if not rows:
+        raise ValueError(f"{path.name} has no rows, only separators; export it again")
     width = _width(rows[1:] or rows)
     decimal = "," if separator not in (",", " ", BLANKS) and _has_decimal_commas(rows) else "."
     header = _header(rows, words, width, decimal)
