@@ -1,6 +1,6 @@
 """Forecasts of what happens on a network, chosen by backtest; and whether the network matters for them."""
 
-from .auto import auto
+from .automatic import auto
 from .network_test import NetworkTest, network_test
 from .result import Forecast
 

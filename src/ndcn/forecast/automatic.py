@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ..graph_sequence import GraphSequence
 
 LONGEST = 14
-CLEARLY = 0.95  # a simple guess is kept where its error is below this share of the combination's
+CLEARLY = 0.95  # a simple guess is kept where its error is below this share of the combination's ...
+ENOUGH = 30  # ... over at least so many past origins
 HANDICAP = 1.1  # of trained models, which are judged at a few origins only
 
 
@@ -53,7 +54,8 @@ def auto(
 
     At past origins every candidate forecasts from the data before it. At each horizon the five with the smallest
     discounted past errors are combined, weighted by 1 / error. A simple guess (of one node at a time: persistence, drift,
-    season, mean, exponential smoothing), chosen online by the same errors, is kept instead where it was clearly better.
+    season, mean, exponential smoothing), chosen online by the same errors, is kept instead where it was clearly better
+    over at least 30 past origins.
 
     Args:
         data: at least 12 snapshots; equally spaced, or else they are held on a grid of the median step.
@@ -113,14 +115,14 @@ def _decide(
         _, guessed = tested.online(k, now, lambda k, at: simple_guess(tested, k, at))
         mine, simple = _error(panel, tested, k, q, said), _error(panel, tested, k, q, guessed)
         guess = tested.guess(k, now)
-        keep_guess = bool(np.isfinite(simple) and simple < CLEARLY * mine)
+        keep_guess = bool(len(q) >= ENOUGH and simple < CLEARLY * mine)
         weights.append(simple_guess(tested, k, now) if keep_guess else combined(tested, k, now))
         kept.append(tested.names[guess] if keep_guess else "combination")
         reference.append(tested.names[guess])
-        ratios.append(float(min(mine, simple) / simple if keep_guess else mine / simple) if simple > 0 else 1.0)
+        ratios.append(1.0 if keep_guess or not simple > 0 else float(mine / simple))
         errors.append((mine, simple))
-        r = intervals.residuals(panel, tested.origins[q], guessed if keep_guess else said, int(h))
-        quantiles.append(intervals.quantiles_of(r))
+        r, weight = intervals.residuals(panel, tested.origins[q], guessed if keep_guess else said, int(h))
+        quantiles.append(intervals.quantiles_of(r, weight))
         counts.append(len(r))
     at = np.array([len(panel) - 1])
     size = np.concatenate([intervals.sizes(panel, at, int(h)) for h in tested.horizons])

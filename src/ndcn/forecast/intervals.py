@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .combination import DISCOUNT
 from .panel import Panel
 from .simple import recent_change
 
@@ -17,7 +18,8 @@ FLOOR = 0.1  # of the mean size of all nodes: the least size of a node
 class Residuals:
     """Quantiles of r = (truth - forecast) / s_i, where s_i is the recent size of the changes of node i.
 
-    Residuals of all nodes and past origins are pooled for each horizon; s_i differs between nodes and origins.
+    Residuals of all nodes and past origins are pooled for each horizon, older ones counted for less; s_i differs between
+    nodes and origins.
 
     Args:
         horizons: shape (H,), at which residuals are known.
@@ -63,13 +65,26 @@ def sizes(panel: Panel, origins: np.ndarray, horizon: int) -> np.ndarray:
     return np.maximum(change, np.maximum(least, 1e-12))
 
 
-def residuals(panel: Panel, origins: np.ndarray, said: np.ndarray, horizon: int) -> np.ndarray:
-    """r of all observed nodes at past origins, one long row; ``said`` has shape (O, n)."""
+def residuals(panel: Panel, origins: np.ndarray, said: np.ndarray, horizon: int) -> tuple[np.ndarray, np.ndarray]:
+    """r of all observed nodes at past origins, and d^age of each, in two long rows; ``said`` has shape (O, n)."""
     truth, seen = panel.values[origins + horizon], panel.observed[origins + horizon]
     scaled = (truth - said) / sizes(panel, origins, horizon)
-    return np.asarray(scaled[seen & np.isfinite(scaled)])
+    good = seen & np.isfinite(scaled)
+    weight = DISCOUNT ** (origins.max(initial=0) - origins)[:, None] * good
+    return scaled[good], weight[good]
 
 
-def quantiles_of(r: np.ndarray) -> np.ndarray:
-    """At ``LEVELS``; of nothing, a wide guess of plus and minus two sizes."""
-    return np.quantile(r, LEVELS) if len(r) else np.interp(LEVELS, [0.0, 0.5, 1.0], [-2.0, 0.0, 2.0])
+def quantiles_of(r: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Of r at ``LEVELS``, each residual counted by its weight; of nothing, plus and minus two sizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.forecast.intervals import quantiles_of
+        >>> quantiles_of(np.array([3.0, 1.0, 2.0]), np.ones(3))[[0, 200, 400]]
+        array([1., 2., 3.])
+    """
+    if not len(r):
+        return np.interp(LEVELS, [0.0, 0.5, 1.0], [-2.0, 0.0, 2.0])
+    order = np.argsort(r, kind="stable")
+    share = np.cumsum(weight[order]) - 0.5 * weight[order]
+    return np.interp(LEVELS, share / weight.sum(), r[order])

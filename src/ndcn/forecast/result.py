@@ -15,7 +15,7 @@ from .intervals import Residuals
 from .table import Table
 
 if TYPE_CHECKING:
-    from .auto import Choice
+    from .automatic import Choice
     from .panel import Panel
 
 
