@@ -78,7 +78,8 @@ def auto(
         >>> found.predict([60.0, 62.0])
         Trajectory(2 snapshots of 9 nodes, 1 feature, t = 60 .. 62)
     """
-    panels = [panel_of(data, k, graphs) for k in range(data.num_features)]
+    panels = [panel_of(data, 0, graphs)]
+    panels += [panel_of(data, k, graphs) for k in range(1, data.num_features)]
     T = len(panels[0])
     steps = max(1, min(LONGEST, T // 4)) if horizon is None else horizon
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= T // 2:
@@ -119,7 +120,7 @@ def _decide(
         weights.append(simple_guess(tested, k, now) if keep_guess else combined(tested, k, now))
         kept.append(tested.names[guess] if keep_guess else "combination")
         reference.append(tested.names[guess])
-        ratios.append(1.0 if keep_guess or not simple > 0 else float(mine / simple))
+        ratios.append(1.0 if keep_guess or simple == 0 else float(mine / simple))
         errors.append((mine, simple))
         r, weight = intervals.residuals(panel, tested.origins[q], guessed if keep_guess else said, int(h))
         quantiles.append(intervals.quantiles_of(r, weight))

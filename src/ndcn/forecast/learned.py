@@ -64,8 +64,8 @@ class Learner:
         few = {last} | {last - far - k * self.kind.window for k in range(FITS)}
         chosen = [k for k, o in enumerate(origins) if (self.every or int(o) in few)]
         begun = time.monotonic()
-        for k in reversed(chosen):  # the last origin first: without it there is nothing to forecast
-            if time.monotonic() - begun > self.limit:
+        for k in reversed(chosen):  # the last origin first, whatever it takes: without it there is nothing to forecast
+            if k != chosen[-1] and time.monotonic() - begun >= self.limit:
                 self.failures.append(f"{self.name}: stopped after {self.limit:g} seconds")
                 break
             out[k] = self.forecast(int(origins[k]), horizons)

@@ -53,7 +53,7 @@ class NetworkTest:
     @property
     def gains(self) -> tuple[float, ...]:
         """1 - error with neighbours / error without, both with the common mean, for each horizon."""
-        return tuple(1 - n / m for n, m in zip(self.network, self.mean, strict=True))
+        return tuple(1 - n / m if m > 0 else 0.0 for n, m in zip(self.network, self.mean, strict=True))
 
     @property
     def gain(self) -> float:
@@ -152,7 +152,7 @@ def network_test(
     """
     if isinstance(shuffles, bool) or not isinstance(shuffles, int) or shuffles < LEAST_SHUFFLES:
         raise ValueError(f"shuffles must be a whole number of at least {LEAST_SHUFFLES}, got {shuffles!r}")
-    if not 0 <= feature < data.num_features:
+    if isinstance(data, Trajectory) and not 0 <= feature < data.num_features:
         raise ValueError(f"feature must be from 0 to {data.num_features - 1}, got {feature!r}")
     panel = panel_of(data, feature, graphs)
     if len(panel) < 24:
