@@ -55,10 +55,11 @@ def read(edges: bytes, states: bytes) -> ndcn.Dataset | None:
         try:
             return ndcn.read(*paths)
         except ValueError as error:
-            assert type(error) is ValueError, repr(error)
-            assert "edges.csv" in str(error) or "states.csv" in str(error), str(error)
-            assert "\n" not in str(error)
-            return None
+            kind, message = type(error), str(error)
+    assert kind is ValueError
+    assert "edges.csv" in message or "states.csv" in message, message
+    assert "\n" not in message
+    return None
 
 
 def in_order(data: ndcn.Dataset) -> None:

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from .style import INK, QUIET, SHADE, TRUTH, curve_axes
+from ..tables.inspection import GAP
+from .style import INK, SHADE, TRUTH
 
 if TYPE_CHECKING:
     from ..tables import Dataset
     from ..trajectory import Trajectory
 
 CURVES = 12
+NAMED = 30  # so many nodes are named beside the map
 ROWS, COLUMNS = 200, 400  # of the map of what is missing, at most
 
 
@@ -40,11 +44,18 @@ def inspect(data: Dataset) -> Figure:
         if not isinstance(dates, np.ndarray):
             dates = dates.tz_localize(None).to_numpy()
         clock = dates
-    _degrees(curve_axes(figure.add_subplot(grid[0, 0])), data)
-    _values(curve_axes(figure.add_subplot(grid[1, 0])), data)
-    curves = curve_axes(figure.add_subplot(grid[0, 1]))
+    _degrees(figure.add_subplot(grid[0, 0]), data)
+    _values(figure.add_subplot(grid[1, 0]), data)
+    curves = figure.add_subplot(grid[0, 1])
     _curves(curves, run, clock, data.names[0] if data.names else "")
-    _missing(curve_axes(figure.add_subplot(grid[1, 1], sharex=curves)), run, clock)
+    _missing(figure.add_subplot(grid[1, 1], sharex=curves), run, clock)
+    if clock.dtype.kind == "M":
+        locator = AutoDateLocator(maxticks=7)
+        curves.xaxis.set_major_locator(locator)
+        curves.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    for ax in figure.axes:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(labelsize=8, colors=INK)
     return figure
 
 
@@ -88,15 +99,17 @@ def _curves(ax: Axes, run: Trajectory, clock: Any, name: str) -> None:
     )
     order = np.argsort(-np.where(seen > 1, swing, -1.0), kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, min(CURVES, len(order))).round().astype(int)]
+    steps = run.times.diff().numpy()
+    gaps = np.flatnonzero(steps > GAP * np.median(steps)) if len(steps) else np.empty(0, dtype=int)
+    broken, when = np.insert(states, gaps + 1, np.nan, axis=0), np.insert(clock, gaps + 1, clock[gaps])
     for colour, node in zip(colormaps["viridis"](np.linspace(0, 0.9, len(chosen))), chosen.tolist(), strict=True):
         label = _short(str(run.graph.nodes[node]))
-        ax.plot(clock, states[:, node], color=colour, linewidth=1.1, marker=".", markersize=3, label=label)
-    steps = run.times.diff().numpy()
-    for k in np.flatnonzero(steps > 1.5 * np.median(steps)).tolist() if len(steps) else []:
+        ax.plot(when, broken[:, node], color=colour, linewidth=1.1, marker=".", markersize=3, label=label)
+    for k in gaps.tolist():
         ax.axvspan(clock[k], clock[k + 1], color=SHADE, zorder=0)
-    gaps = ", gaps shaded" if len(steps) and (steps > 1.5 * np.median(steps)).any() else ""
+    shaded = ", gaps shaded" if len(gaps) else ""
     which = f"run {_short(name)}, " if name else ""
-    ax.set_title(f"{which}{_short(run.features[0])} of {len(chosen)} nodes{gaps}", color=INK, fontsize=10)
+    ax.set_title(f"{which}{_short(run.features[0])} of {len(chosen)} nodes{shaded}", color=INK, fontsize=10)
     ax.legend(frameon=False, fontsize=7, ncols=1, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     ax.tick_params(labelbottom=False)
 
@@ -121,13 +134,15 @@ def _missing(ax: Axes, run: Trajectory, clock: Any) -> None:
         edges = edges + (clock[0] - numbers[0])
     ax.pcolormesh(edges, rows, shares, cmap="Greys_r", vmin=-0.25, vmax=1.15, rasterized=True)
     ax.set_ylim(n, 0)
-    ax.set_ylabel("node")
+    if n <= NAMED:
+        ax.set_yticks(np.arange(n) + 0.5, [_short(str(node)) for node in run.graph.nodes])
+    else:
+        ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+        ax.set_ylabel("node, by place")
     hidden = 100 * (1 - float(seen.mean()))
     what = "everything was observed" if hidden == 0 else f"observed (light) and missing (dark): {hidden:.3g} % missing"
     ax.set_title(what, color=INK, fontsize=10)
-    ax.set_xlabel("date" if clock.dtype.kind == "M" else "time", color=QUIET)
-    for label in ax.get_xticklabels():
-        label.set_rotation(0)
+    ax.set_xlabel("date" if clock.dtype.kind == "M" else "time")
 
 
 def _short(text: str) -> str:

@@ -85,10 +85,8 @@ def from_matrix_table(table: Table) -> EdgeList | None:
         and find(names, {"target", "to"}) is None
     ):
         columns, labels = range(1, width), names
-    elif not table.headed and width > 4 and len(table.sample(0)) == min(width, len(table.sample(0))) >= min(width, 400):
-        if len(table.sample(0)) not in (width, 501) or any(
-            table.kind(k) not in ("number", "empty") for k in range(width)
-        ):
+    elif not table.headed and width > 4 and len(beside) <= width:
+        if any(table.kind(k) not in ("number", "empty") for k in range(width)):
             return None
         columns, labels = range(width), [str(k) for k in range(width)]
     else:

@@ -41,8 +41,8 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-def find_layout(table: Table, known: Sequence[str], asked: Asked) -> Layout:
-    """The layout of a table of states, given the names of nodes in the edges.
+def find_layout(table: Table, known: Sequence[str], asked: Asked, unnamed: bool = False) -> Layout:
+    """The layout of a table of states, given the names of nodes in the edges, or their places where they are unnamed.
 
     Raises:
         ValueError: no column is left for the node, the time or the values.
@@ -53,6 +53,8 @@ def find_layout(table: Table, known: Sequence[str], asked: Asked) -> Layout:
             f"{table.title} holds no rows of states, only a header; expected a line for each node and time"
         )
     if asked.node is None and asked.values is None:
+        if unnamed and (heads := _unnamed(table, asked, len(names))) is not None:
+            names = names if set(heads) & names else set(heads)
         for attempt in (_wide, _turned, _bare):
             found = attempt(table, names, asked)
             if found is not None:
@@ -119,6 +121,16 @@ def _wide(table: Table, known: set[str], asked: Asked) -> Layout | None:
     )
 
 
+def _unnamed(table: Table, asked: Asked, count: int) -> list[str] | None:
+    """Headings of as many columns of numbers as there are nodes without names; None if these are not what is there."""
+    time = _time(table, asked, [])
+    heads = [plain(head) for k, head in enumerate(table.columns) if k != (0 if time is None else time)]
+    if not table.headed or len(heads) != count or words.find(heads, words.NODE) is not None:
+        return None
+    numeric = all(table.kind(k) in ("number", "empty") for k in range(len(table.columns)) if k != (time or 0))
+    return heads if numeric else None
+
+
 def _pairs(heads: Sequence[str], known: set[str]) -> tuple[list[str], list[str]] | None:
     """Headings node:variable or node.variable, if most begin (or, in one other way, end) with the name of a node."""
     for sign in (":", ".", "|", "/", "_"):
@@ -155,8 +167,9 @@ def _bare(table: Table, known: set[str], asked: Asked) -> Layout | None:
     count = len(table.columns) - 1
     if table.headed or count != len(known) or count < 3 or any(table.kind(k) == "text" for k in range(1, count + 1)):
         return None
-    numeric = all(map(is_whole, known))
-    nodes = [str(name) for name in (sorted(map(int, known)) if numeric else sorted(known))]
+    if not all(map(is_whole, known)):
+        return None  # names have no order that a table could follow
+    nodes = [str(name) for name in sorted(map(int, known))]
     notes = (
         f"{table.title} has no header: the first column is the time, and the {count} others are the nodes in order "
         f"({some(nodes, 3)})",
@@ -233,13 +246,21 @@ def _node(table: Table, known: set[str], taken: Sequence[int]) -> int:
     named = [k for k in free if table.headed and words.find([table.columns[k]], words.NODE) is not None]
     for group in (named, free):
         best = max(group, key=lambda k: share[k], default=None)
-        if best is not None and share[best] >= 0.5:
+        if (
+            best is not None
+            and share[best] >= 0.5
+            and (group is named or not table.headed or table.kind(best) == "text")
+        ):
             return best
     if named:
         return named[0]
     texts = [k for k in free if table.kind(k) == "text"]
     if texts:
         return texts[0]
-    if not free:
-        raise ValueError(f"{table.title} has no column left for the names of nodes; name it with --node")
+    if table.headed or not free:
+        raise ValueError(
+            f"{table.title}: no heading is the name of a node of the edges ({some(sorted(known), 3)}), and no column is called "
+            f"node; its columns are {', '.join(map(table.name, range(min(20, len(table.columns)))))}: name the column of nodes "
+            "with --node, or head each column of values with the name of its node"
+        )
     return free[0]

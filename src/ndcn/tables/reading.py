@@ -82,9 +82,7 @@ def read(
     graph_file = read_edges(edges, columns=columns, date_format=date_format, use_time=edge_time is not False)
     wanted = [values] if isinstance(values, str) else values
     known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
-    if graph_file.positions:
-        known.append(str(len(graph_file.labels)))
-    rows = read_states(states, known, Asked(node, time, wanted, run, date_format))
+    rows = read_states(states, known, Asked(node, time, wanted, run, date_format), graph_file.positions)
     found = match(graph_file, rows, unknown)
     calendar, when, notes = _calendar(rows, unit)
     edge_when = _edge_times(graph_file, rows, calendar)

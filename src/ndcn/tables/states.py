@@ -60,13 +60,14 @@ class Asked:
     date_format: str | None = None
 
 
-def read_states(source: Any, known: Sequence[str], asked: Asked) -> Observations:
+def read_states(source: Any, known: Sequence[str], asked: Asked, unnamed: bool = False) -> Observations:
     """Observations from a file or a pandas table.
 
     Args:
         source: CSV, TSV and other text, Parquet, NetCDF; or a pandas table.
         known: names of the nodes of the edges, by which columns of names are recognised.
         asked: columns that the user named.
+        unnamed: whether these names are only places in a matrix.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -81,7 +82,7 @@ def read_states(source: Any, known: Sequence[str], asked: Asked) -> Observations
         table = open_table(source, words.STATES, "states")
     else:
         raise TypeError(f"states must be the name of a file or a pandas table, got {type(source).__name__}")
-    layout = find_layout(table, known, asked)
+    layout = find_layout(table, known, asked, unnamed)
     read = {"long": _long, "wide": _wide, "turned": _turned}[layout.kind]
     return read(table, layout, asked, known)
 
