@@ -16,7 +16,7 @@ from .graph import Graph
 FORMS = (
     '"remove NODE", "cut A B" (both ways) or "cut A->B" (A no longer acts on B), "shock NODE +5", "shock NODE x*0.5"'
 )
-_AMOUNT = re.compile(r"(?:(?P<feature>.+?))?(?P<sign>[-+*=])=?(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)")
+_AMOUNT = re.compile(r"(?P<feature>[^-+*=]+)?(?P<sign>[-+*=])=?(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)")
 
 
 @dataclass(frozen=True)
