@@ -13,7 +13,7 @@ from ..trajectory import Trajectory
 from .columns import counted, short
 from .states import Observations
 
-MOST_CELLS = 10**8
+MOST_CELLS, MOST_EMPTY = 4 * 10**8, 5 * 10**7  # of a grid, and of one that is mostly empty
 FEW = 0.05  # share of infinite values that are taken as missing without asking
 
 
@@ -146,10 +146,10 @@ def _grid(
 ) -> Trajectory:
     clock, step = np.unique(times, return_inverse=True)
     T, n, d = len(clock), graph.num_nodes, len(features)
-    if T * n * d > MOST_CELLS:
+    if T * n * d > (MOST_EMPTY if len(here) < T * n / 10 else MOST_CELLS):
         raise ValueError(
-            f"{rows.title}: {T} different times for {n} nodes make {T * n * d:.2g} cells, most of them empty "
-            f"({len(here)} rows); nodes observed at times of their own need common ones: round them with step= (--step)"
+            f"{rows.title}: {T} different times for {n} nodes make {T * n * d:.2g} cells, too many "
+            f"for {len(here)} rows; nodes observed at times of their own need common ones: round them with step= (--step)"
         )
     cell = step * n + node
     states = np.full((T * n, d), np.nan)

@@ -242,6 +242,10 @@ def _plans(facts: dict[str, Any], data: Dataset, components: int) -> list[str]:
         plans.append(
             "snapshots are not equally spaced, which continuous-time models take as it is; temporal GNNs do not"
         )
+    if facts["missing"] > 0.9:
+        plans.append(
+            "almost all entries are missing, as nodes were observed at times of their own: --step rounds the times"
+        )
     if facts["missing"]:
         plans.append("missing entries are masked: models learn from what was observed and predict the rest")
     if facts["isolated"]:

@@ -182,7 +182,7 @@ def _long(table: Table, known: set[str], asked: Asked) -> Layout:
     every = range(len(columns))
     if len(columns) < 3:
         raise ValueError(
-            f"{table.title} has the columns {', '.join(map(table.name, every))}, and no heading is the name of a node of the "
+            f"{table.title} has the columns {_list(table)}, and no heading is the name of a node of the "
             f"edges ({some(sorted(known), 3)}); expected columns node, time and values, or time and a column for each node"
         )
     node = None if asked.node is None else words.named(columns, asked.node, table.title, "--node")
@@ -196,7 +196,9 @@ def _long(table: Table, known: set[str], asked: Asked) -> Layout:
         free = [k for k in every if k not in taken and table.kind(k) in ("date", "number")]
         free.sort(key=lambda k: table.kind(k) != "date")
         if not free:
-            raise ValueError(f"{table.title} has no column of times; name it with --time, its columns are {columns}")
+            raise ValueError(
+                f"{table.title} has no column of times; name it with --time, its columns are {_list(table)}"
+            )
         time = free[0]
         taken.append(time)
     left = [k for k in every if k not in taken]
@@ -211,7 +213,7 @@ def _long(table: Table, known: set[str], asked: Asked) -> Layout:
     if not values:
         raise ValueError(
             f"{table.title} has no column of values beside node {table.name(node)} and time {table.name(time)}; its columns "
-            f"are {', '.join(map(table.name, every))}: name one with --values"
+            f"are {_list(table)}: name one with --values"
         )
     how = (
         ""
@@ -228,6 +230,13 @@ def _long(table: Table, known: set[str], asked: Asked) -> Layout:
     if unused:
         notes.append(f"{table.title}: columns {', '.join(unused[:8])} are not used (--values names columns of values)")
     return Layout("long", node, time, values, run, variable, notes=tuple(notes))
+
+
+def _list(table: Table) -> str:
+    """The names of the columns, for messages."""
+    count = len(table.columns)
+    shown = ", ".join(table.name(k) for k in range(min(12, count)))
+    return shown if count <= 12 else f"{shown} and {count - 12} more"
 
 
 def _holds_values(table: Table, k: int) -> bool:
@@ -260,7 +269,7 @@ def _node(table: Table, known: set[str], taken: Sequence[int]) -> int:
     if table.headed or not free:
         raise ValueError(
             f"{table.title}: no heading is the name of a node of the edges ({some(sorted(known), 3)}), and no column is called "
-            f"node; its columns are {', '.join(map(table.name, range(min(20, len(table.columns)))))}: name the column of nodes "
+            f"node; its columns are {_list(table)}: name the column of nodes "
             "with --node, or head each column of values with the name of its node"
         )
     return free[0]

@@ -138,7 +138,7 @@ def _missing(runs: Sequence[Any]) -> list[str]:
     total = sum(run.states.numel() for run in runs)
     if hidden:
         notes.append(
-            f"{100 * hidden / total:.2g} % of the entries are missing; they are masked, and nothing is filled in"
+            f"{100 * hidden / total:.3g} % of the entries are missing; they are masked, and nothing is filled in"
         )
         never = [
             runs[0].graph.nodes[i]

@@ -135,8 +135,8 @@ def _is_number(t: pa.DataType) -> bool:
     return bool(types.is_integer(t) or types.is_floating(t) or types.is_boolean(t) or types.is_decimal(t))
 
 
-def names_of(column: pa.ChunkedArray) -> Names:
-    """A column of Arrow as names."""
+def names_of(column: pa.ChunkedArray, *, raw: bool = False) -> Names:
+    """A column of Arrow as names, made plain unless ``raw``."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
@@ -146,13 +146,25 @@ def names_of(column: pa.ChunkedArray) -> Names:
         return Names(np.empty(0, dtype=np.int32), [])
     parts = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
     codes = np.concatenate(parts) if len(parts) > 1 else np.array(parts[0])
-    return Names.of(codes.astype(np.int32, copy=False), column.chunk(0).dictionary.to_pylist())
+    codes, labels = codes.astype(np.int32, copy=False), column.chunk(0).dictionary.to_pylist()
+    return Names(codes, labels) if raw else Names.of(codes, labels)
 
 
 def numbers_of(cells: Names, table: Table, k: int) -> np.ndarray:
     """Numbers from a column that was read as text, cell by cell; or an error that shows what is no number."""
-    values = [table.number(label) for label in cells.labels]
-    bad = [code for code, value in enumerate(values) if value is None]
+    import pandas as pd
+
+    # what pandas does not take for a number may still be one: 1,5 or a word for missing
+    values = np.full(len(cells.labels), np.nan)
+    if table.number("1.5") == 1.5 and len(cells.labels) > 1000:
+        values = pd.to_numeric(pd.Series(cells.labels, dtype=object), errors="coerce").to_numpy(np.float64, copy=True)
+    bad = []
+    for code in np.flatnonzero(np.isnan(values)).tolist():
+        value = table.number(cells.labels[code])
+        if value is None:
+            bad.append(code)
+        else:
+            values[code] = value
     if bad:
         rows = np.flatnonzero(np.isin(cells.codes, bad))
         where = table.places(rows[:3].tolist())
@@ -161,8 +173,7 @@ def numbers_of(cells: Names, table: Table, k: int) -> np.ndarray:
             f"{table.title}: column {table.name(k)} must hold numbers, but {len(rows)} cell{'s' * (len(rows) > 1)} "
             f"{'do' if len(rows) > 1 else 'does'} not ({shown}); correct them, or leave them empty where the value is missing"
         )
-    lookup = np.array([*(np.nan if value is None else value for value in values), np.nan])
-    return lookup[cells.codes]
+    return np.append(values, np.nan)[cells.codes]
 
 
 def open_table(source: Any, words: Collection[str], what: str) -> Table:

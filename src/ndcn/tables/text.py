@@ -100,7 +100,7 @@ class TextTable(Table):
             if role == "name":
                 out[k] = names_of(column)
             elif pa.types.is_dictionary(column.type):
-                out[k] = numbers_of(names_of(column), self, k)
+                out[k] = numbers_of(names_of(column, raw=True), self, k)
             else:
                 out[k] = np.array(column.to_numpy(), dtype=np.float64)
         return out

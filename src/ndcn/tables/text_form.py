@@ -15,7 +15,7 @@ from typing import IO
 
 from .columns import number
 
-HEAD = 1 << 18
+HEAD, MOST_HEAD = 1 << 18, 1 << 26  # bytes of the beginning that are looked at; more where lines are long
 ROWS = 500  # of the beginning are looked at
 BLANKS = "blanks"  # columns separated by any number of spaces or tabs
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space", BLANKS: "blanks"}
@@ -72,7 +72,7 @@ def find_form(path: Path, words: Collection[str], *, encoding: str | None = None
         raise ValueError(f"{path.name} is empty; expected a table with a line for each row")
     encoding = encoding or _encoding(head, path)
     text = head.decode(encoding, errors="replace")
-    if len(head) == HEAD and "\n" in text:
+    if len(head) >= HEAD and text.count("\n") > 2:
         text = text[: text.rindex("\n") + 1]  # the last line may be cut
     text = text.lstrip("\ufeff")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -157,7 +157,10 @@ def open_raw(path: Path) -> IO[bytes]:
 def _head(path: Path) -> bytes:
     try:
         with open_raw(path) as file:
-            return file.read(HEAD)
+            head = file.read(HEAD)
+            while head.count(b"\n") < 20 and len(head) < MOST_HEAD and (more := file.read(len(head))):
+                head += more
+            return head
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path.name} is no whole gzip file ({error}); copy it again or unpack it") from None
 
