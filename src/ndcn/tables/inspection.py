@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .columns import counted, some
+from .columns import counted, short, some
 from .dataset import Dataset
 
 if TYPE_CHECKING:
@@ -116,12 +116,9 @@ class Inspection:
         if self.weights is not None and self.weighted:
             lines.append(f"weights     {self.weights}")
         for run in self.runs[:5]:
-            name = f"run {run.name}: " if run.name else ""
-            step = (
-                ""
-                if run.step is None
-                else f", usually {run.step:.4g} {self.unit}{'s' * (run.step != 1)} apart".replace(" s ", " ")
-            )
+            name = f"run {short(run.name)[1:-1]}: " if run.name else ""
+            unit = f" {self.unit}{'s' * (run.step != 1)}" if self.unit else ""
+            step = "" if run.step is None else f", usually {run.step:.4g}{unit} apart"
             lines.append(f"times       {name}{counted(run.snapshots, 'snapshot')} from {run.first} to {run.last}{step}")
             lines += [f"  gap       {begin} to {end}" for begin, end in run.gaps[:3]]
             if len(run.gaps) > 3:
@@ -129,7 +126,7 @@ class Inspection:
         if len(self.runs) > 5:
             lines.append(f"            and {len(self.runs) - 5} more runs")
         lines.append(f"missing     {100 * self.missing:.3g} % of the entries")
-        lines += [f"values      {name}: {spread}" for name, spread in self.ranges.items()]
+        lines += [f"values      {short(name)[1:-1]}: {spread}" for name, spread in self.ranges.items()]
         lines += ["", "What was understood:", *(f"- {note}" for note in self.notes)] if self.notes else []
         lines += ["", "What will be done:", *(f"- {plan}" for plan in self.plans)]
         return "\n".join(lines)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,13 +63,13 @@ def find_layout(table: Table, known: Sequence[str], asked: Asked, unnamed: bool 
     return _long(table, names, asked)
 
 
-def _time(table: Table, asked: Asked, taken: Sequence[int]) -> int | None:
+def _time(table: Table, asked: Asked, taken: Collection[int]) -> int | None:
     if asked.time is not None:
         return words.named(table.columns, asked.time, table.title, "--time")
     return words.find(table.columns, words.TIME, taken=taken) if table.headed else None
 
 
-def _run(table: Table, asked: Asked, taken: Sequence[int]) -> int | None:
+def _run(table: Table, asked: Asked, taken: Collection[int]) -> int | None:
     if asked.run is not None:
         return words.named(table.columns, asked.run, table.title, "--run")
     return words.find(table.columns, words.RUN, taken=taken) if table.headed else None
@@ -79,8 +80,8 @@ def _wide(table: Table, known: set[str], asked: Asked) -> Layout | None:
     if not table.headed:
         return None
     heads = [plain(head) for head in table.columns]
-    time = _time(table, asked, [k for k, head in enumerate(heads) if head in known])
-    run = _run(table, asked, [k for k, head in enumerate(heads) if head in known])
+    time = _time(table, asked, {k for k, head in enumerate(heads) if head in known})
+    run = _run(table, asked, {k for k, head in enumerate(heads) if head in known})
     others = [k for k in range(len(heads)) if k not in (time, run)]
     if time is None:
         if heads[0] in known and table.kind(0) != "date":
@@ -96,11 +97,12 @@ def _wide(table: Table, known: set[str], asked: Asked) -> Layout | None:
         if pairs is None:
             return None
         nodes, variables = pairs
-    used = [j for j, k in enumerate(others) if table.kind(k) != "text" or nodes[j] in known]
-    unused = [table.name(k) for j, k in enumerate(others) if j not in set(used)]
+    used = [j for j, k in enumerate(others) if nodes[j] in known or table.kind(k) != "text"]
+    chosen = set(used)
+    unused = [table.name(k) for j, k in enumerate(others) if j not in chosen]
     both = [(nodes[j], variables[j]) for j in used]
     if len(set(both)) < len(both):
-        twice = next(pair for pair in both if both.count(pair) > 1)
+        twice = Counter(both).most_common(1)[0][0]
         raise ValueError(f"{table.title}: two columns are called {twice[0]!r}; give each node one column")
     notes = [
         f"{table.title}: a row for each time (column {table.name(time)}), a column for each of {len(set(nodes))} nodes"
@@ -155,7 +157,8 @@ def _turned(table: Table, known: set[str], asked: Asked) -> Layout | None:
         return None
     columns = [k for k in range(1, len(table.columns)) if looks_like_dates([heads[k - 1]]) or table.number(heads[k - 1])
                is not None]  # fmt: skip
-    skipped = [table.name(k) for k in range(1, len(table.columns)) if k not in set(columns)]
+    times = set(columns)
+    skipped = [table.name(k) for k in range(1, len(table.columns)) if k not in times]
     notes = [f"{table.title}: a row for each node (column {table.name(0)}), a column for each of {len(columns)} times"]
     if skipped:
         notes.append(f"{table.title}: columns {', '.join(skipped[:8])} are no times and are not used")
