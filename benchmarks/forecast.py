@@ -112,11 +112,9 @@ def tasks(sets: list[str], parts: list[str]) -> Iterator[tuple[str, str, int]]:
             yield from ((name, "auto", o) for o in ORIGINS[name])
         if "earlier" in parts:
             yield from ((name, "earlier", o) for o in EARLIER.get(name, ()))
-    for model in (m for m in NAMES if m in parts or "learned" in parts):
-        for name in sets:
-            every = list(ORIGINS[name])
-            some = [every[round(k)] for k in np.linspace(0, len(every) - 1, LEARNED_ORIGINS)]
-            yield from ((name, model, o) for o in some)
+    for model in sorted((m for m in NAMES if m in parts or "learned" in parts), key=lambda m: m == "interaction"):
+        for k in np.linspace(0, 1, LEARNED_ORIGINS):  # one origin of every set after the other: any part is balanced
+            yield from ((name, model, ORIGINS[name][round(k * (len(ORIGINS[name]) - 1))]) for name in sets)
 
 
 def run(args: argparse.Namespace) -> None:
