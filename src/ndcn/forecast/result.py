@@ -91,30 +91,12 @@ class Forecast:
 
     @property
     def sentence(self) -> str:
-        """What was kept and how much better it was than the best simple guess chosen online, in words."""
-        words = []
-        for name, kept, simple, ratios in zip(self.features, self.chosen, self.reference, self.ratios, strict=True):
-            known = [r for r in ratios if np.isfinite(r)]
-            start = f"{name}: " if len(self.features) > 1 else ""
-            guesses = ", ".join(dict.fromkeys(simple))
-            if all(k != "combination" for k in kept):
-                words.append(f"{start}a simple guess wins at every horizon: {', '.join(dict.fromkeys(kept))}.")
-                continue
-            if not known:
-                words.append(
-                    f"{start}a combination is kept; there is too little past to compare it with simple guesses."
-                )
-                continue
-            gain = 100 * (1 - float(np.mean(known)))
-            also = [f"{k} at {h} steps" for k, h in zip(kept, self.table.horizons, strict=True) if k != "combination"]
-            verdict = (
-                f"a combination was {gain:.0f} % better on average than the best simple guess chosen online ({guesses})"
-                if gain >= 2
-                else f"no model beats a simple guess: the combination kept is within {abs(gain):.0f} % of the best "
-                f"simple guess chosen online ({guesses})"
-            )
-            words.append(f"{start}{verdict}{'; kept instead: ' + ', '.join(also) if also else ''}.")
-        return " ".join(words)
+        """At which horizons what was kept had beaten the best simple guess chosen online, and by how much, in words."""
+        rows = zip(self.tables, self.chosen, self.reference, self.ratios, strict=True)
+        said = [_verdict(table, kept, reference, ratios) for table, kept, reference, ratios in rows]
+        if len(said) == 1:
+            return said[0]
+        return " ".join(f"{name}: {text}" for name, text in zip(self.features, said, strict=True))
 
     def predict(self, times: Any) -> Trajectory:
         """The forecast at these times, in any order: after the last snapshot, up to ``horizon`` steps; linear between.
@@ -201,3 +183,29 @@ class Forecast:
             lower=tuple(plain["lower"]),
             notes=tuple(plain["notes"]),
         )
+
+
+def _verdict(
+    table: Table, kept: Sequence[str], reference: Sequence[str], ratios: Sequence[float], same: float = 0.02
+) -> str:
+    """One clause for each of: a combination was better, no better, worse; a simple guess is kept; nothing is known."""
+    parts: dict[str, list[str]] = {"better": [], "no better": [], "worse": [], "kept": [], "unknown": []}
+    for h, name, simple, ratio in zip(table.horizons, kept, reference, ratios, strict=True):
+        if name != "combination":
+            parts["kept"].append(f"{h} ({simple})")
+        elif not np.isfinite(ratio):
+            parts["unknown"].append(str(h))
+        elif abs(ratio - 1) <= same:
+            parts["no better"].append(f"{h} ({simple})")
+        else:
+            word = "better" if ratio < 1 else "worse"
+            parts[word].append(f"{h} (by {100 * abs(1 - ratio):.0f} %, {simple})")
+    clauses = {
+        "better": "the combination was better than the best simple guess chosen online at steps",
+        "no better": "a simple guess was as good at steps",
+        "worse": "a simple guess was better, though not clearly enough to be kept, at steps",
+        "kept": "a simple guess wins and is kept at steps",
+        "unknown": "there is too little past to compare the combination with simple guesses at steps",
+    }
+    said = "; ".join(f"{clauses[key]} {', '.join(found)}" for key, found in parts.items() if found)
+    return said[0].upper() + said[1:] + "."
