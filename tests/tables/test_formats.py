@@ -265,3 +265,64 @@ def test_a_model_of_a_dataset(tmp_path: Path) -> None:
     assert again.calendar_ == data.calendar
     assert again.graphs_ == data.graphs
     assert ndcn.DynamicsRegressor(epochs=1).fit(data.pieces()).calendar_ is None
+
+
+# Tables as they are found ---------------------------------------------------------------------------------------------
+
+
+def put(folder: Path, **files: str) -> list[Path]:
+    for name, text in files.items():
+        (folder / f"{name}.csv").write_text(text)
+    return [folder / f"{name}.csv" for name in files]
+
+
+def test_nodes_below_each_other_and_dates_beside(tmp_path: Path) -> None:
+    """As the counts of epidemics by country are often published."""
+    cases = (
+        "Province/State,Country/Region,Lat,Long,1/22/20,1/23/20,1/24/20\n"
+        ",Italy,41.9,12.6,0,1,2\n,France,46.2,2.2,3,4,5\n"
+    )
+    data = ndcn.read(*put(tmp_path, edges="from,to\nItaly,France\n", states=cases))
+    assert data.calendar == ndcn.tables.Calendar("2020-01-22", "day")
+    assert data.trajectory.states[:, :, 0].tolist() == [[3, 0], [4, 1], [5, 2]]
+
+
+def test_nodes_below_each_other_and_years_beside(tmp_path: Path) -> None:
+    table = "Country Name,Country Code,1960,1961\nItaly,ITA,1,2\nFrance,FRA,3,\n"
+    data = ndcn.read(*put(tmp_path, edges="from,to\nITA,FRA\n", states=table))
+    assert data.trajectory.graph.nodes == ("FRA", "ITA")
+    assert data.trajectory.times.tolist() == [1960, 1961]
+    assert data.trajectory.mask is not None
+
+
+def test_edge_lists_of_collections(tmp_path: Path) -> None:
+    states = "node,time,x\n1,0,1\n2,0,2\n3,0,3\n"
+    for text in ("# FromNodeId\tToNodeId\n1\t2\n2\t3\n", "% sym unweighted\n1 2\n2 3\n", "1 2\n2 3\n"):
+        data = ndcn.read(*put(tmp_path, edges=text, states=states))
+        assert data.trajectory.graph == ndcn.Graph.from_edges([(1, 2), (2, 3)])
+
+
+def test_columns_that_count_rows(tmp_path: Path) -> None:
+    edges, states = ",a,b\n0,x,y\n1,y,z\n", ",time,node,v\n0,0,x,1\n1,0,y,2\n2,0,z,3\n"
+    data = ndcn.read(*put(tmp_path, edges=edges, states=states))
+    assert data.trajectory.graph.nodes == ("x", "y", "z")
+    assert data.trajectory.features == ("v",)
+
+
+def test_counted_from_0_and_from_1(tmp_path: Path) -> None:
+    states = "node,time,x\n" + "".join(f"{k},0,1\n" for k in range(5))
+    data = ndcn.read(*put(tmp_path, edges="s,t\n1,2\n2,3\n3,4\n4,5\n", states=states))
+    assert any("count nodes from 0 and edges.csv from 1?" in note for note in data.notes)
+
+
+def test_d3_without_ids(tmp_path: Path) -> None:
+    path = tmp_path / "edges.json"
+    path.write_text(json.dumps({"nodes": [{"name": name} for name in NODES], "links": [{"source": 0, "target": 1}]}))
+    data = ndcn.read(path, LONG)
+    assert data.trajectory.graph.to_pandas()[["source", "target"]].to_numpy().tolist() == [["ann", "bob"]]
+
+
+def test_parts_of_dates_are_no_values(tmp_path: Path) -> None:
+    states = "date,year,month,node,x\n2021-03-01,2021,3,a,1\n2021-03-02,2021,3,b,2\n"
+    data = ndcn.read(*put(tmp_path, edges="source,target\na,b\n", states=states))
+    assert data.trajectory.features == ("x",)

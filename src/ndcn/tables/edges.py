@@ -158,14 +158,20 @@ def _places(table: Table, chosen: dict[str, int], use_time: bool, notes: list[st
     """Which column is what: as asked, by name, or by place."""
     columns = table.columns
     found: dict[str, int | None] = {role: chosen.get(role) for role in ("source", "target", "weight", "time")}
+    lower = [column.strip().lower() for column in columns]
+    if not chosen and table.headed and "s" in lower and "t" in lower and words.find(columns, words.TARGET) is None:
+        found["source"], found["target"] = lower.index("s"), lower.index("t")  # and not a time
     taken = [k for k in found.values() if k is not None]
     for role, known in (("source", words.SOURCE), ("target", words.TARGET), ("time", words.TIME)):
-        if found[role] is None and (role != "time" or use_time) and table.headed:
+        if found[role] is None and (role != "time" or (use_time and len(columns) > 2)) and table.headed:
             found[role] = words.find(columns, known, taken=taken)
             taken += [] if found[role] is None else [found[role]]  # type: ignore[list-item]
     by_place = [role for role in ("source", "target") if found[role] is None]
     for role in by_place:
-        free = [k for k in range(len(columns)) if k not in taken and columns[k].strip().lower() not in words.WEIGHT]
+        heads = [column.strip().lower() for column in columns]
+        free = [k for k in range(len(columns)) if k not in taken and heads[k] not in words.WEIGHT]
+        if table.headed:
+            free = [k for k in free if heads[k] not in words.INDEX]
         if not free:
             raise ValueError(
                 f"{table.title} has {len(columns)} columns, and no one is left for the {role} of edges; expected source, "
@@ -186,7 +192,10 @@ def _weight(table: Table, taken: list[int], notes: list[str]) -> int | None:
     if known is not None and table.kind(known) != "text":
         return known
     kinds = words.find(table.columns, words.KIND, taken=taken)
-    left = [k for k in range(len(table.columns)) if k not in taken and k != kinds and table.columns[k].lower() != "id"]
+    count = ("id", *words.INDEX) if table.headed else ()
+    left = [
+        k for k in range(len(table.columns)) if k not in taken and k != kinds and table.columns[k].lower() not in count
+    ]
     numeric = [k for k in left if table.kind(k) == "number" and table.columns[k].lower() not in words.TIME]
     ignored = [table.name(k) for k in left if k not in numeric[:1] or len(numeric) > 1]
     if ignored:

@@ -188,6 +188,8 @@ def _json(path: Path) -> Any:
         )
     if not isinstance(data.get("nodes"), list):
         data["nodes"] = [{"id": x} for x in dict.fromkeys(e[end] for e in data[edges] for end in ("source", "target"))]
+    if all(isinstance(node, dict) and "id" not in node for node in data["nodes"]):  # edges name places, as in older d3
+        data["nodes"] = [{**node, "id": k} for k, node in enumerate(data["nodes"])]
     return nx.node_link_graph(data, edges=edges)
 
 

@@ -151,7 +151,7 @@ def inspect(data: Dataset) -> Inspection:
     runs = tuple(_run(run, data.names[k] if data.names else "", data) for k, run in enumerate(data.runs))
     cube = np.concatenate([run.states.numpy() for run in data.runs])
     ranges = {name: Spread.of(cube[..., k][~np.isnan(cube[..., k])]) for k, name in enumerate(features)}
-    constant = tuple(name for name, spread in ranges.items() if spread.min == spread.max)
+    constant = tuple(name for k, name in enumerate(features) if len(cube) > 1 and _still(cube[..., k : k + 1]).all())
     equal = tuple(
         (features[a], features[b])
         for a in range(len(features))
@@ -210,12 +210,18 @@ def _run(run: Trajectory, name: str, data: Dataset) -> RunFacts:
     return RunFacts(name, len(times), first, last, usual, equal, tuple(zip(begin, end, strict=True)), hidden)
 
 
+def _still(cube: np.ndarray) -> np.ndarray:
+    """Which nodes of (T, n, d) never change, shape (n,)."""
+    low = np.where(np.isnan(cube), np.inf, cube).min(axis=0)
+    high = np.where(np.isnan(cube), -np.inf, cube).max(axis=0)
+    return np.asarray((low >= high).all(axis=1))
+
+
 def _nodes(cube: np.ndarray, graph: Graph) -> tuple[tuple[Hashable, ...], tuple[tuple[Hashable, Hashable], ...]]:
     """Nodes that never change, and pairs of others whose values are the same at all times; cube is (T, n, d)."""
     if len(cube) < 2:
         return (), ()
-    filled = np.where(np.isnan(cube), np.inf, cube).min(axis=0), np.where(np.isnan(cube), -np.inf, cube).max(axis=0)
-    still = (filled[0] >= filled[1]).all(axis=1)
+    still = _still(cube)
     by_node = np.ascontiguousarray(cube.transpose(1, 0, 2))
     first: dict[bytes, int] = {}
     twins = []
@@ -250,7 +256,7 @@ def _plans(facts: dict[str, Any], data: Dataset, components: int) -> list[str]:
     elif components > 1:
         plans.append(f"the {components} components do not act on each other and are learned together")
     if facts["constant_features"]:
-        plans.append(f"{some(facts['constant_features'])} never changes and says nothing: leave it out with --values")
+        plans.append(f"{some(facts['constant_features'])} never changes in time: leave it out with --values")
     if facts["equal_features"]:
         pairs = [f"{a} = {b}" for a, b in facts["equal_features"]]
         plans.append(f"columns with the same values are learned twice ({some(pairs)}): leave one out with --values")

@@ -8,14 +8,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import words
-from .columns import is_whole, plain, some
+from .columns import is_missing, is_whole, plain, some
 from .dates import looks_like_dates
 from .table import Table
 
 if TYPE_CHECKING:
     from .states import Asked
 
-INDEX = ("", "unnamed: 0", "index", "level_0", "rowid")
+INDEX = words.INDEX
+ASIDE = (
+    "id",
+    "node_id",
+    "nodeid",
+    "year",
+    "month",
+    "day",
+    "week",
+    "hour",
+    "date",
+    "datetime",
+    "timestamp",
+)  # no values
 
 
 @dataclass(frozen=True)
@@ -146,23 +159,31 @@ def _pairs(heads: Sequence[str], known: set[str]) -> tuple[list[str], list[str]]
 
 
 def _turned(table: Table, known: set[str], asked: Asked) -> Layout | None:
-    """A row for each node and a column for each time, if the headings are times and the first cells names of nodes."""
+    """A row for each node and a column for each time, if headings are times and a column before them names nodes."""
     if not table.headed or len(table.columns) < 3 or asked.time is not None:
         return None
-    cells = [plain(cell) for cell in table.sample(0)]
-    if not cells or sum(cell in known for cell in cells) * 2 < len(cells) or len(set(cells)) < len(cells):
+    heads = [head.strip() for head in table.columns]
+    dates = [k for k, head in enumerate(heads) if looks_like_dates([head])]
+    numbers = [k for k, head in enumerate(heads) if head and table.number(head) is not None and not is_missing(head)]
+    columns = dates if len(dates) >= len(numbers) else numbers
+    if len(columns) < 2 or 2 * len(columns) < len(heads) - 6:
         return None
-    heads = [head.strip() for head in table.columns[1:]]
-    if not (looks_like_dates(heads) or all(head and table.number(head) is not None for head in heads)):
+    node = None
+    for k in range(columns[0]):
+        cells = [plain(cell) for cell in table.sample(k)]
+        if cells and sum(cell in known for cell in cells) * 2 >= len(cells) and len(set(cells)) == len(cells):
+            node = k
+            break
+    if node is None:
         return None
-    columns = [k for k in range(1, len(table.columns)) if looks_like_dates([heads[k - 1]]) or table.number(heads[k - 1])
-               is not None]  # fmt: skip
-    times = set(columns)
-    skipped = [table.name(k) for k in range(1, len(table.columns)) if k not in times]
-    notes = [f"{table.title}: a row for each node (column {table.name(0)}), a column for each of {len(columns)} times"]
+    times = {*columns, node}
+    skipped = [table.name(k) for k in range(len(heads)) if k not in times]
+    notes = [
+        f"{table.title}: a row for each node (column {table.name(node)}), a column for each of {len(columns)} times"
+    ]
     if skipped:
         notes.append(f"{table.title}: columns {', '.join(skipped[:8])} are no times and are not used")
-    return Layout("turned", 0, None, columns, notes=tuple(notes))
+    return Layout("turned", node, None, columns, notes=tuple(notes))
 
 
 def _bare(table: Table, known: set[str], asked: Asked) -> Layout | None:
@@ -244,7 +265,7 @@ def _list(table: Table) -> str:
 
 def _holds_values(table: Table, k: int) -> bool:
     head = table.columns[k].strip().lower()
-    return table.kind(k) == "number" and not (table.headed and (head in INDEX or head in ("id", "node_id", "nodeid")))
+    return table.kind(k) == "number" and not (table.headed and (head in INDEX or head in ASIDE))
 
 
 def _node(table: Table, known: set[str], taken: Sequence[int]) -> int:

@@ -56,7 +56,7 @@ def match(edges: EdgeList, states: Observations, unknown: str) -> Match:
         )
     only_states = [name for name in names if name not in there]
     only_edges = [label for label in dict.fromkeys(edge_labels) if label not in here]
-    hint = _hint(only_states, only_edges)
+    hint = _hint(only_states, only_edges) or _off_by_one(only_states, only_edges, edges.title, states.title)
     if unknown == "error" and (only_states or only_edges):
         parts = [f"only in {edges.title}: {some(only_edges)}"] if only_edges else []
         parts += [f"only in {states.title}: {some(only_states)}"] if only_states else []
@@ -114,6 +114,19 @@ def _hint(some_names: Sequence[str], others: Sequence[str]) -> str:
     alike = [(name, bare[_bare(name)]) for name in some_names if _bare(name) in bare]
     shown = ", ".join(f"{a!r} and {b!r}" for a, b in alike[:3])
     return f"{shown} may be the same node: write them alike" if alike else ""
+
+
+def _off_by_one(only_states: Sequence[str], only_edges: Sequence[str], edges: str, states: str) -> str:
+    """Whether one file seems to count nodes from 0 and the other from 1."""
+    for here, there, first, second in (
+        (only_states, only_edges, states, edges),
+        (only_edges, only_states, edges, states),
+    ):
+        if list(here) == ["0"] and len(there) == 1 and is_whole(there[0]):
+            return (
+                f"does {first} count nodes from 0 and {second} from 1? Then the names are shifted: count alike in both"
+            )
+    return ""
 
 
 def _bare(name: str) -> str:

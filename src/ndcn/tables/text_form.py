@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+import itertools
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -214,6 +215,13 @@ def _has_decimal_commas(rows: list[list[str]]) -> bool:
     return any("," in cell and number(cell, ",") is not None for cell in cells) and not points
 
 
+def _counts_up(first: list[str], words: Collection[str], decimal: str) -> bool:
+    """Whether a row is a heading such as Country Name, 1960, 1961: times in order beside a column of names."""
+    numbers = [x for cell in first if (x := number(cell, decimal)) is not None and x == x]
+    names = any(word in words for cell in first for word in cell.lower().split())
+    return names and len(numbers) > 1 and all(a < b for a, b in itertools.pairwise(numbers))
+
+
 def _header(rows: list[list[str]], words: Collection[str], width: int, decimal: str) -> tuple[str, ...] | None:
     """The first row, if it is a header: it has known words, or text above numbers, or names that do not come again."""
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
@@ -227,6 +235,7 @@ def _header(rows: list[list[str]], words: Collection[str], width: int, decimal: 
         numeric = [bool(column) and sum(x is not None for x in column) * 2 > len(column) for column in below]
         if any(numeric):
             heads = any(text and is_numeric for text, is_numeric in zip(texts, numeric, strict=True)) or known > 0
+            heads = heads or _counts_up(first, words, decimal)
         else:
             body = {cell.strip() for row in rest for cell in row}
             heads = known > 0 or not any(cell in body for cell in first)

@@ -22,6 +22,7 @@ VARIABLE = frozenset({"variable", "feature", "measure", "indicator", "quantity",
 VALUE = frozenset({"value", "values", "x", "state", "amount", "level", "cases"})
 # fmt: on
 KIND = frozenset({"type", "directed"})
+INDEX = ("", "unnamed: 0", "index", "level_0", "rowid")  # columns that only count rows
 
 EDGES = SOURCE | TARGET | WEIGHT | TIME | KIND
 STATES = TIME | NODE | RUN | VARIABLE | VALUE
