@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 
 import ndcn
@@ -116,3 +118,24 @@ def test_false_alarms_are_as_rare_as_promised() -> None:
 def test_weak_coupling_is_found_more_often_than_not() -> None:
     found = sum(forecast.network_test(coupled(ring(50), 0.15, seed=s), shuffles=19).helps for s in range(20))
     assert found >= 12
+
+
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "temporal"
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the real sets are not here")
+def test_movements_in_england_matter_a_little_and_counties_of_hungary_do_not() -> None:
+    raw = json.loads((REAL / "england_covid.json").read_text())
+    x, graphs = np.array(raw["y"], dtype=float), []
+    for t in range(len(x)):
+        source, target = np.array(raw["edge_mapping"]["edge_index"][str(t)]).T
+        weight = np.array(raw["edge_mapping"]["edge_weight"][str(t)], dtype=float)
+        graphs.append(ndcn.Graph.from_scipy(sparse.csr_array((weight, (target, source)), shape=(129, 129))))
+    england = ndcn.Trajectory(times=np.arange(61.0), states=x, graph=graphs[-1])
+    found = forecast.network_test(england, graphs=GraphSequence(england.times, graphs), shuffles=19)
+    assert found.helps
+    assert 0 < found.gain < 0.01
+    raw = json.loads((REAL / "chickenpox.json").read_text())
+    counties = ndcn.Graph.from_pyg(torch.tensor(raw["edges"]).T, num_nodes=20)
+    pox = ndcn.Trajectory(times=np.arange(521.0), states=np.array(raw["FX"]), graph=counties)
+    assert not forecast.network_test(pox, shuffles=19).helps
