@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import ndcn
+from ndcn.cli import app
 
 EDGES = "source,target,weight\na,b,1\nb,c,2\n"
 STATES = "node,time,x\na,0,1\nb,0,2\nc,0,3\na,1,4\nb,1,5\nc,1,6\n"
@@ -101,6 +103,9 @@ CASES = {
     ),
     "a separator at the end of rows": Case(EDGES.replace("1\n", "1,\n").replace("2\n", "2,\n"), check=whole),
     "no header": Case("a,b,1\nb,c,2\n", "a,0,1\nb,0,2\nc,0,3\na,1,4\nb,1,5\nc,1,6\n", check=whole, noted="no header"),
+    "no header, each name once": Case(
+        "a,b\nc,d\n", STATES + "d,0,1\nd,1,1\n", check=weights(("a", "b", 1.0), ("c", "d", 1.0)), noted="no header"
+    ),
     "a longer row": Case(EDGES + "c,a,1,9\n", refused=r"edges.csv: rows must have 3 columns .* line 4 has 4"),
     "a shorter row": Case(states=STATES + "c,2\n", refused=r"states.csv: rows must have 3 columns .* line 8 has 2"),
     "a quote never closed": Case(states=STATES + '"c,2,1\nb,2,2\n', refused=r"states.csv.*line 8.*quote"),
@@ -245,6 +250,21 @@ def test_damaged_files(case: Case, tmp_path: Path) -> None:
         if case.noted is not None:
             assert any(re.search(case.noted, note) for note in data.notes), data.notes
     assert sorted(tmp_path.iterdir()) == sorted(paths)  # nothing else was written
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    """Each ends with 0 or 2, an error in one line, and no traceback."""
+    for name, case in CASES.items():
+        paths = [tmp_path / part for part in case.names]
+        for path, content in zip(paths, (case.edges, case.states), strict=True):
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        result = CliRunner().invoke(app, ["inspect", *map(str, paths)])
+        refused = case.refused is not None and not case.options
+        assert result.exit_code == (2 if refused else result.exit_code), name
+        assert result.exit_code in (0, 2), (name, result.output)
+        if result.exit_code == 2:
+            assert result.output.startswith("error: "), name
+            assert len(result.output.splitlines()) == 1, name
 
 
 def test_there_are_many() -> None:

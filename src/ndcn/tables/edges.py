@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import words
-from .columns import Names
+from .columns import Names, plain
 from .table import PARQUET, TEXTS, Table, check_file, ending, open_table
 from .times import Times, read_times, time_role
 
@@ -35,6 +35,7 @@ class EdgeList:
         aliases: other names of the nodes, by the attribute that holds them.
         notes: what was understood.
         place: where an edge is in the file, for messages.
+        heading: of source and target, if these words are not known ones and may be names of nodes themselves.
     """
 
     title: str
@@ -49,6 +50,7 @@ class EdgeList:
     aliases: Mapping[str, list[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     place: Callable[[int], str] = lambda edge: f"edge {edge + 1}"
+    heading: tuple[str, str] | None = None
 
     def renamed(self, labels: list[str], note: str) -> EdgeList:
         """The same edges between nodes of other names."""
@@ -61,6 +63,7 @@ def read_edges(
     columns: Mapping[str, str | None] | None = None,
     date_format: str | None = None,
     use_time: bool = True,
+    headless: bool = False,
 ) -> EdgeList:
     """Edges from a file, a pandas table, a networkx graph, a scipy matrix or an ``ndcn.Graph``.
 
@@ -70,6 +73,7 @@ def read_edges(
             to be found out.
         date_format: how dates are written.
         use_time: whether a column of times makes a graph for each time.
+        headless: that a text file has no header, where it is known.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -86,7 +90,7 @@ def read_edges(
         path = check_file(source, "edges", FORMATS)
         if ending(path) in GRAPHS:
             return graph_files.read(path)
-        table = open_table(path, words.EDGES, "edges")
+        table = open_table(path, words.EDGES, "edges", headless=headless)
     return _from_table(table, dict(columns or {}), date_format, use_time)
 
 
@@ -151,7 +155,14 @@ def _from_table(table: Table, asked: dict[str, str | None], date_format: str | N
         time=when,
         notes=(*table.notes, *notes),
         place=place,
+        heading=_heading(table, source, target) if not asked.get("source") and not asked.get("target") else None,
     )
+
+
+def _heading(table: Table, source: int, target: int) -> tuple[str, str] | None:
+    heads = [table.columns[k] for k in (source, target)]
+    odd = words.find(heads, words.SOURCE | words.TARGET) is None
+    return (plain(heads[0]), plain(heads[1])) if table.headed and odd else None
 
 
 def _places(table: Table, chosen: dict[str, int], use_time: bool, notes: list[str]) -> dict[str, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,17 @@ def read(
     columns = {"source": source, "target": target, "weight": weight}
     if isinstance(edge_time, str):
         columns["time"] = edge_time
-    graph_file = read_edges(edges, columns=columns, date_format=date_format, use_time=edge_time is not False)
+
+    def read_graph(headless: bool = False) -> EdgeList:
+        timed = edge_time is not False
+        return read_edges(edges, columns=columns, date_format=date_format, use_time=timed, headless=headless)
+
+    graph_file = read_graph()
     wanted = [values] if isinstance(values, str) else values
     known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
     rows = read_states(states, known, Asked(node, time, wanted, run, date_format), graph_file.positions)
+    if isinstance(edges, (str, Path)) and graph_file.heading is not None and set(graph_file.heading) <= set(rows.nodes):
+        graph_file = read_graph(headless=True)  # what looked like a header names two nodes
     found = match(graph_file, rows, unknown)
     calendar, when, notes = _calendar(rows, unit)
     edge_when = _edge_times(graph_file, rows, calendar)

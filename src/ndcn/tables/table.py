@@ -176,13 +176,14 @@ def numbers_of(cells: Names, table: Table, k: int) -> np.ndarray:
     return np.append(values, np.nan)[cells.codes]
 
 
-def open_table(source: Any, words: Collection[str], what: str) -> Table:
+def open_table(source: Any, words: Collection[str], what: str, *, headless: bool = False) -> Table:
     """A file or a pandas table, ready to be looked at.
 
     Args:
         source: the name of a file, or a pandas table.
         words: names of columns by which a header is known.
         what: what it holds, for messages: "edges" or "states".
+        headless: that a text file has no header, where it is known.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -215,7 +216,7 @@ def open_table(source: Any, words: Collection[str], what: str) -> Table:
         return ArrowTable(table, path.name)
     from .text import TextTable
 
-    return TextTable(path, words)
+    return TextTable(path, words, headless)
 
 
 def ending(path: Path) -> str:

@@ -26,12 +26,12 @@ class TextTable(Table):
     rows of the wrong length are looked for, so that the message can say which line is wrong.
     """
 
-    def __init__(self, path: Path, words: Collection[str]) -> None:
-        self.path, self.title, self.words, self.notes = path, path.name, words, []
+    def __init__(self, path: Path, words: Collection[str], headless: bool = False) -> None:
+        self.path, self.title, self.words, self.headless, self.notes = path, path.name, words, headless, []
         self._look(None)
 
     def _look(self, encoding: str | None) -> None:
-        self.form = form = find_form(self.path, self.words, encoding=encoding)
+        self.form = form = find_form(self.path, self.words, encoding=encoding, headless=self.headless)
         self.headed = form.header is not None
         self.columns = [""] * form.width if form.header is None else list(form.header)
 

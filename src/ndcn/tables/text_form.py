@@ -57,13 +57,14 @@ class TextForm:
         return [row[k] if k < len(row) else "" for row in self.sample]
 
 
-def find_form(path: Path, words: Collection[str], *, encoding: str | None = None) -> TextForm:
+def find_form(path: Path, words: Collection[str], *, encoding: str | None = None, headless: bool = False) -> TextForm:
     """The form of a file.
 
     Args:
         path: the file; .gz is unpacked.
         words: names of columns, in small letters, by which a header is known.
         encoding: where it is known.
+        headless: that there is no header, where it is known.
 
     Raises:
         ValueError: it is empty, not text, or has only one column.
@@ -98,7 +99,7 @@ def find_form(path: Path, words: Collection[str], *, encoding: str | None = None
         raise ValueError(f"{path.name} has no rows, only separators; export it again")
     width = _width(rows[1:] or rows)
     decimal = "," if separator not in (",", " ", BLANKS) and _has_decimal_commas(rows) else "."
-    header = _header(rows, words, width, decimal)
+    header = None if headless else _header(rows, words, width, decimal)
     if header is None:
         return TextForm(encoding, separator, skip, None, _width(rows), decimal, rows)
     return TextForm(encoding, separator, skip + first_lines, header, max(width, len(header)), decimal, rows[1:])
