@@ -230,7 +230,21 @@ CASES = {
     "no json": Case('{"nodes": [', names=("edges.json", "states.csv"), refused="edges.json cannot be read"),
     "other json": Case('[1, 2]', names=("edges.json", "states.csv"), refused="edges.json is no node-link graph"),
     "deep json": Case("[" * 100_000, names=("edges.json", "states.csv"), refused="edges.json"),
-    "no matrix market": Case("%%MatrixMarket nonsense\n", names=("edges.mtx", "states.csv"), refused="edges.mtx cannot be read"),
+    "no matrix market": Case("%%MatrixMarket nonsense\n", names=("edges.mtx", "states.csv"), refused="edges.mtx line 1"),
+    "a matrix cut off": Case(
+        "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1.5\n",
+        names=("edges.mtx", "states.csv"),
+        refused="edges.mtx: 2 entries were announced, 1 are there",
+    ),
+    "a matrix with wrong places": Case(
+        "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 99999999999 1.5\n",
+        names=("edges.mtx", "states.csv"),
+        refused="edges.mtx entry 1: row or column",
+    ),
+    "a matrix without a size": Case(
+        "%%MatrixMarket matrix coordinate real general\n3 x 1\n", names=("edges.mtx", "states.csv"),
+        refused="edges.mtx line 2: 'x' is no whole number",
+    ),
     "no netcdf": Case(names=("edges.csv", "states.nc"), refused="states.nc cannot be read as NetCDF"),
 }  # fmt: skip
 

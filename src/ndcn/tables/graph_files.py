@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .columns import plain
 from .edges import EdgeList
+from .matrix_market import read_matrix_market
 from .table import Table, ending, one_line
 from .words import find
 
@@ -32,7 +33,7 @@ def read(path: Path) -> EdgeList:
         if kind == ".npz":
             return _from_scipy(_npz(path), path.name)
         if kind == ".mtx":
-            return _matrix_market(path)
+            return _from_scipy(read_matrix_market(path), path.name)
         return _from_networkx({".graphml": _graphml, ".gml": _gml, ".json": _json}[kind](path), path.name)
     except MemoryError:
         raise
@@ -142,14 +143,6 @@ def _npz(path: Path) -> Any:
         raise ValueError(
             f"{path.name} is no matrix that scipy.sparse.save_npz wrote ({one_line(error, 80)}); write it with that"
         ) from None
-
-
-def _matrix_market(path: Path) -> EdgeList:
-    from scipy import io
-
-    raw = io.mmread(path)
-    matrix = raw if sparse.issparse(raw) else sparse.coo_array(raw)
-    return _from_scipy(matrix, path.name)
 
 
 def _graphml(path: Path) -> Any:

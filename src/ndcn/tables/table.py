@@ -211,9 +211,10 @@ def open_table(source: Any, words: Collection[str], what: str, *, headless: bool
 
         try:
             table = parquet.read_table(path)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+            table.validate(full=True)
+            return ArrowTable(table, path.name)
+        except (pa.ArrowException, UnicodeError, KeyError, OSError) as error:
             raise ValueError(f"{path.name} cannot be read as Parquet: {one_line(error)}; write it again") from None
-        return ArrowTable(table, path.name)
     from .text import TextTable
 
     return TextTable(path, words, headless)
