@@ -117,6 +117,7 @@ CASES = {
     "comments alone": Case("# nothing\n", refused="edges.csv has no rows"),
     "separators alone": Case(",,\n,,\n", refused="edges.csv has no rows, only separators"),
     "a header alone": Case("source,target\n", refused="edges.csv holds no edges"),
+    "a header alone, with blanks": Case("source target\n", refused="edges.csv holds no edges"),
     "a header alone in the states": Case(states="node,time,x\n", refused="states.csv holds no rows"),
     "no value at all": Case(states="node,time,x\na,0,\nb,0,NA\n", refused=r"states.csv has no (value|column of values)"),
     # edges

@@ -110,19 +110,22 @@ class TextTable(Table):
         import pandas as pd
 
         self._check_widths()
-        frame = pd.read_csv(
-            self.path,
-            sep=r"\s+",
-            header=None,
-            skiprows=self.form.skip,
-            usecols=list(roles),
-            dtype=str,
-            keep_default_na=False,
-            quoting=3,
-            encoding=self.form.encoding,
-            encoding_errors="replace",
-            compression="infer",
-        )
+        try:
+            frame = pd.read_csv(
+                self.path,
+                sep=r"\s+",
+                header=None,
+                skiprows=self.form.skip,
+                usecols=list(roles),
+                dtype=str,
+                keep_default_na=False,
+                quoting=3,
+                encoding=self.form.encoding,
+                encoding_errors="replace",
+                compression="infer",
+            )
+        except pd.errors.EmptyDataError:
+            frame = pd.DataFrame({k: pd.Series(dtype=str) for k in roles})
         out: dict[int, Any] = {}
         for k, role in roles.items():
             codes, labels = pd.factorize(frame[k])
