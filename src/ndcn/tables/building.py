@@ -83,10 +83,14 @@ def _matrix(
     if matrix.nnz == len(weight):
         return matrix
     key = target.astype(np.int64) * n + source
-    order = np.lexsort((np.arange(len(key)), weight, key))
+    order = np.argsort(key, kind="stable")
+    again = key[order][1:] == key[order][:-1]
+    rows_again = order[np.append(again, False) | np.insert(again, 0, False)]  # few, as a rule
+    order = rows_again[np.lexsort((rows_again, weight[rows_again], key[rows_again]))]
     same_edge = key[order][1:] == key[order][:-1]
     same = same_edge & (weight[order][1:] == weight[order][:-1])
-    keep = np.sort(order[np.concatenate([[True], ~same])])
+    keep = np.ones(len(key), dtype=bool)
+    keep[order[1:][same]] = False
     repeats, unequal = int(same_edge.sum()), int((same_edge & ~same).sum())
     first = int(order[1:][same_edge].min())
     where = edges.place(first if rows is None else int(rows[first]))
