@@ -16,11 +16,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, fields, laws, metrics, models, networks, operators, plot, sampling
+    from . import datasets, fields, laws, metrics, models, networks, operators, plot, sampling, tables
     from .classifier import NodeClassifier
     from .estimators import DynamicsRegressor, load
     from .field import Field
     from .graph import Graph
+    from .graph_sequence import GraphSequence
     from .identify.discovery import Interaction
     from .laws import simulate
     from .models import GraphODE
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .objective import CrossEntropy, Objective
     from .sampling import Split, split
     from .solve import IntegrationError, Solution, Solver, Statistics, integrate
+    from .tables import Dataset, read
     from .training import TrainingError
     from .trajectory import Trajectory
 
@@ -36,10 +38,12 @@ __version__ = "0.1.0"
 # Everything is loaded when first used: torch, scikit-learn and matplotlib take seconds, `ndcn --help` must not.
 _LATER = {
     "CrossEntropy": "objective",
+    "Dataset": "tables",
     "DynamicsRegressor": "estimators",
     "Field": "field",
     "Graph": "graph",
     "GraphODE": "models",
+    "GraphSequence": "graph_sequence",
     "IntegrationError": "solve",
     "Interaction": "identify.discovery",
     "NodeBaseline": "node_baselines",
@@ -61,17 +65,21 @@ _LATER = {
     "networks": "networks",
     "operators": "operators",
     "plot": "plot",
+    "read": "tables",
     "sampling": "sampling",
     "simulate": "laws",
     "split": "sampling",
+    "tables": "tables",
 }
 
 __all__ = [
     "CrossEntropy",
+    "Dataset",
     "DynamicsRegressor",
     "Field",
     "Graph",
     "GraphODE",
+    "GraphSequence",
     "IntegrationError",
     "Interaction",
     "NodeBaseline",
@@ -93,9 +101,11 @@ __all__ = [
     "networks",
     "operators",
     "plot",
+    "read",
     "sampling",
     "simulate",
     "split",
+    "tables",
 ]
 
 

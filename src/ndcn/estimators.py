@@ -17,6 +17,7 @@ from .ensemble import fit_all
 from .estimated_law import EstimatedLaw
 from .fitting import Start, check_curve, check_model, checked_data, fingerprint, hold_out, problem_of
 from .graph import Graph
+from .graph_sequence import GraphSequence
 from .identify.discovery import Evidence, Interaction, discover
 from .identify.estimates import Estimates
 from .identify.estimation import estimate
@@ -32,6 +33,8 @@ from .prediction import answers, question, run
 from .recipes import Recipe
 from .settings import device_named, dtype_named, recipe_of
 from .solve import Solver
+from .tables.calendar import Calendar
+from .tables.dataset import Dataset
 from .threads import threads_for
 from .training import History, Plan, Problem, train
 from .trajectory import Trajectory
@@ -84,6 +87,7 @@ class DynamicsRegressor(BaseEstimator):
         history_: training loss and more; ``histories_`` has all of an ensemble.
         units_: scaling between data and model.
         solver_: the model's solver, in its own time.
+        calendar_, graphs_: of a ``Dataset``: what its times mean, and its graph at each time; None of trajectories.
         law_, evidence_: of an identified law; ``equations()`` and ``functions()`` print it.
 
     Example:
@@ -149,16 +153,19 @@ class DynamicsRegressor(BaseEstimator):
     histories_: list[History]
     units_: Units
     train_: list[Start]
+    calendar_: Calendar | None = None
+    graphs_: GraphSequence | None = None
 
     # Learning ---------------------------------------------------------------------------------------------------
 
     def fit(
-        self, data: Trajectory | Sequence[Trajectory], y: None = None, *, resume: bool = False
+        self, data: Trajectory | Dataset | Sequence[Trajectory], y: None = None, *, resume: bool = False
     ) -> DynamicsRegressor:
         """Learn from one trajectory, or from several at once (other initial states, other graphs).
 
         Args:
-            data: at least two snapshots each, with features of the same names.
+            data: at least two snapshots each, with features of the same names. Of a ``Dataset`` all runs are taken, cut
+                where its graph changes.
             y: not used; scikit-learn passes it.
             resume: go on from ``checkpoint`` if that file exists; the result is bit for bit that of an
                 uninterrupted run.
@@ -169,6 +176,8 @@ class DynamicsRegressor(BaseEstimator):
         """
         trajectories = checked_data(data)
         recipe = self._recipe()
+        self.calendar_ = data.calendar if isinstance(data, Dataset) else None
+        self.graphs_ = data.graphs if isinstance(data, Dataset) else None
         self.__dict__.pop("learned_", None)
         what = interaction_of(self.model)
         if isinstance(self.model, Law) and self.model.unknown:

@@ -24,6 +24,7 @@ from .models.node_curves import Curve
 from .models.temporal_gnn import filled
 from .objective import CrossEntropy, Objective
 from .solve import Solver
+from .tables.dataset import Dataset
 from .time_grid import TimeGrid
 from .training import Problem
 from .trajectory import Trajectory
@@ -63,8 +64,10 @@ class Start:
         return own[own < until]
 
 
-def checked_data(data: Trajectory | Sequence[Trajectory]) -> list[Trajectory]:
+def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Trajectory]:
     """The trajectories to learn from, or an error that says why they cannot be learned from."""
+    if isinstance(data, Dataset):
+        data = data.pieces()
     trajectories = [data] if isinstance(data, Trajectory) else list(data)
     if not trajectories or not all(isinstance(t, Trajectory) for t in trajectories):
         raise TypeError(

@@ -16,6 +16,7 @@ from .estimators import DynamicsRegressor
 from .fields import ClosedForm, FreeForm
 from .fitting import Start
 from .graph import Graph
+from .graph_sequence import GraphSequence
 from .identify.discovery import Evidence, Interaction
 from .learned_law import LearnedLaw
 from .model_container import read_model, write_model
@@ -25,6 +26,7 @@ from .objective import Objective
 from .recipes import Recipe
 from .settings import dtype_name, dtype_named
 from .solve import Solver
+from .tables.calendar import Calendar
 from .training import History
 from .trajectory import Trajectory
 from .trajectory_files import plain_labels
@@ -73,6 +75,8 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "units": {"origin": units.origin, "rate": units.rate},
         "histories": [{"stopped": h.stopped, "seconds": h.seconds} for h in estimator.histories_],
         "starts": starts,
+        "calendar": None if (calendar := getattr(estimator, "calendar_", None)) is None else calendar.to_json(),
+        "graphs": _graph_places(estimator),
     }
     write_model(path, KIND, about, tensors)
 
@@ -103,6 +107,10 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         units = Units(tensors["scale"], **about["units"])
         recipe: Recipe = estimator._recipe()
         starts = [_start(about["starts"][k], tensors, f"start.{k}.") for k in range(len(about["starts"]))]
+        estimator.calendar_ = None if about.get("calendar") is None else Calendar(**about["calendar"])
+        places = about.get("graphs") or []
+        graphs = [starts[place["start"]].graph for place in places]
+        estimator.graphs_ = GraphSequence([place["time"] for place in places], graphs) if graphs else None
         dtype = dtype_named(estimator.dtype)
         models, histories = [], []
         if about.get("law") is not None:
@@ -129,6 +137,16 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
     except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
         raise ValueError(f"{path} does not fit: {error}") from error
     return estimator
+
+
+def _graph_places(estimator: DynamicsRegressor) -> list[dict[str, float | int]]:
+    """Of a graph that changes: when each graph that was learned on begins to hold, and the start that has it."""
+    graphs: GraphSequence | None = getattr(estimator, "graphs_", None)
+    if graphs is None:
+        return []
+    own = {start.graph: k for k, start in enumerate(estimator.train_)}
+    both = zip(graphs.times.tolist(), graphs.graphs, strict=True)
+    return [{"time": t, "start": own[graph]} for t, graph in both if graph in own]
 
 
 def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import reading
 from .guard import FAILED, note
 from .options import Activation, Json, Loss, ModelName, OperatorName, Precision, Preset, check_output, print_json
 
@@ -19,8 +21,16 @@ if TYPE_CHECKING:
 
 def fit(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Folder with data, as `ndcn simulate` or Trajectory.save write it.")
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Folder with data, as `ndcn simulate` or Trajectory.save write it; or, with STATES, a file of edges.",
+        ),
     ],
+    states: Annotated[
+        Path | None,
+        typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
+    ] = None,
     model: Annotated[
         ModelName, typer.Option(help="What to learn: the paper's model, one of its ablations, or a baseline.")
     ] = (ModelName.ndcn),
@@ -99,6 +109,22 @@ def fit(
             help="Go on from OUT.checkpoint if it is there; the result is that of a run never interrupted.",
         ),
     ] = False,
+    directed: reading.Directed = None,
+    source: reading.Source = None,
+    target: reading.Target = None,
+    weight: reading.Weight = None,
+    edge_time: reading.EdgeTime = None,
+    one_graph: reading.OneGraph = False,
+    node: reading.Node = None,
+    time: reading.Time = None,
+    values: reading.Values = None,
+    run: reading.Run = None,
+    date_format: reading.DateFormat = None,
+    unit: reading.TimeUnit = None,
+    step: reading.Step = None,
+    duplicates: reading.Duplicates = reading.Repeats.error,
+    infinite: reading.InfiniteValues = reading.Infinite.auto,
+    same_names: reading.SameNames = False,
     as_json: Json = False,
 ) -> None:
     """Learn the dynamics of a network from snapshots.
@@ -107,16 +133,46 @@ def fit(
     kept beside the model about every 20 seconds. Ctrl-C ends after the current epoch and saves the best weights so far,
     as OUT.partial where OUT was there before.
 
-    Example: ndcn fit data --epochs 1000 --out model.ndcn
+    Your own network is two files, one of edges and one of states: `ndcn inspect` tells how they are understood.
+
+    Example: ndcn fit data --epochs 1000 --out model.ndcn, or: ndcn fit edges.csv states.csv --out model.ndcn
     """
     check_output(out)
     unfinished = out.with_name(out.name + ".partial") if out.exists() else out
     checkpoint = out.with_name(out.name + ".checkpoint")
     import ndcn
 
-    parts = ndcn.split(
-        ndcn.Trajectory.load(data), interpolation=interpolation, extrapolation=extrapolation, seed=split_seed
-    )
+    if states is not None:
+        known = reading.read_files(
+            data,
+            states,
+            directed=directed,
+            source=source,
+            target=target,
+            weight=weight,
+            edge_time=edge_time,
+            one_graph=one_graph,
+            node=node,
+            time=time,
+            values=values,
+            run=run,
+            date_format=date_format,
+            unit=unit,
+            step=step,
+            duplicates=duplicates,
+            infinite=infinite,
+            same_names=same_names,
+        )
+        for line in known.notes:
+            note(f"note: {line}")
+    else:
+        if data.is_file():
+            raise ValueError(f"{data} is a file: give a file of states too, as in `ndcn fit {data.name} states.csv`")
+        known = ndcn.Dataset((ndcn.Trajectory.load(data),))
+    parts = [
+        ndcn.split(one, interpolation=interpolation, extrapolation=extrapolation, seed=split_seed) for one in known.runs
+    ]
+    train = replace(known, runs=tuple(part.train for part in parts))
     estimator = ndcn.DynamicsRegressor(
         model=model.value,
         preset=preset.value,
@@ -142,9 +198,9 @@ def fit(
     if found and not resume:
         note(f"note: {found[0]} is from an earlier run and will be overwritten; --resume would go on from it")
     if not sys.stderr.isatty():
-        note(f"{'resuming' if found and resume else 'training'} {model.value} on {parts.train!r}")
+        note(f"{'resuming' if found and resume else 'training'} {model.value} on {train!r}")
     try:
-        estimator.fit(parts.train, resume=resume)
+        estimator.fit(train if states is not None else parts[0].train, resume=resume)
     except ndcn.TrainingError:
         if hasattr(estimator, "models_") and estimator.history_.loss:
             estimator.save(unfinished)
@@ -173,7 +229,7 @@ def _unchanged(out: Path, unfinished: Path) -> str:
     return "" if unfinished == out else f"; {out} is as it was"
 
 
-def _report(estimator: DynamicsRegressor, parts: Split, out: Path, as_json: bool) -> None:
+def _report(estimator: DynamicsRegressor, parts: list[Split], out: Path, as_json: bool) -> None:
     histories = estimator.histories_
     history, members = histories[0], len(histories)
     loss = sum(h.loss[-1] for h in histories) / members if history.loss else None
@@ -193,7 +249,11 @@ def _report(estimator: DynamicsRegressor, parts: Split, out: Path, as_json: bool
                 "stopped": history.stopped,
                 "seconds": seconds,
                 "law": law,
-                "snapshots": {name: 0 if part is None else len(part) for name, part in parts._asdict().items()},
+                "snapshots": {
+                    name: sum(len(part) for split in parts if (part := getattr(split, name)) is not None)
+                    for name in ("train", "interpolation", "extrapolation")
+                },
+                **({} if estimator.calendar_ is None else {"calendar": estimator.calendar_.to_json()}),
             }
         )
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import re
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,10 +12,11 @@ from typing import Any
 
 import pandas as pd
 
+from ..tables.columns import is_whole
+
 SEPARATORS = {".csv": (",", ";", "\t"), ".tsv": ("\t",), ".txt": ("\t", ",", ";")}  # the first that the first line has
 FORMATS = (*SEPARATORS, ".parquet")
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"]
-WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,6 @@ def plain_name(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip()
-
-
-def is_whole(name: str) -> bool:
-    """Whether a name is a whole number, written as Python writes it (7, not 007)."""
-    return WHOLE.fullmatch(name) is not None
 
 
 def _places(columns: Sequence[object], keys: Sequence[str]) -> list[int]:

@@ -1,7 +1,7 @@
 """Pictures of trajectories, networks, predictions and training.
 
-Single-panel functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes; ``compare`` and
-``panels`` return a Figure. Nothing is shown and no global setting of matplotlib is changed: save with
+Single-panel functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes; ``compare``,
+``panels`` and ``inspect`` return a Figure. Nothing is shown and no global setting of matplotlib is changed: save with
 ``ax.figure.savefig("name.png")``, or let a notebook display the figure.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from .animation import animate
 from .curves import error_curves, error_over_time, training_curve, trajectories
 from .figures import compare, panels
+from .inspection import inspect
 from .interactions import interaction
 from .matrix import adjacency
 from .snapshots import heat_map, surface
@@ -21,6 +22,7 @@ __all__ = [
     "error_curves",
     "error_over_time",
     "heat_map",
+    "inspect",
     "interaction",
     "panels",
     "surface",

@@ -1,0 +1,185 @@
+"""forecast.auto: compare all candidates by backtest, keep the combination or a simple guess, and say which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..progress import Progress
+from ..trajectory import Trajectory
+from . import backtest, combination, intervals
+from .backtest import Backtest
+from .candidates import LEARNED, Candidate, candidates_for
+from .kind import Kind, kind_of
+from .panel import Panel, panel_of
+from .result import Forecast
+from .table import Table
+
+if TYPE_CHECKING:
+    from ..graph_sequence import GraphSequence
+
+LONGEST = 14
+CLEARLY = 0.95  # a simple guess is kept where its error is below this share of the combination's ...
+ENOUGH = 30  # ... over at least so many past origins
+HANDICAP = 1.1  # of trained models, which are judged at a few origins only
+
+
+@dataclass(frozen=True)
+class Choice:
+    """For one feature: forecasts at steps 1 .. H, residuals, the table, and who was kept at each horizon."""
+
+    path: np.ndarray
+    residuals: intervals.Residuals
+    table: Table
+    kept: tuple[str, ...]
+    reference: tuple[str, ...]
+    ratios: tuple[float, ...]
+    kind: Kind
+    failures: tuple[str, ...]
+
+
+def auto(
+    data: Trajectory,
+    *,
+    horizon: int | None = None,
+    graphs: GraphSequence | None = None,
+    learned: Sequence[str] = (),
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Forecast:
+    """Forecast with what past forecasts were best with; no model is trusted unless a backtest says so.
+
+    At past origins every candidate forecasts from the data before it. At each horizon the five with the smallest
+    discounted past errors are combined, weighted by 1 / error. A simple guess (of one node at a time: persistence, drift,
+    season, mean, exponential smoothing), chosen online by the same errors, is kept instead where it was clearly better
+    over at least 30 past origins.
+
+    Args:
+        data: at least 12 snapshots; equally spaced, or else they are held on a grid of the median step.
+        horizon: how many steps ahead to forecast; by default 14, or a quarter of the snapshots if that is less.
+        graphs: the graph in force at each time, where edges change; the graph of ``data`` by default.
+        learned: models to train and compare too, as ``("ndcn", "interaction", "gru_gnn")``; takes minutes.
+        seed: of their training.
+        progress: whether to show a progress bar; None shows it on a terminal.
+
+    Raises:
+        TypeError, ValueError: data, horizon or names that cannot be used; the message says what to do.
+
+    Example:
+        >>> import ndcn, numpy as np
+        >>> from ndcn import forecast
+        >>> t = np.arange(60.0)
+        >>> states = np.sin(t / 5)[:, None] + np.linspace(0, 3, 9)
+        >>> data = ndcn.Trajectory(times=t, states=states, graph=ndcn.networks.grid(9))
+        >>> found = forecast.auto(data, horizon=3)
+        >>> found.predict([60.0, 62.0])
+        Trajectory(2 snapshots of 9 nodes, 1 feature, t = 60 .. 62)
+    """
+    panels = [panel_of(data, 0, graphs)]
+    panels += [panel_of(data, k, graphs) for k in range(1, data.num_features)]
+    T = len(panels[0])
+    steps = max(1, min(LONGEST, T // 4)) if horizon is None else horizon
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= T // 2:
+        raise ValueError(
+            f"horizon must be a whole number of steps from 1 to {T // 2} (half of the {T} snapshots), got {steps!r}"
+        )
+    choices = [_choose(panel, steps, tuple(learned), seed, progress) for panel in panels]
+    return Forecast.of(data, panels, choices, steps)
+
+
+def _choose(panel: Panel, steps: int, learned: tuple[str, ...], seed: int, progress: bool | None) -> Choice:
+    kind = kind_of(panel.values)
+    candidates = candidates_for(panel, kind)
+    learners = []
+    if learned:
+        from .learned import NAMES, Learner
+
+        if unknown := [name for name in learned if name not in NAMES and not name.endswith("_gnn")]:
+            raise ValueError(f"learned must be names of {', '.join(NAMES)}, got {unknown[0]!r}")
+        learners = [Learner(name, panel, kind, seed) for name in learned]
+        candidates += [learner.candidate() for learner in learners]
+    with Progress(len(candidates), 0, progress, "models", "comparing") as bar:
+        tested = backtest.run(panel, candidates, backtest.scored_horizons(steps), bar.update)
+    return _decide(panel, tested, candidates, steps, kind, tuple(f for one in learners for f in one.failures))
+
+
+def _decide(
+    panel: Panel, tested: Backtest, candidates: Sequence[Candidate], steps: int, kind: Kind, failures: tuple[str, ...]
+) -> Choice:
+    now = len(tested.origins) - 1
+    weights, kept, reference, ratios, errors, quantiles, counts = [], [], [], [], [], [], []
+    for k, h in enumerate(tested.horizons):
+        q, said = tested.online(k, now, lambda k, at: combined(tested, k, at))
+        _, guessed = tested.online(k, now, lambda k, at: simple_guess(tested, k, at))
+        mine, simple = _error(panel, tested, k, q, said), _error(panel, tested, k, q, guessed)
+        guess = tested.guess(k, now)
+        keep_guess = bool(len(q) >= ENOUGH and simple < CLEARLY * mine)
+        weights.append(simple_guess(tested, k, now) if keep_guess else combined(tested, k, now))
+        kept.append(tested.names[guess] if keep_guess else "combination")
+        reference.append(tested.names[guess])
+        ratios.append(1.0 if keep_guess or simple == 0 else float(mine / simple))
+        errors.append((mine, simple))
+        r, weight = intervals.residuals(panel, tested.origins[q], guessed if keep_guess else said, int(h))
+        quantiles.append(intervals.quantiles_of(r, weight))
+        counts.append(len(r))
+    at = np.array([len(panel) - 1])
+    size = np.concatenate([intervals.sizes(panel, at, int(h)) for h in tested.horizons])
+    known = intervals.Residuals(tested.horizons, np.stack(quantiles), size, np.array(counts))
+    path = _path(panel, tested, candidates, np.stack(weights), steps)
+    table = _table(tested, errors)
+    return Choice(path, known, table, tuple(kept), tuple(reference), tuple(ratios), kind, failures)
+
+
+def combined(tested: Backtest, k: int, at: int) -> np.ndarray:
+    """Weights of the combination at horizon number k, as known at origin number ``at``."""
+    past = tested.past(k, at)
+    trained = np.array([family == LEARNED for family in tested.families])
+    return combination.weights(np.where(trained, HANDICAP * past, past))
+
+
+def simple_guess(tested: Backtest, k: int, at: int) -> np.ndarray:
+    """All weight on the best simple guess at horizon number k, as known at origin number ``at``."""
+    one = np.zeros(len(tested.names))
+    one[tested.guess(k, at)] = 1.0
+    return one
+
+
+def _error(panel: Panel, tested: Backtest, k: int, q: np.ndarray, said: np.ndarray) -> float:
+    """Discounted error of what a rule said online, in units of persistence's; NaN where there was no past."""
+    if not len(q):
+        return float("nan")
+    at = tested.origins[q] + tested.horizons[k]
+    seen = panel.observed[at]
+    error = np.where(seen, np.abs(said - panel.values[at]), 0.0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+    return float(combination.past_errors(error[None], at[-1] - at, tested.errors[0, q, k])[0])
+
+
+def _path(
+    panel: Panel, tested: Backtest, candidates: Sequence[Candidate], weights: np.ndarray, steps: int
+) -> np.ndarray:
+    """Steps 1 .. H from the last snapshot, shape (H, n); between horizons with the weights of the next one."""
+    every, last = np.arange(1, steps + 1), np.array([len(panel) - 1])
+    used = np.flatnonzero(weights.sum(axis=0))
+    said = np.stack([candidates[int(k)].rolling(last, every)[0] for k in used])
+    of = np.searchsorted(tested.horizons, every)
+    return np.stack([combination.mixed(weights[of[h]][used], said[:, h]) for h in range(steps)])
+
+
+def _table(tested: Backtest, online: Sequence[tuple[float, float]]) -> Table:
+    now = len(tested.origins) - 1
+    past = np.stack([tested.past(k, now) for k in range(len(tested.horizons))], axis=1)
+    rows = [("combination", "", tuple(mine for mine, _ in online))]
+    rows += [("best simple guess online", "reference", tuple(simple for _, simple in online))]
+    rows += [(name, family, tuple(p)) for name, family, p in zip(tested.names, tested.families, past, strict=True)]
+
+    def average(row: tuple[str, str, tuple[float, ...]]) -> float:
+        numbers = np.array(row[2])
+        return float(numbers[np.isfinite(numbers)].mean()) if np.isfinite(numbers).any() else np.inf
+
+    rows.sort(key=average)
+    shown = tuple((n, f, tuple(float(e) if np.isfinite(e) else None for e in errors)) for n, f, errors in rows)
+    winners = tuple(tested.names[int(past[:, k].argmin())] for k in range(past.shape[1]))
+    return Table(tuple(int(h) for h in tested.horizons), shown, winners)

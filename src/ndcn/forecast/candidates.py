@@ -1,0 +1,120 @@
+"""The models that are compared: their names, what each is, and how it forecasts from any origin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import ridge, simple
+from .kind import Kind
+from .panel import Panel
+from .transforms import View
+
+Rolling = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+GUESS, SMOOTHING, RIDGE, LEARNED = "guess", "smoothing", "ridge", "learned"
+SIMPLE = (GUESS, SMOOTHING)  # those that look at one node at a time, without a graph
+FORGET = (1.0, 0.95)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A name, a family, and ``rolling(origins, horizons)``: forecasts of shape (O, len(horizons), n).
+
+    A forecast from origin o uses the data up to o only; NaN says that there is none.
+    """
+
+    name: str
+    family: str
+    rolling: Rolling
+
+
+def candidates_for(panel: Panel, kind: Kind) -> list[Candidate]:
+    """All candidates without training that suit this kind of data.
+
+    Example:
+        >>> import ndcn, numpy as np
+        >>> from ndcn.forecast.candidates import candidates_for
+        >>> from ndcn.forecast.kind import kind_of
+        >>> from ndcn.forecast.panel import panel_of
+        >>> wave = np.sin(np.arange(40.0))[:, None] * np.ones(4)
+        >>> panel = panel_of(ndcn.Trajectory(times=np.arange(40.0), states=wave, graph=ndcn.networks.grid(4)))
+        >>> [c.name for c in candidates_for(panel, kind_of(wave))][:3]
+        ['persistence', 'drift', 'recent drift']
+    """
+    return [*_guesses(panel, kind), *_smoothings(panel, kind), *_ridges(panel, kind)]
+
+
+def _guesses(panel: Panel, kind: Kind) -> list[Candidate]:
+    x, period = panel.values, kind.period or kind.window
+    flow = View(increments=kind.cumulative)
+    signed = np.diff(x, axis=0, prepend=x[:1]) if kind.cumulative else x
+
+    def season(origins: np.ndarray, horizons: np.ndarray) -> np.ndarray:
+        path = simple.seasonal(signed, origins, int(horizons.max()), period)
+        return flow.levels(path, x[origins])[:, horizons - 1]
+
+    def of(path: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> Rolling:
+        return lambda origins, horizons: path(x, origins, int(horizons.max()))[:, horizons - 1]
+
+    found = [
+        Candidate("persistence", GUESS, of(simple.persistence)),
+        Candidate("drift", GUESS, of(simple.drift)),
+        Candidate("recent drift", GUESS, of(lambda x, o, h: simple.drift(x, o, h, kind.window))),
+        Candidate("seasonal", GUESS, season),
+    ]
+    return found if kind.cumulative else [*found, Candidate("mean", GUESS, of(simple.mean))]
+
+
+def _views(kind: Kind) -> list[View]:
+    windows = (1, kind.window) if kind.positive else (1,)
+    return [View(f, kind.cumulative, w) for w in windows for f in kind.transforms]
+
+
+def _smoothings(panel: Panel, kind: Kind) -> list[Candidate]:
+    found = []
+    for view in _views(kind):
+        ways = {
+            "level": simple.Smoothing(betas=(0.0,)),
+            "damped trend": simple.Smoothing(),
+            "damped trend, one for all": simple.Smoothing(pooled=True),
+        }
+        for name, way in ways.items():
+            if name == "level" and view.window > 1:
+                continue
+            found.append(Candidate(f"{name} {view.name}".strip(), SMOOTHING, _smoothed(panel, view, way, None)))
+        if view.window > 1:
+            shaped = _smoothed(panel, view, simple.Smoothing(), kind.window)
+            found.append(Candidate(f"damped trend {view.name}, season", SMOOTHING, shaped))
+    return found
+
+
+def _smoothed(panel: Panel, view: View, way: simple.Smoothing, period: int | None) -> Rolling:
+    def rolling(origins: np.ndarray, horizons: np.ndarray) -> np.ndarray:
+        x, far = panel.values, int(horizons.max())
+        path = way.forecasts(view.series(x), origins, far)
+        if period is None:
+            return view.levels(path, x[origins])[:, horizons - 1]
+        flow = view.backward(path) * simple.profile(view.flow(x), origins, far, period)
+        return View(increments=view.increments).levels(flow, x[origins])[:, horizons - 1]
+
+    return rolling
+
+
+def _ridges(panel: Panel, kind: Kind) -> list[Candidate]:
+    found = []
+    for view in _views(kind):
+        if kind.positive and view.function == "raw":
+            continue
+        for count in range(1, len(ridge.BLOCKS) + 1):
+            blocks = ridge.BLOCKS[:count]
+            for forget in FORGET:
+                name = " ".join(["ridge", " + ".join(blocks), view.name]).strip() + ", recent" * (forget < 1)
+                found.append(Candidate(name, RIDGE, _ridge(panel, view, kind.window + 1, blocks, forget)))
+    return found
+
+
+def _ridge(panel: Panel, view: View, lags: int, blocks: tuple[str, ...], forget: float) -> Rolling:
+    return lambda origins, horizons: ridge.forecasts(panel, view, lags, blocks, origins, horizons, forget)

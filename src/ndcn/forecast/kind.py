@@ -1,0 +1,139 @@
+"""What kind of data this is: cumulative, differenced, seasonal, repeated, intermittent; and a sentence that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+PERIODS = (7, 12, 24, 52)  # days in a week, months, hours, weeks in a year
+WEEK = 7
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What was detected in a table of values, shape (T, n).
+
+    Args:
+        cumulative: values never fall (but for one change in a hundred) and most nodes grow: totals so far.
+        positive: no value is below 0.
+        counts: all values are whole numbers.
+        centred: values lie on both sides of 0: differences, or standardised values.
+        differenced: centred, and a rise is followed by a fall more often than not.
+        period: steps after which the pattern repeats, or None.
+        repeated: share of the changes that are 0 where the node is otherwise active.
+        interpolated: share of the changes that equal the change before, though not 0.
+        intermittent: more than half of the values (of the increments, where cumulative) are 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.forecast.kind import kind_of
+        >>> kind_of(np.cumsum(np.arange(60.0)[:, None] % 5 + 1, axis=0)).cumulative
+        True
+    """
+
+    cumulative: bool
+    positive: bool
+    counts: bool
+    centred: bool
+    differenced: bool
+    period: int | None
+    repeated: float
+    interpolated: float
+    intermittent: bool
+
+    @property
+    def window(self) -> int:
+        """Steps to smooth over and to look back: a short period, or a week."""
+        return self.period if self.period is not None and self.period <= 2 * WEEK else WEEK
+
+    @property
+    def transforms(self) -> tuple[str, ...]:
+        """The transforms that can suit such data."""
+        return ("raw", "sqrt", "log") if self.positive else ("raw",)
+
+    @property
+    def sentence(self) -> str:
+        """In words, with what is done about it."""
+        if self.cumulative:
+            words = ["totals so far (cumulative), so increments are forecast and added up"]
+        elif self.differenced:
+            words = ["values around 0 that look differenced: little can be forecast beyond a step"]
+        elif self.centred:
+            words = ["values on both sides of 0 (standardised or differences), used as they are"]
+        elif self.positive:
+            words = [f"{'counts' if self.counts else 'values'} of at least 0, also tried as square root and logarithm"]
+        else:
+            words = ["values used as they are"]
+        if self.period is not None:
+            words.append(f"the pattern repeats every {self.period} steps")
+        if self.interpolated > 0.1:
+            words.append(f"{100 * self.interpolated:.0f} % of the changes equal the one before: interpolated values?")
+        if self.repeated > 0.2:
+            words.append(
+                f"{100 * self.repeated:.0f} % of the values repeat the one before: not reported at every step?"
+            )
+        if self.intermittent:
+            words.append("mostly zeros (intermittent)")
+        return "; ".join(words)
+
+
+def kind_of(values: np.ndarray) -> Kind:
+    """Detect the kind of ``values``, shape (T, n), finite."""
+    x = np.asarray(values, dtype=np.float64)
+    change = np.diff(x, axis=0)
+    positive = bool((x >= 0).all())
+    moving = change != 0
+    grows = change[moving] > 0
+    cumulative = bool(positive and moving.any() and (change < 0).mean() < 0.01 and grows.mean() > 0.95 and len(x) > 2)
+    centred = bool(not positive and _balanced(x))
+    series = np.maximum(change, 0) if cumulative else x
+    active = _active(moving)
+    inner = active[1:] & moving[1:]
+    return Kind(
+        cumulative=cumulative,
+        positive=positive,
+        counts=bool((x == np.round(x)).all()),
+        centred=centred,
+        differenced=centred and _lag_one(x) < -0.1,
+        period=_period(series),
+        repeated=float((~moving)[active].mean()) if active.any() else 0.0,
+        interpolated=float((np.abs(np.diff(change, axis=0)) < 1e-9)[inner].mean()) if inner.any() else 0.0,
+        intermittent=bool((series == 0).mean() > 0.5),
+    )
+
+
+def _balanced(x: np.ndarray) -> bool:
+    below = (x < 0).mean()
+    return bool(0.2 < below < 0.8)
+
+
+def _active(moving: np.ndarray) -> np.ndarray:
+    """From a node's first change to its last."""
+    after = np.maximum.accumulate(moving, axis=0)
+    before = np.maximum.accumulate(moving[::-1], axis=0)[::-1]
+    return np.asarray(after & before)
+
+
+def _lag_one(x: np.ndarray) -> float:
+    z = x - x.mean(axis=0)
+    return float((z[1:] * z[:-1]).sum() / max((z * z).sum(), 1e-300))
+
+
+def _period(series: np.ndarray) -> int | None:
+    """The period with the strongest autocorrelation of the nodes' sum, above 0.3 and above its neighbours."""
+    total = series.sum(axis=1)
+    best, strength = None, 0.3
+    for period in PERIODS:
+        if len(total) < 3 * period:
+            continue
+        flat = total[period - 1 :] - np.convolve(total, np.ones(period) / period, mode="valid")
+        near = [_autocorrelation(flat, lag) for lag in (period - 1, period, period + 1)]
+        if near[1] > strength and near[1] >= max(near):
+            best, strength = period, near[1]
+    return best
+
+
+def _autocorrelation(x: np.ndarray, lag: int) -> float:
+    z = x - x.mean()
+    return float((z[lag:] * z[:-lag]).sum() / max((z * z).sum(), 1e-300))

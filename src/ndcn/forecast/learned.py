@@ -1,0 +1,113 @@
+"""Models that are trained: NDCN and the interaction model on recent windows, temporal GNNs; failures are said."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from ..solve import IntegrationError
+from ..training import TrainingError
+from ..trajectory import Trajectory
+from .candidates import LEARNED, Candidate
+from .kind import Kind
+from .panel import Panel
+from .transforms import View
+
+NAMES = ("ndcn", "interaction", "gru_gnn")
+EPOCHS = 150
+WINDOWS = 4
+FITS = 3  # past origins at which each is fitted and judged
+LIMIT = 60.0  # seconds for one model, after which no further fit is begun
+FAR = 20.0  # standard deviations beyond all seen before, which count as an explosion
+
+
+@dataclass
+class Learner:
+    """A model by name, fitted again at a few past origins and at the last one.
+
+    The series (smoothed square roots where values are at least 0) is standardised and cut into windows that end at the
+    origin and before it: several trajectories of one law. Temporal GNNs take the whole series. The graph is the one in
+    force at the origin.
+
+    Args:
+        name: as ``DynamicsRegressor`` knows it.
+        panel: the data.
+        kind: what they are.
+        seed: of training.
+        limit: seconds.
+        every: forecast from all origins asked for, not only from a few.
+
+    Attributes:
+        failures: what went wrong, in words.
+    """
+
+    name: str
+    panel: Panel
+    kind: Kind
+    seed: int = 0
+    limit: float = LIMIT
+    every: bool = False
+    failures: list[str] = field(default_factory=list)
+
+    def candidate(self) -> Candidate:
+        """For the comparison."""
+        return Candidate(self.name, LEARNED, self.rolling)
+
+    def rolling(self, origins: np.ndarray, horizons: np.ndarray) -> np.ndarray:
+        """Forecasts of shape (O, len(horizons), n), NaN from origins without a fit and where a fit failed."""
+        out = np.full((len(origins), len(horizons), self.panel.values.shape[1]), np.nan)
+        last, far = int(origins[-1]), int(horizons.max())
+        few = {last} | {last - far - k * self.kind.window for k in range(FITS)}
+        chosen = [k for k, o in enumerate(origins) if (self.every or int(o) in few)]
+        begun = time.monotonic()
+        for k in reversed(chosen):  # the last origin first, whatever it takes: without it there is nothing to forecast
+            if k != chosen[-1] and time.monotonic() - begun >= self.limit:
+                self.failures.append(f"{self.name}: stopped after {self.limit:g} seconds")
+                break
+            out[k] = self.forecast(int(origins[k]), horizons)
+        return out
+
+    def forecast(self, origin: int, horizons: np.ndarray) -> np.ndarray:
+        """Fit on the data up to ``origin``, forecast from there; NaN beyond where the solution explodes."""
+        window = self.kind.window if self.kind.positive else 1
+        view = View("sqrt" if self.kind.positive else "raw", self.kind.cumulative, window)
+        y = view.series(self.panel.values[: origin + 1])
+        center, scale = y.mean(), max(float(y.std()), 1e-12)
+        z = ((y - center) / scale).astype(np.float32)
+        steps = np.arange(1, int(horizons.max()) + 1)
+        try:
+            path = self._path(z, origin, steps)
+        except (IntegrationError, TrainingError, ValueError, RuntimeError) as error:
+            self.failures.append(f"{self.name} at snapshot {origin}: {str(error).split(';')[0]}")
+            return np.full((len(horizons), z.shape[1]), np.nan)
+        if not np.isfinite(path).all() or np.abs(path).max() > np.abs(z).max() + FAR:
+            self.failures.append(f"{self.name} at snapshot {origin}: the forecast explodes")
+            return np.full((len(horizons), z.shape[1]), np.nan)
+        levels = view.levels((path * scale + center)[None], self.panel.values[[origin]])[0]
+        return np.asarray(levels[horizons - 1])
+
+    def _path(self, z: np.ndarray, origin: int, steps: np.ndarray) -> np.ndarray:
+        from ..estimators import DynamicsRegressor
+
+        graphs = self.panel.graphs
+        graph = graphs[min(origin, len(graphs) - 1)]
+        recurrent = self.name.endswith("_gnn")
+        length = 2 * self.kind.window + 1
+        ends = [len(z) - k * self.kind.window for k in range(WINDOWS)]
+        parts = [z] if recurrent else [z[e - length : e] for e in ends if e >= length] or [z]
+        runs = [Trajectory(times=np.arange(len(p), dtype=float), states=p[..., None], graph=graph) for p in parts]
+        epochs = None if self.name == "interaction" else EPOCHS
+        model = DynamicsRegressor(self.name, epochs=epochs, seed=self.seed, progress=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(runs if len(runs) > 1 else runs[0])
+            if recurrent:
+                said = model.predict(len(z) - 1 + steps.astype(float))
+            else:
+                now = torch.from_numpy(z[-1][:, None].copy())
+                said = model.predict(steps.astype(float), graph=graph, x0=now, t0=0.0)
+        return np.asarray(said.states[..., 0].double().numpy())

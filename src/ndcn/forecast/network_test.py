@@ -1,0 +1,206 @@
+"""Does the network matter? The gain from the neighbours against no graph, the common mean, and shuffled graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..progress import Progress
+from ..trajectory import Trajectory
+from . import ridge
+from .backtest import scored_horizons
+from .kind import Kind, kind_of
+from .panel import Panel, panel_of
+from .transforms import View
+
+if TYPE_CHECKING:
+    from ..graph_sequence import GraphSequence
+
+LEAST_SHUFFLES = 19
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class NetworkTest:
+    """What the neighbours add to a forecast, and how often a shuffled graph adds as much.
+
+    Args:
+        horizons: in steps; the first, one step, is what the test is about, the others are told beside it.
+        own: error of a node's own past, in units of persistence's error, for each horizon.
+        mean: the same with the common mean added.
+        network: the same with the neighbours added to both.
+        shuffled: the same with the neighbours in graphs with shuffled nodes, shape (shuffles, len(horizons)).
+        seed: of the shuffles.
+
+    Example:
+        >>> import ndcn, numpy as np
+        >>> from ndcn import forecast
+        >>> noise = np.random.default_rng(0).normal(size=(60, 9))
+        >>> data = ndcn.Trajectory(times=np.arange(60.0), states=noise, graph=ndcn.networks.grid(9))
+        >>> forecast.network_test(data).helps
+        False
+    """
+
+    horizons: tuple[int, ...]
+    own: tuple[float, ...]
+    mean: tuple[float, ...]
+    network: tuple[float, ...]
+    shuffled: tuple[tuple[float, ...], ...]
+    seed: int
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """1 - error with neighbours / error without, both with the common mean, for each horizon."""
+        return tuple(1 - n / m if m > 0 else 0.0 for n, m in zip(self.network, self.mean, strict=True))
+
+    @property
+    def gain(self) -> float:
+        """The gain one step ahead."""
+        return self.gains[0]
+
+    @property
+    def p_values(self) -> tuple[float, ...]:
+        """(1 + shuffled graphs at least as good) / (1 + shuffled graphs), for each horizon."""
+        others = np.array(self.shuffled)
+        beaten = (others <= np.array(self.network)).sum(axis=0)
+        return tuple(float(p) for p in (1 + beaten) / (1 + len(others)))
+
+    @property
+    def p_value(self) -> float:
+        """That of one step ahead: the answer of the test. The others are not corrected for their number."""
+        return self.p_values[0]
+
+    @property
+    def helps(self) -> bool:
+        """Whether the neighbours lower the error one step ahead, and p <= 0.05."""
+        return self.gain > 0 and self.p_value <= ALPHA
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        count, gain = len(self.shuffled), 100 * abs(self.gain)
+        as_good = round(self.p_value * (1 + count)) - 1
+        size = f"{gain:.2g} % {'lower' if self.gain > 0 else 'higher'}"
+        versus = f"{as_good} of {count} graphs with shuffled nodes do as well (p = {self.p_value:.2g})"
+        told = f"one step ahead, its neighbours make the error of a node's forecast {size} than own past and common mean do; {versus}"
+        if not self.helps:
+            return f"The network does not matter here, or too little to be seen: {told}."
+        if self.gain < 0.01:
+            return f"The network matters, but hardly for forecasts: {told}."
+        return f"The network matters: {told}."
+
+    def __str__(self) -> str:
+        lines = ["mean |error|, persistence = 1", "steps ahead" + "".join(f"{h:8d}" for h in self.horizons)]
+        shuffled = tuple(float(s) for s in np.array(self.shuffled).mean(axis=0))
+        names = ("own past", "+ mean", "+ network", "shuffled")
+        for name, row in zip(names, (self.own, self.mean, self.network, shuffled), strict=True):
+            lines.append(f"{name:11s}" + "".join(f"{e:8.4f}" for e in row))
+        lines.append("gain, %    " + "".join(f"{100 * g:8.2f}" for g in self.gains))
+        lines.append("p          " + "".join(f"{p:8.3f}" for p in self.p_values))
+        return "\n".join([*lines, self.sentence])
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON."""
+        return {
+            "horizons": list(self.horizons),
+            "own": list(self.own),
+            "mean": list(self.mean),
+            "network": list(self.network),
+            "gains": list(self.gains),
+            "p_values": list(self.p_values),
+            "p_value": self.p_value,
+            "gain": self.gain,
+            "helps": self.helps,
+            "shuffles": len(self.shuffled),
+            "seed": self.seed,
+            "sentence": self.sentence,
+        }
+
+
+def network_test(
+    data: Trajectory,
+    *,
+    graphs: GraphSequence | None = None,
+    feature: int = 0,
+    horizon: int | None = None,
+    shuffles: int = 99,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> NetworkTest:
+    """Whether knowing the neighbours lowers the errors of forecasts, and more so than other graphs of the same shape.
+
+    A ridge regression, pooled over nodes and fitted anew at each origin of the second half of the data, forecasts from
+    own past and the common mean; then the neighbours are added (their mean in the graph in force, now and over the last
+    week or period); then those of graphs whose nodes are shuffled. Errors are those of the transformed series: the
+    logarithm of counts and other values of at least 0, else the values themselves.
+
+    If the graph has nothing to do with the data, all shuffles are alike and p <= 0.05 comes up in 5 of 100 cases.
+
+    Args:
+        data: at least 24 snapshots.
+        graphs: the graph in force at each time, where edges change.
+        feature: which feature.
+        horizon: the longest to be told, in steps; as in ``auto`` by default.
+        shuffles: at least 19; p cannot be below 1 / (1 + shuffles).
+        seed: of the shuffles.
+        progress: whether to show a progress bar; None shows it on a terminal.
+
+    Raises:
+        TypeError, ValueError: data that cannot be tested, or too few shuffles.
+    """
+    if isinstance(shuffles, bool) or not isinstance(shuffles, int) or shuffles < LEAST_SHUFFLES:
+        raise ValueError(f"shuffles must be a whole number of at least {LEAST_SHUFFLES}, got {shuffles!r}")
+    if isinstance(data, Trajectory) and not 0 <= feature < data.num_features:
+        raise ValueError(f"feature must be from 0 to {data.num_features - 1}, got {feature!r}")
+    panel = panel_of(data, feature, graphs)
+    if len(panel) < 24:
+        raise ValueError(f"the test needs at least 24 snapshots, got {len(panel)}")
+    if all(g.num_edges == 0 for g in panel.graphs):
+        raise ValueError("the graph has no edges, so there is nothing to test")
+    kind = kind_of(panel.values)
+    longest = min(14, len(panel) // 4) if horizon is None else horizon
+    if not 1 <= longest <= len(panel) // 4:
+        raise ValueError(f"horizon must be from 1 to {len(panel) // 4} steps, got {horizon!r}")
+    horizons = scored_horizons(longest)
+    generator = np.random.default_rng(seed)
+    n = panel.values.shape[1]
+    base = _errors(panel, kind, horizons, ("own", "mean"), None)
+    with Progress(shuffles, 0, progress, "graphs", "shuffling") as bar:
+        others = []
+        for k in range(shuffles):
+            others.append(_errors(panel, kind, horizons, ridge.BLOCKS, generator.permutation(n)))
+            bar.update(k + 1)
+    still = _errors(panel, kind, horizons, (), None)
+    unit = np.where(still > 0, still, 1.0)
+    return NetworkTest(
+        tuple(int(h) for h in horizons),
+        tuple((_errors(panel, kind, horizons, ("own",), None) / unit).tolist()),
+        tuple((base / unit).tolist()),
+        tuple((_errors(panel, kind, horizons, ridge.BLOCKS, None) / unit).tolist()),
+        tuple(tuple((e / unit).tolist()) for e in others),
+        seed,
+    )
+
+
+def _errors(
+    panel: Panel, kind: Kind, horizons: np.ndarray, blocks: tuple[str, ...], order: np.ndarray | None
+) -> np.ndarray:
+    """Mean absolute error of the transformed series over the second half; without blocks, that of no change."""
+    view = View("log" if kind.positive else "raw", kind.cumulative)
+    x, y = panel.values, view.series(panel.values)
+    Z = ridge.features(panel, y, kind.window + 1, blocks, order) if blocks else np.zeros((*y.shape, 1))
+    out = []
+    for h in horizons:
+        target = ridge.targets(x, y, view, int(h))
+        known = panel.observed[h:] & panel.observed[:-h]
+        origins = np.arange(len(x) // 2, len(x) - h)
+        w = (
+            ridge.coefficients(Z, target, known, origins - h, penalty=ridge.PENALTY)
+            if blocks
+            else np.zeros((len(origins), 1))
+        )
+        error = np.abs(np.einsum("onp,op->on", Z[origins], w) - target[origins])
+        out.append(error[known[origins]].mean())
+    return np.array(out)

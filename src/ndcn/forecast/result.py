@@ -1,0 +1,211 @@
+"""Forecast: what was chosen, and what it says about the times to come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ..graph import Graph
+from ..trajectory import Trajectory, checked_times
+from .intervals import Residuals
+from .table import Table
+
+if TYPE_CHECKING:
+    from .automatic import Choice
+    from .panel import Panel
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The result of ``forecast.auto``; it keeps forecasts and residuals, not the data.
+
+    Args:
+        graph: the graph of the data.
+        features: names.
+        start: time of the last snapshot.
+        step: between snapshots.
+        path: shape (H + 1, n, d): the last snapshot, and the forecasts for the H steps after it.
+        residuals: for each feature.
+        tables: for each feature; ``table`` is that of the first.
+        chosen: for each feature and horizon, "combination" or the simple guess that was kept.
+        reference: for each feature and horizon, the best simple guess.
+        ratios: for each feature and horizon, past error of what was chosen over that of the best simple guess online.
+        kinds: for each feature, what kind of data it is, in words.
+        lower: for each feature, below what no forecast can lie: "none", "zero", or "last" for totals.
+        notes: what was done to the data, and what failed.
+    """
+
+    graph: Graph
+    features: tuple[str, ...]
+    start: float
+    step: float
+    path: np.ndarray
+    residuals: tuple[Residuals, ...]
+    tables: tuple[Table, ...]
+    chosen: tuple[tuple[str, ...], ...]
+    reference: tuple[tuple[str, ...], ...]
+    ratios: tuple[tuple[float, ...], ...]
+    kinds: tuple[str, ...]
+    lower: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, data: Trajectory, panels: Sequence[Panel], choices: Sequence[Choice], steps: int) -> Forecast:
+        """From one choice for each feature."""
+        paths = [np.concatenate([p.values[-1:], c.path]) for p, c in zip(panels, choices, strict=True)]
+        kinds = [c.kind for c in choices]
+        return cls(
+            graph=data.graph if len(panels[0].graphs) == 1 else panels[0].graphs[-1],
+            features=data.features,
+            start=panels[0].last_time,
+            step=panels[0].step,
+            path=np.stack(paths, axis=-1),
+            residuals=tuple(c.residuals for c in choices),
+            tables=tuple(c.table for c in choices),
+            chosen=tuple(c.kept for c in choices),
+            reference=tuple(c.reference for c in choices),
+            ratios=tuple(c.ratios for c in choices),
+            kinds=tuple(k.sentence for k in kinds),
+            lower=tuple("last" if k.cumulative else "zero" if k.positive else "none" for k in kinds),
+            notes=panels[0].notes + tuple(f for c in choices for f in c.failures),
+        )
+
+    @property
+    def horizon(self) -> int:
+        """H, how many steps ahead it goes."""
+        return len(self.path) - 1
+
+    @property
+    def table(self) -> Table:
+        """Past errors of all candidates for the first feature; print it."""
+        return self.tables[0]
+
+    @property
+    def kind(self) -> str:
+        """What kind of data the first feature is, in words."""
+        return self.kinds[0]
+
+    @property
+    def sentence(self) -> str:
+        """At which horizons what was kept had beaten the best simple guess chosen online, and by how much, in words."""
+        rows = zip(self.tables, self.chosen, self.reference, self.ratios, strict=True)
+        said = [_verdict(table, kept, reference, ratios) for table, kept, reference, ratios in rows]
+        if len(said) == 1:
+            return said[0]
+        return " ".join(f"{name}: {text}" for name, text in zip(self.features, said, strict=True))
+
+    def predict(self, times: Any) -> Trajectory:
+        """The forecast at these times, in any order: after the last snapshot, up to ``horizon`` steps; linear between.
+
+        Raises:
+            ValueError: a time before the last snapshot or beyond the horizon.
+        """
+        return self._at(times, self.path)
+
+    def intervals(self, times: Any, level: float = 0.9) -> tuple[Trajectory, Trajectory]:
+        """Lower and upper ends between which a share ``level`` of the values should lie, by past residuals.
+
+        Raises:
+            ValueError: times as in ``predict``; a level outside (0, 1).
+        """
+        low, high = self.path.copy(), self.path.copy()
+        for k, known in enumerate(self.residuals):
+            below, above = known.margins(self.horizon, level)
+            low[1:, :, k] += below
+            high[1:, :, k] += above
+            if self.lower[k] != "none":
+                least = self.path[0, :, k] if self.lower[k] == "last" else np.zeros(self.path.shape[1])
+                low[..., k] = np.maximum(low[..., k], np.minimum(least, self.path[..., k]))
+        return self._at(times, low), self._at(times, high)
+
+    def _at(self, times: Any, path: np.ndarray) -> Trajectory:
+        asked = checked_times(times, ordered=False)
+        at = (asked.numpy() - self.start) / self.step
+        if (at < -1e-6).any() or (at > self.horizon + 1e-6).any():
+            bad = asked[int(np.argmax((at < -1e-6) | (at > self.horizon + 1e-6)))].item()
+            end = self.start + self.horizon * self.step
+            raise ValueError(
+                f"this forecast goes from t = {self.start:g} to {end:g} ({self.horizon} steps of {self.step:g}), but "
+                f"t = {bad:g} was asked for; fit with a longer horizon to go further"
+            )
+        at = np.clip(at, 0.0, self.horizon)
+        left = np.minimum(np.floor(at + 1e-9).astype(int), self.horizon - 1)
+        share = (at - left)[:, None, None]
+        states = torch.from_numpy((1 - share) * path[left] + share * path[left + 1])
+        ordered = bool((asked.diff() > 0).all())
+        return Trajectory(times=asked, states=states, graph=self.graph, features=self.features, ordered=ordered)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+        """All but the graph, as JSON and tensors; ``from_state`` takes them back."""
+        plain = {
+            "features": list(self.features),
+            "start": self.start,
+            "step": self.step,
+            "tables": [t.to_json() for t in self.tables],
+            "chosen": [list(c) for c in self.chosen],
+            "reference": [list(r) for r in self.reference],
+            "ratios": [[float(r) if np.isfinite(r) else None for r in row] for row in self.ratios],
+            "kinds": list(self.kinds),
+            "lower": list(self.lower),
+            "notes": list(self.notes),
+        }
+        tensors = {"path": torch.from_numpy(self.path.copy())}
+        for k, known in enumerate(self.residuals):
+            for name in ("horizons", "quantiles", "sizes", "counts"):
+                tensors[f"residuals.{k}.{name}"] = torch.from_numpy(np.array(getattr(known, name)))
+        return plain, tensors
+
+    @classmethod
+    def from_state(cls, plain: dict[str, Any], tensors: dict[str, torch.Tensor], graph: Graph) -> Forecast:
+        """What ``to_state`` gave, on its graph."""
+
+        def known(k: int) -> Residuals:
+            names = ("horizons", "quantiles", "sizes", "counts")
+            return Residuals(*(tensors[f"residuals.{k}.{name}"].numpy() for name in names))
+
+        count = len(plain["features"])
+        return cls(
+            graph=graph,
+            features=tuple(plain["features"]),
+            start=plain["start"],
+            step=plain["step"],
+            path=tensors["path"].numpy(),
+            residuals=tuple(known(k) for k in range(count)),
+            tables=tuple(Table.from_json(t) for t in plain["tables"]),
+            chosen=tuple(tuple(c) for c in plain["chosen"]),
+            reference=tuple(tuple(r) for r in plain["reference"]),
+            ratios=tuple(tuple(float("nan") if r is None else r for r in row) for row in plain["ratios"]),
+            kinds=tuple(plain["kinds"]),
+            lower=tuple(plain["lower"]),
+            notes=tuple(plain["notes"]),
+        )
+
+
+def _verdict(
+    table: Table, kept: Sequence[str], reference: Sequence[str], ratios: Sequence[float], same: float = 0.02
+) -> str:
+    """One clause for each of: a combination was better, no better, worse; a simple guess is kept; nothing is known."""
+    parts: dict[str, list[str]] = {"better": [], "no better": [], "worse": [], "kept": [], "unknown": []}
+    for h, name, simple, ratio in zip(table.horizons, kept, reference, ratios, strict=True):
+        if name != "combination":
+            parts["kept"].append(f"{h} ({simple})")
+        elif not np.isfinite(ratio):
+            parts["unknown"].append(str(h))
+        elif abs(ratio - 1) <= same:
+            parts["no better"].append(f"{h} ({simple})")
+        else:
+            word = "better" if ratio < 1 else "worse"
+            parts[word].append(f"{h} (by {100 * abs(1 - ratio):.0f} %, {simple})")
+    clauses = {
+        "better": "the combination was better than the best simple guess chosen online at steps",
+        "no better": "a simple guess was as good at steps",
+        "worse": "a simple guess was better, though not clearly enough to be kept, at steps",
+        "kept": "a simple guess wins and is kept at steps",
+        "unknown": "there is too little past to compare the combination with simple guesses at steps",
+    }
+    said = "; ".join(f"{clauses[key]} {', '.join(found)}" for key, found in parts.items() if found)
+    return said[0].upper() + said[1:] + "."

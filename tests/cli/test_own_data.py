@@ -1,0 +1,114 @@
+"""``ndcn inspect``, ``ndcn fit EDGES STATES`` and ``ndcn predict`` with dates and changes."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from ndcn.cli import app
+
+
+def run(*words: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result.output
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.csv").write_text("source,target\nann,bob\nbob,cid\n")
+    rows = "".join(f"2021-03-{k:02d},{k},{2 * k},{30 - k}\n" for k in range(1, 21))
+    (tmp_path / "states.csv").write_text("date,ann,bob,cid\n" + rows)
+    return tmp_path
+
+
+def test_inspect(files: Path) -> None:
+    out = run("inspect", "edges.csv", "states.csv", "--out", "picture.png")
+    assert "3 nodes, 2 edges, undirected" in out
+    assert "20 snapshots from 2021-03-01 to 2021-03-20" in out
+    assert (files / "picture.png").read_bytes().startswith(b"\x89PNG")
+    facts = json.loads(run("inspect", "edges.csv", "states.csv", "--directed", "--json"))
+    assert facts["directed"]
+    assert facts["unit"] == "day"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["inspect", "nothing.csv", "states.csv"], "no file nothing.csv"),
+        (["inspect", "edges.csv", "states.csv", "--out", "picture.txt"], "must end in .png"),
+        (["inspect", "edges.csv", "states.csv", "--out", "nowhere/picture.png"], "no folder"),
+        (["inspect", "edges.csv", "states.csv", "--time", "when"], "no column 'when'"),
+        (["inspect", "edges.csv", "edges.csv"], "edges.csv"),
+        (["inspect", "edges.csv", "states.csv", "--one-graph", "--edge-time", "x"], "give one of them"),
+        (["fit", "edges.csv"], "give a file of states too"),
+        (["fit", "edges.csv", "nothing.csv"], "no file nothing.csv"),
+    ],
+)
+def test_bad_input(files: Path, words: list[str], message: str) -> None:
+    assert message in " ".join(run(*words, code=2).split())
+    assert sorted(path.name for path in files.iterdir()) == ["edges.csv", "states.csv"]
+
+
+def test_fit_and_predict_with_dates(files: Path) -> None:
+    out = json.loads(run("fit", "edges.csv", "states.csv", "--epochs", 5, "--json").splitlines()[-1])
+    assert out["snapshots"] == {"train": 14, "interpolation": 3, "extrapolation": 3}
+    assert out["calendar"] == {"origin": "2021-03-01", "unit": "day", "tz": None}
+    table = pd.read_csv(io.StringIO(run("predict", "model.ndcn", "--times", "2021-03-05,2021-04-01")))
+    assert table["time"].tolist() == ["2021-03-05"] * 3 + ["2021-04-01"] * 3
+    assert table["node"].tolist() == ["ann", "bob", "cid"] * 2
+    same = pd.read_csv(io.StringIO(run("predict", "model.ndcn", "--times", "4,31")))
+    pd.testing.assert_frame_equal(same, table)
+    until = json.loads(run("predict", "model.ndcn", "--until", "2021-03-31", "--count", 2, "--json"))
+    assert until["dates"] == ["2021-03-01", "2021-03-31"]
+    assert until["times"] == [0, 30]
+    assert "--times soon" in run("predict", "model.ndcn", "--times", "soon", code=2)
+
+
+def test_what_if(files: Path) -> None:
+    run("fit", "edges.csv", "states.csv", "--epochs", 5)
+    when = ["--times", "2021-03-01,2021-03-10,2021-03-20"]
+    changes = ["--what-if", "remove ann", "--what-if", "shock bob +5", "--at", "2021-03-10"]
+    run("predict", "model.ndcn", *when, *changes, "--out", "out.csv")
+    table = pd.read_csv("out.csv").set_index(["time", "node"])
+    assert list(table.columns) == ["x", "x_changed"]
+    before, at, after = (table.loc[day] for day in ("2021-03-01", "2021-03-10", "2021-03-20"))
+    assert before["x"].tolist() == before["x_changed"].tolist()
+    assert at.loc["bob", "x_changed"] != at.loc["bob", "x"]
+    assert after["x_changed"].isna().tolist() == [True, False, False]
+    changed = json.loads(run("predict", "model.ndcn", *when, *changes, "--json"))["changed"]
+    assert changed[2][0] == [None]
+    for words, message in (
+        (["--what-if", "remove zoe"], "no node 'zoe'"),
+        (["--what-if", "cut ann cid"], "no edge from 'ann' to 'cid'"),
+        (["--what-if", "explode"], "no change that is known"),
+        (["--at", "2021-03-10"], "give --what-if too"),
+    ):
+        assert message in " ".join(run("predict", "model.ndcn", *when, *words, code=2).split())
+
+
+def test_runs_and_graphs(files: Path) -> None:
+    """Two runs on a graph that changes: all are learned, predictions follow the graphs."""
+    (files / "edges.csv").write_text("source,target,time\nann,bob,0\nbob,cid,0\nann,cid,5\n")
+    rows = [f"{r},{n},{t},{t + k}" for r in "AB" for t in range(12) for k, n in enumerate(["ann", "bob", "cid"])]
+    (files / "states.csv").write_text("run,node,time,x\n" + "\n".join(rows) + "\n")
+    out = json.loads(run("fit", "edges.csv", "states.csv", "--epochs", 3, "--json").splitlines()[-1])
+    assert out["snapshots"]["train"] == 16
+    table = pd.read_csv(io.StringIO(run("predict", "model.ndcn", "--times", "0,4,11", "--what-if", "remove bob")))
+    assert len(table) == 9
+    assert table["x"].notna().all()
+    assert table["x_changed"].isna().sum() == 3
+    run("fit", "edges.csv", "states.csv", "--one-graph", "--epochs", 2)
+
+
+def test_help_shows_the_files() -> None:
+    assert "STATES" in run("fit", "--help")
+    assert "edges.csv states.csv" in " ".join(run("inspect", "--help").split())
+    assert "--what-if" in run("predict", "--help")

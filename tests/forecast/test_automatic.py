@@ -1,0 +1,179 @@
+"""forecast.auto as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ndcn
+from ndcn import forecast
+from ndcn.forecast.result import _verdict
+from ndcn.forecast.table import Table
+from ndcn.graph_sequence import GraphSequence
+
+
+def trajectory(x: Any, graph: ndcn.Graph | None = None, step: float = 1.0, **more: Any) -> ndcn.Trajectory:
+    x = np.asarray(x, dtype=float)
+    return ndcn.Trajectory(
+        times=np.arange(len(x)) * step, states=x, graph=graph or ndcn.networks.grid(x.shape[1]), **more
+    )
+
+
+@pytest.fixture(scope="module")
+def counts() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    wave = 30 * np.exp(np.cumsum(0.05 * rng.normal(size=80)))
+    return rng.poisson(wave[:, None] * rng.lognormal(size=9)).astype(float)
+
+
+def test_a_line_is_continued_and_its_interval_is_narrow() -> None:
+    x = 3.0 * np.arange(60.0)[:, None] + np.arange(4.0)
+    found = forecast.auto(trajectory(x, step=0.5), horizon=7)
+    said = found.predict([30.0, 33.0])  # the last snapshot is at 29.5
+    np.testing.assert_allclose(said.states[:, :, 0], x[[59, 59]] + [[3.0], [21.0]], rtol=1e-3)
+    low, high = found.intervals([33.0])
+    assert (low.states <= said.states[1:] + 1e-9).all()
+    assert (high.states >= said.states[1:] - 1e-9).all()
+    assert (high.states - low.states).max() < 1.0
+
+
+def test_noise_has_no_skill_and_that_is_said() -> None:
+    found = forecast.auto(trajectory(np.random.default_rng(1).normal(size=(150, 9))))
+    assert "simple guess w" in found.sentence.lower()  # was as good, was better, or wins
+    assert "combination was better" not in found.sentence
+    assert found.horizon == 14
+    ratios = np.array(found.ratios)
+    assert (ratios < 1.15).all()
+
+
+def test_the_table_names_all_and_the_reference(counts: np.ndarray) -> None:
+    found = forecast.auto(trajectory(counts))
+    text = str(found.table)
+    for name in ("persistence", "drift", "seasonal", "damped trend", "ridge own + mean + neighbours", "combination"):
+        assert name in text
+    assert "best simple guess online" in text
+    assert found.table.horizons == (1, 3, 7, 14)
+    row = next(errors for name, _, errors in found.table.rows if name == "persistence")
+    assert row == pytest.approx((1.0, 1.0, 1.0, 1.0))
+    assert "counts" in found.kind
+
+
+def test_the_sentence_tells_horizons_apart() -> None:
+    table = Table((1, 3, 7, 14, 28), (), ("a",) * 5)
+    kept = ("combination", "combination", "combination", "drift", "combination")
+    text = _verdict(table, kept, ("mean", "mean", "level", "drift", "mean"), (0.8, 1.01, 1.3, 1.0, float("nan")))
+    assert text == (
+        "The combination was better than the best simple guess chosen online at steps 1 (by 20 %, mean); a simple guess was "
+        "as good at steps 3 (mean); a simple guess was better, though not clearly enough to be kept, at steps 7 (by 30 %, "
+        "level); a simple guess wins and is kept at steps 14 (drift); there is too little past to compare the combination "
+        "with simple guesses at steps 28."
+    )
+
+
+def test_twice_is_the_same(counts: np.ndarray) -> None:
+    one, two = (forecast.auto(trajectory(counts), horizon=5) for _ in range(2))
+    np.testing.assert_array_equal(one.path, two.path)
+
+
+def test_the_order_of_nodes_does_not_matter(counts: np.ndarray) -> None:
+    rng = np.random.default_rng(3)
+    A, order = rng.random((9, 9)), rng.permutation(9)
+    one = forecast.auto(trajectory(counts, ndcn.Graph.from_dense(A)), horizon=5)
+    two = forecast.auto(trajectory(counts[:, order], ndcn.Graph.from_dense(A[np.ix_(order, order)])), horizon=5)
+    np.testing.assert_allclose(two.path[:, :, 0], one.path[:, order, 0], rtol=1e-5)
+
+
+def test_state_comes_back_through_json(counts: np.ndarray) -> None:
+    found = forecast.auto(trajectory(counts), horizon=4)
+    plain, tensors = found.to_state()
+    assert all(isinstance(t, torch.Tensor) for t in tensors.values())
+    again = forecast.Forecast.from_state(json.loads(json.dumps(plain)), tensors, found.graph)
+    at = [80.0, 81.5]
+    assert torch.equal(again.predict(at).states, found.predict(at).states)
+    for a, b in zip(again.intervals(at, 0.8), found.intervals(at, 0.8), strict=True):
+        assert torch.equal(a.states, b.states)
+    assert (again.sentence, str(again.table), again.kind) == (found.sentence, str(found.table), found.kind)
+
+
+def test_features_are_forecast_each_as_its_own_kind(counts: np.ndarray) -> None:
+    both = np.stack([counts, np.cumsum(counts, axis=0)], axis=-1)
+    data = ndcn.Trajectory(times=np.arange(80.0), states=both, graph=ndcn.networks.grid(9), features=("new", "total"))
+    found = forecast.auto(data, horizon=4)
+    assert "cumulative" in found.kinds[1]
+    assert "cumulative" not in found.kinds[0]
+    said = found.predict(np.arange(80.0, 84.0)).states
+    assert said.shape == (4, 9, 2)
+    assert (said[:, :, 1] >= torch.from_numpy(both[-1, :, 1])).all()
+    low, _ = found.intervals(np.arange(80.0, 84.0))
+    assert (low.states[:, :, 1] >= torch.from_numpy(both[-1, :, 1])).all()
+    assert (low.states >= 0).all()
+    assert "new: " in found.sentence
+
+
+def test_graphs_that_change_are_used(counts: np.ndarray) -> None:
+    graphs = [ndcn.networks.random(9, seed=k) for k in range(80)]
+    found = forecast.auto(trajectory(counts), horizon=3, graphs=GraphSequence(np.arange(80.0), graphs))
+    assert found.predict([80.0]).graph == graphs[-1]
+
+
+def test_levels_are_nested(counts: np.ndarray) -> None:
+    found = forecast.auto(trajectory(counts), horizon=7)
+    wide, narrow = found.intervals([83.0], 0.95), found.intervals([83.0], 0.5)
+    assert (wide[0].states <= narrow[0].states).all()
+    assert (wide[1].states >= narrow[1].states).all()
+    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+        found.intervals([83.0], 1.5)
+
+
+def test_intervals_cover_what_comes() -> None:
+    """Stationary data: nine of ten values lie within the interval of level 0.9, give or take."""
+    rng, inside = np.random.default_rng(5), []
+    x = np.zeros((230, 9))
+    for t in range(1, 230):
+        x[t] = 0.7 * x[t - 1] + rng.normal(size=9)
+    for end in range(80, 220, 20):
+        low, high = forecast.auto(trajectory(x[:end]), horizon=7).intervals(np.arange(end, end + 7.0))
+        truth = torch.from_numpy(x[end : end + 7, :, None])
+        inside.append(((truth >= low.states) & (truth <= high.states)).double().mean().item())
+    assert 0.8 < np.mean(inside) < 0.97
+
+
+@pytest.mark.parametrize("x", [np.zeros((30, 4)), np.ones((30, 4)), np.eye(30)[:, :4] * 1e12, np.arange(12.0)[:, None]])
+def test_odd_data_give_finite_forecasts(x: np.ndarray) -> None:
+    graph = ndcn.networks.grid(4) if x.shape[1] == 4 else ndcn.Graph.from_dense([[0.0]])
+    found = forecast.auto(trajectory(x, graph), horizon=3)
+    low, high = found.intervals([float(len(x))])
+    assert all(part.states.isfinite().all() for part in (found.predict([float(len(x))]), low, high))
+    assert found.sentence
+
+
+def test_missing_values_are_said(counts: np.ndarray) -> None:
+    x = counts.copy()
+    x[5:9, 2] = np.nan
+    x[:3, 4] = np.nan
+    found = forecast.auto(trajectory(x, mask=np.isfinite(x)), horizon=3)
+    assert "missing" in found.notes[0]
+    assert found.predict([80.0]).states.isfinite().all()
+
+
+def test_what_cannot_be_done_is_said(counts: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="at least 12 snapshots, got 5"):
+        forecast.auto(trajectory(counts[:5]))
+    for horizon in (0, 41, 2.5, True):
+        with pytest.raises(ValueError, match="horizon must be a whole number of steps from 1 to 40"):
+            forecast.auto(trajectory(counts), horizon=horizon)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected an ndcn\.Trajectory"):
+        forecast.auto(counts)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="learned must be names of"):
+        forecast.auto(trajectory(counts), learned=("prophet",))
+    other = GraphSequence([0.0], [ndcn.networks.grid(4)])
+    with pytest.raises(ValueError, match="other nodes than the data"):
+        forecast.auto(trajectory(counts), graphs=other)
+    found = forecast.auto(trajectory(counts), horizon=3)
+    for bad in (78.0, 83.0):
+        with pytest.raises(ValueError, match=f"t = {bad:g} was asked for"):
+            found.predict([80.0, bad])

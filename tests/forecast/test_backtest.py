@@ -1,0 +1,100 @@
+"""Rolling origins: nothing looks ahead, and nothing depends on the order of the nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ndcn
+from ndcn.forecast import backtest
+from ndcn.forecast.candidates import candidates_for
+from ndcn.forecast.kind import kind_of
+from ndcn.forecast.panel import Panel, panel_of
+
+HORIZONS = np.array([1, 3, 7])
+DATA = {
+    "counts": lambda rng: rng.poisson(20 + 10 * np.sin(np.arange(60) / 9)[:, None], size=(60, 9)).astype(float),
+    "totals": lambda rng: np.cumsum(rng.poisson(5, size=(60, 9)), axis=0).astype(float),
+    "centred": lambda rng: rng.normal(size=(60, 9)),
+}
+
+
+def panel(x: np.ndarray, graph: ndcn.Graph | None = None) -> Panel:
+    graph = graph or ndcn.networks.random(9, seed=1)
+    return panel_of(ndcn.Trajectory(times=np.arange(len(x)) * 1.0, states=x, graph=graph))
+
+
+@pytest.mark.parametrize("name", list(DATA))
+def test_the_future_does_not_change_a_forecast(name: str) -> None:
+    x = DATA[name](np.random.default_rng(0))
+    kind, origins = kind_of(x), np.array([20, 39])
+    other = x.copy()
+    other[40:] = other[40:] * 3 + 100
+    for mine, theirs in zip(candidates_for(panel(x), kind), candidates_for(panel(other), kind), strict=True):
+        a, b = mine.rolling(origins, HORIZONS), theirs.rolling(origins, HORIZONS)
+        np.testing.assert_array_equal(a, b, err_msg=mine.name)
+        short = candidates_for(panel(x[:40]), kind)
+        same = next(c for c in short if c.name == mine.name).rolling(origins, HORIZONS)
+        np.testing.assert_allclose(a, same, rtol=1e-9, atol=1e-9, err_msg=mine.name)
+
+
+@pytest.mark.parametrize("name", list(DATA))
+def test_the_order_of_nodes_does_not_matter(name: str) -> None:
+    x, rng = DATA[name](np.random.default_rng(1)), np.random.default_rng(2)
+    A, order, kind = rng.random((9, 9)) * (rng.random((9, 9)) > 0.5), rng.permutation(9), kind_of(x)
+    mine = candidates_for(panel(x, ndcn.Graph.from_dense(A)), kind)
+    theirs = candidates_for(panel(x[:, order], ndcn.Graph.from_dense(A[np.ix_(order, order)])), kind)
+    origins = np.array([30, 59])
+    for a, b in zip(mine, theirs, strict=True):
+        expected = a.rolling(origins, HORIZONS)[..., order]
+        np.testing.assert_allclose(b.rolling(origins, HORIZONS), expected, rtol=1e-6, atol=1e-6, err_msg=a.name)
+
+
+def test_names_are_distinct() -> None:
+    for make in DATA.values():
+        x = make(np.random.default_rng(0))
+        names = [c.name for c in candidates_for(panel(x), kind_of(x))]
+        assert len(set(names)) == len(names)
+        assert names[0] == "persistence"  # by which errors are measured
+
+
+def test_errors_and_choices_use_what_was_known() -> None:
+    x = DATA["counts"](np.random.default_rng(3))
+    tested = backtest.run(panel(x), candidates_for(panel(x), kind_of(x)), HORIZONS)
+    assert tested.origins[-1] == 59
+    k, at = 2, int(np.flatnonzero(tested.origins == 40)[0])
+    assert tested.origins[tested.known(k, at)].max() == 33
+    o = tested.origins[at]
+    np.testing.assert_allclose(tested.errors[0, at, k], np.abs(x[o + 7] - x[o]).mean(), rtol=1e-6)
+    assert np.isnan(tested.errors[:, -1]).all()
+    spoiled = tested.errors.copy()
+    spoiled[:, tested.origins > 33] = 1e9
+    changed = backtest.Backtest(tested.names, tested.families, tested.origins, HORIZONS, tested.forecasts, spoiled)
+    np.testing.assert_array_equal(changed.weights(k, at), tested.weights(k, at))
+    assert changed.guess(k, at) == tested.guess(k, at)
+    assert tested.families[tested.guess(k, at)] in ("guess", "smoothing")
+
+
+def test_missing_entries_are_not_judged() -> None:
+    x = DATA["counts"](np.random.default_rng(4))
+    gaps = x.copy()
+    gaps[45, 3] = np.nan
+    graph = ndcn.networks.random(9, seed=1)
+    data = ndcn.Trajectory(times=np.arange(60.0), states=gaps, graph=graph, mask=np.isfinite(gaps))
+    held = panel_of(data)
+    assert held.values[45, 3] == x[44, 3]
+    assert "missing" in held.notes[0]
+    tested = backtest.run(held, candidates_for(held, kind_of(held.values))[:1], np.array([1]))
+    at = int(np.flatnonzero(tested.origins == 44)[0])
+    others = [0, 1, 2, 4, 5, 6, 7, 8]
+    np.testing.assert_allclose(tested.errors[0, at, 0], np.abs(x[45] - x[44])[others].mean(), rtol=1e-6)
+
+
+def test_unequal_times_are_held_on_a_grid() -> None:
+    times = np.concatenate([np.arange(15.0), [16.0, 17.0, 19.5, 20.0]])
+    x = np.arange(19.0)[:, None] * np.ones(4)
+    held = panel_of(ndcn.Trajectory(times=times, states=x, graph=ndcn.networks.grid(4)))
+    assert held.step == 1.0
+    assert held.values[15:, 0].tolist() == [14.0, 15.0, 16.0, 16.0, 16.0, 18.0]
+    assert held.observed[15:, 0].tolist() == [False, True, True, False, False, True]
+    assert "not equally spaced" in held.notes[0]

@@ -1,0 +1,58 @@
+"""Trained models among the candidates, and their failures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ndcn
+from ndcn import forecast
+from ndcn.forecast import learned
+from ndcn.forecast.kind import kind_of
+from ndcn.forecast.learned import Learner
+from ndcn.forecast.panel import Panel, panel_of
+
+HORIZONS = np.array([1, 3])
+
+
+@pytest.fixture
+def panel(monkeypatch: pytest.MonkeyPatch) -> Panel:
+    monkeypatch.setattr(learned, "EPOCHS", 5)
+    t = np.arange(40.0)
+    x = 10 + np.sin(t / 6)[:, None] * np.linspace(1, 2, 9)
+    return panel_of(ndcn.Trajectory(times=t, states=x, graph=ndcn.networks.grid(9)))
+
+
+@pytest.mark.parametrize("name", ["ndcn", "gru_gnn"])
+def test_forecasts_at_a_few_origins(panel: Panel, name: str) -> None:
+    said = Learner(name, panel, kind_of(panel.values)).rolling(np.arange(10, 40), HORIZONS)
+    have = np.flatnonzero(np.isfinite(said).all(axis=(1, 2))) + 10
+    assert have.tolist() == [22, 29, 36, 39]
+    assert np.abs(said[-1] - 10).max() < 20
+
+
+def test_an_explosion_is_said_and_not_raised(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(*_: object) -> np.ndarray:
+        raise ndcn.IntegrationError("the solution explodes at t = 2; use another solver", 2.0)
+
+    learner = Learner("ndcn", panel, kind_of(panel.values))
+    monkeypatch.setattr(learner, "_path", explode)
+    assert np.isnan(learner.forecast(39, HORIZONS)).all()
+    assert learner.failures == ["ndcn at snapshot 39: the solution explodes at t = 2"]
+    monkeypatch.setattr(learner, "_path", lambda z, o, steps: np.full((len(steps), 9), 1e6))
+    assert np.isnan(learner.forecast(39, HORIZONS)).all()
+    assert "explodes" in learner.failures[1]
+
+
+def test_time_is_limited(panel: Panel) -> None:
+    learner = Learner("ndcn", panel, kind_of(panel.values), limit=0.0)
+    said = learner.rolling(np.arange(10, 40), HORIZONS)
+    assert np.isfinite(said).all(axis=(1, 2)).sum() == 1  # the last origin comes first
+    assert learner.failures == ["ndcn: stopped after 0 seconds"]
+
+
+def test_they_are_in_the_table(panel: Panel) -> None:
+    data = ndcn.Trajectory(times=np.arange(40.0), states=panel.values, graph=panel.graphs[0])
+    found = forecast.auto(data, horizon=3, learned=("ndcn",))
+    assert any(name == "ndcn" and family == "learned" for name, family, _ in found.table.rows)
+    assert found.predict([40.0]).states.isfinite().all()
