@@ -398,6 +398,12 @@ class DynamicsRegressor(BaseEstimator):
         self._fitted()
         model_files.save(self, Path(path))
 
+    def report(self, path: str | Path, data: Trajectory | None = None) -> None:
+        """Write an interactive page about the model, and how it does on ``data``, into one HTML file; see ``ndcn.report``."""
+        from .report import write_report
+
+        write_report(self, path, data)
+
 
 def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegressor | NodeClassifier:
     """Read what ``DynamicsRegressor.save`` or ``NodeClassifier.save`` wrote; the file says which.

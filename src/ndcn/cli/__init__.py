@@ -1,4 +1,4 @@
-"""The command line: ``ndcn demo | simulate | fit | predict | evaluate | classify | reproduce | doctor``, one file for each.
+"""The command line: ``ndcn demo | simulate | fit | predict | evaluate | report | classify | reproduce | doctor``, one file for each.
 
 Exit codes: 0 fine, 1 failed or interrupted, 2 wrong usage or bad input.
 """
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from . import classify, demo, doctor, evaluate, fit, predict, reproduce, simulate
+from . import classify, demo, doctor, evaluate, fit, predict, report, reproduce, simulate
 from .guard import Guarded
 
 app = typer.Typer(
@@ -52,6 +52,7 @@ for _command in (
     fit.fit,
     predict.predict,
     evaluate.evaluate,
+    report.report,
     classify.classify,
     reproduce.reproduce,
     doctor.doctor,
