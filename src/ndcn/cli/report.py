@@ -40,8 +40,8 @@ def report(
     truth = None if data is None else ndcn.Trajectory.load(data)
     if not as_json:
         note("predicting and laying out the network ...")
-    names = {"model_name": str(model), "data_name": None if data is None else str(data)}
-    size = write_report(estimator, out, truth, **names)
+    data_name = None if data is None else str(data)
+    size = write_report(estimator, out, truth, model_name=str(model), data_name=data_name)
     if as_json:
         print_json({"out": str(out), "bytes": size, "nodes": estimator.train_[0].graph.num_nodes})
     else:

@@ -37,7 +37,7 @@ def pack_rows(rows: np.ndarray) -> dict[str, Any]:
 
     Example:
         >>> rows = np.array([[0.0, 0.5, 1.0], [np.nan, 1e9, 2e9]])
-        >>> np.abs(unpack_rows(pack_rows(rows)) - rows).max(axis=1)[0] <= 1 / 131068
+        >>> bool(np.abs(unpack_rows(pack_rows(rows)) - rows)[0].max() <= 1 / 131068)
         True
     """
     x = np.where(np.isfinite(rows), rows, np.nan).astype(np.float64)

@@ -10,6 +10,8 @@ from .encode import plain
 
 if TYPE_CHECKING:
     from ..estimators import DynamicsRegressor
+    from ..identify.estimates import Estimates
+    from ..identify.reading import Equations
 
 POINTS = 41
 
@@ -21,11 +23,12 @@ def law_of(estimator: DynamicsRegressor) -> dict[str, Any] | None:
     """
     if not hasattr(estimator, "learned_"):
         return None
+    equations: Equations | Estimates | None
     try:
         equations = estimator.equations()
-        text, latex = str(equations), equations.latex()
     except ValueError:  # f and g are splines
-        text = latex = None
+        equations = None
+    text, latex = (None, None) if equations is None else (str(equations), equations.latex())
     found = estimator.functions(POINTS)
     middle = (0, POINTS // 2, POINTS - 1)
     curves = []

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from .. import __version__
+from ..networks import grid
 from ..sampling import split
 from ..settings import dtype_name, dtype_named
 from ..trajectory import Trajectory
@@ -22,7 +23,8 @@ OPTIONS = (  # settings that `ndcn fit` has options for, besides model and seed
     "preset", "hidden", "operator", "activation", "objective", "epochs", "learning_rate", "weight_decay", "clip_norm",
     "validation", "patience", "ensemble", "device", "dtype",
 )  # fmt: skip
-SEEDS = 100  # splits that are tried
+SEEDS = 100  # of splits that are tried
+TAIL = 4  # numbers of snapshots held back at the end that are tried
 
 
 def repetition(estimator: DynamicsRegressor, frames: Frames, model_name: str, data_name: str | None) -> dict[str, Any]:
@@ -89,22 +91,24 @@ def _fit(
 
 
 def _split(estimator: DynamicsRegressor, truth: Trajectory) -> list[str] | None:
-    """Options of the split that gives the training times, found by trying seeds; None if none of them does."""
-    times, total = estimator.train_[0].times, len(truth)
-    inside = int((truth.times <= times[-1]).sum())
-    shares = {"interpolation": (inside - len(times)) / total, "extrapolation": (total - inside) / total}
-    if min(shares.values()) < 0 or (truth.times.diff() <= 0).any():
-        return None
-    states = torch.zeros(total, 1, 1)
-    from ..networks import grid
+    """Options of the split that gives the training times, found by trying seeds; None if none of them does.
 
-    clock = Trajectory(times=truth.times, states=states, graph=grid(1))
-    for seed in range(SEEDS if shares["interpolation"] else 1):
-        found = split(clock, **shares, seed=seed).train.times
-        if len(found) == len(times) and torch.allclose(found, times, rtol=1e-9, atol=estimator.train_[0].tolerance):
-            words = []
-            for name, share in shares.items():
-                if round(share * total) != round(total / 6):
-                    words += [f"--{name}", f"{share:.6g}"]
-            return words + (["--split-seed", str(seed)] if seed else [])
+    The snapshots just before those held back at the end may have been drawn for interpolation, so that it is not known
+    how many were held back there: the default is tried first.
+    """
+    start, total = estimator.train_[0], len(truth)
+    if (truth.times.diff() <= 0).any():
+        return None
+    clock = Trajectory(times=truth.times, states=torch.zeros(total, 1, 1), graph=grid(1))
+    usual, most = round(total / 6), int((truth.times > start.times[-1]).sum())
+    for after in dict.fromkeys([usual, *range(most, max(-1, most - TAIL), -1)]):
+        inside = total - after - len(start.times)
+        if after > most or inside < 0 or len(start.times) < 2:
+            continue
+        for seed in range(SEEDS if inside else 1):
+            found = split(clock, interpolation=inside / total, extrapolation=after / total, seed=seed).train.times
+            if len(found) == len(start.times) and torch.allclose(found, start.times, rtol=0, atol=start.tolerance):
+                words = [] if inside == usual else ["--interpolation", f"{inside / total:.6g}"]
+                words += [] if after == usual else ["--extrapolation", f"{after / total:.6g}"]
+                return words + (["--split-seed", str(seed)] if seed else [])
     return None

@@ -86,14 +86,14 @@ function spanOf(lists, { zero = false, room = 0.05 } = {}) {
 
 class Chart {
   // spec() and table() are asked when needed; table() gives rows, the first with the headings.
-  constructor(parent, { title, height, spec, table, legend = null, pick = null }) {
+  constructor(parent, { title, name = title, height, spec, table, legend = null, pick = null }) {
     Object.assign(this, { height, spec, table, pick, places: null });
     this.canvas = make("canvas", { role: "img", class: "chart" });
     this.canvas.style.height = `${height}px`;
     this.rows = make("div", { class: "scroll" });
     this.details = make("details", { class: "numbers", ontoggle: () => this.fill() }, make("summary", {}, "As a table"), this.rows);
     parent.append(make("figure", { class: "chart-figure" }, make("figcaption", {}, make("strong", {}, title)), this.canvas, ...(legend ? [legend] : []), this.details));
-    this.canvas.setAttribute("aria-label", `Chart: ${title}. The same numbers are in the table below it.`);
+    this.canvas.setAttribute("aria-label", `Chart: ${name}. The same numbers are in the table below it.`);
     if (pick) {
       const at = (event) => { if (this.places) pick(this.places.fromX(event.offsetX)); };
       this.canvas.classList.add("pickable");

@@ -100,6 +100,6 @@ function nodeErrors(feature) {
 function shortNumber(x) {
   if (!Number.isFinite(x)) return "–";
   const size = Math.abs(x);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return x.toExponential(2).replace("e+", "e").replace("-", "−");
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return x.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e").replaceAll("-", "−");
   return String(Number(x.toPrecision(4))).replace("-", "−");
 }

@@ -77,7 +77,10 @@ function nodeSpec() {
   const hollow = [...CONTENT.kinds].map((kind) => kind !== "t");
   for (const node of nodes) {
     const colour = nodeColour(node), line = curve("prediction", f, node), std = curve("std", f, node), truth = curve("truth", f, node);
-    if (std) series.push({ kind: "area", x: TIMES, low: line.map((v, k) => v - 2 * std[k]), high: line.map((v, k) => v + 2 * std[k]), colour: `${colour}2e` });
+    if (std) {
+      series.push(band(TIMES, line, std, colour));
+      guesses.push(series[series.length - 1].low, series[series.length - 1].high);
+    }
     series.push({ kind: "line", x: TIMES, y: line, colour, thick: 2 });
     if (truth) { series.push({ kind: "dots", x: TIMES, y: truth, colour, hollow }); truths.push(truth); }
     guesses.push(line);
@@ -138,7 +141,7 @@ function startNodes() {
   legend.append(key("━", "prediction"));
   if (STATES.std) legend.append(key("▒", "± 2 standard deviations"));
   nodeChart = new Chart(byId("node-chart"), {
-    title: "", height: 300, spec: nodeSpec, table: nodeTable, legend, pick: (t) => { setPlaying(false); setFrame(nearestFrame(t)); },
+    title: "", name: "the nodes chosen over time", height: 300, spec: nodeSpec, table: nodeTable, legend, pick: (t) => { setPlaying(false); setFrame(nearestFrame(t)); },
   });
   watch(["feature"], rankNodes);
   watch(["frame", "selected", "pinned", "feature", "theme", "size"], () => { nodeChart.draw(); fillCard(); });

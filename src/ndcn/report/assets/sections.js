@@ -43,7 +43,8 @@ function errorCurves() {
 function errorSpec() {
   const series = errorCurves(), positive = series.flatMap((s) => s.y.filter((v) => v > 0));
   const low = Math.min(...positive), high = Math.max(...positive);
-  const y = positive.length ? [Math.max(low, high * 1e-6) / 1.4, high * 1.4] : [0.1, 1];
+  const own = series[0].y.filter((v) => v > 0).sort((a, b) => a - b), floor = Math.min(high * 1e-6, own[Math.floor(own.length / 10)] ?? Infinity);
+  const y = positive.length ? [Math.max(low, floor) / 1.4, high * 1.4] : [0.1, 1];
   return { x: [TIMES[0], TIMES[FRAMES - 1]], y, log: true, xlabel: "time", ylabel: `mean |error| of ${FEATURES[state.feature]}`, spans: windowSpans(), cursor: TIMES[state.frame], series };
 }
 
@@ -72,7 +73,7 @@ function binTable() {
 
 function fillScores() {
   const used = Object.keys(PART_NAMES).filter((part) => CONTENT.scores.rows.some((row) => row.parts[part]));
-  const shown = (score) => (!score || score[state.measure] === null ? "–" : state.measure === "normalized_l1" ? (100 * score[state.measure]).toPrecision(3) : shortNumber(score[state.measure]));
+  const shown = (score) => (!score || score[state.measure] === null ? "–" : shortNumber(Number(((state.measure === "normalized_l1" ? 100 : 1) * score[state.measure]).toPrecision(3))));
   const least = Object.fromEntries(used.map((part) => [part, Math.min(...CONTENT.scores.rows.map((row) => row.parts[part]?.[state.measure] ?? Infinity))]));
   const head = make("tr", {}, make("th", { scope: "col" }, ""), ...used.map((part) => make("th", { scope: "col" }, PART_NAMES[part], make("span", { class: "quiet" }, ` ${CONTENT.scores.rows[0].parts[part]?.snapshots ?? 0} snapshots`))));
   const lines = CONTENT.scores.rows.map((row, k) => make("tr", { class: k ? "" : "own" }, make("th", { scope: "row" }, row.name),
@@ -143,8 +144,11 @@ function startLaw() {
   });
 }
 
-function mathText(line) {
-  return line.replaceAll("sum_j", "Σⱼ").replaceAll("-", "−").replaceAll("_ij", "ᵢⱼ").replaceAll("_i", "ᵢ").replaceAll("_j", "ⱼ").replaceAll("*", "·");
+const POWERS = ["", "", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
+
+function mathText(line) { // x_i*x_i*x_i is a cube
+  const short = line.replace(/\b([A-Za-z]\w*)((?:\*\1\b)+)/g, (all, name, rest) => name + (POWERS[1 + rest.length / (name.length + 1)] || all.slice(name.length)));
+  return short.replaceAll("sum_j", "Σⱼ").replaceAll("-", "−").replaceAll("_ij", "ᵢⱼ").replaceAll("_i", "ᵢ").replaceAll("_j", "ⱼ").replaceAll("*", "·");
 }
 
 function startTraining() {
@@ -160,7 +164,7 @@ function startTraining() {
   };
   const legend = make("ul", { class: "legend" });
   watch(["theme"], () => legend.replaceChildren(key("━", curves.length > 1 ? `training loss of ${curves.length} members` : "training loss", PALETTE[themeNow()][0]), ...(curves[0].validation.length ? [key("━", "validation loss", PALETTE[themeNow()][1])] : []), make("li", {}, `${epochs} epochs in ${shortNumber(seconds)} s, ${{ early: "stopped early", finished: "finished" }[stopped] || stopped}`)));
-  otherCharts.push(new Chart(byId("training-chart"), { title: "", height: 240, spec, legend, table: () => [["epoch", "loss"], ...curves[0].epoch.map((e, k) => [e, curves[0].loss[k]])] }));
+  otherCharts.push(new Chart(byId("training-chart"), { title: "", name: "training loss", height: 240, spec, legend, table: () => [["epoch", "loss"], ...curves[0].epoch.map((e, k) => [e, curves[0].loss[k]])] }));
 }
 
 // Repeat ---------------------------------------------------------------------------------------------------------
