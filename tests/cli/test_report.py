@@ -15,8 +15,32 @@ from ndcn.cli import app
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     for words in (
-        ["simulate", "--law", "heat", "--network", "grid", "--nodes", "16", "--count", "30", "--out", f"{folder}/data"],
-        ["simulate", "--law", "heat", "--network", "grid", "--nodes", "9", "--count", "9", "--out", f"{folder}/other"],
+        [
+            "simulate",
+            "--law",
+            "heat",
+            "--network",
+            "grid",
+            "--nodes",
+            "16",
+            "--snapshots",
+            "30",
+            "--out",
+            f"{folder}/data",
+        ],
+        [
+            "simulate",
+            "--law",
+            "heat",
+            "--network",
+            "grid",
+            "--nodes",
+            "9",
+            "--snapshots",
+            "9",
+            "--out",
+            f"{folder}/other",
+        ],
         ["fit", f"{folder}/data", "--epochs", "3", "--out", f"{folder}/model.ndcn"],
         ["classify", "karate", "--epochs", "2", "--save", f"{folder}/classes.ndcn"],
     ):

@@ -6,12 +6,13 @@ import math
 import numpy as np
 import pytest
 import torch
-import pages
 
 import ndcn
+import pages
 from ndcn.report import gather as gathering
 from ndcn.report.encode import unpack_integers, unpack_rows
 from ndcn.report.gather import gather
+from ndcn.report.laws import law_of
 from ndcn.solve import IntegrationError
 
 
@@ -97,15 +98,26 @@ def test_a_law_has_equation_functions_and_a_band() -> None:
     found = reg.functions(41)
     assert law["curves"][0]["f"] == pytest.approx(found.f[0, :, 0].tolist(), abs=1e-5)
     assert law["curves"][0]["g"][2] == pytest.approx(found.g[0, 40, :, 0].tolist(), rel=1e-4, abs=1e-5)
-    assert content["states"]["std"] is not None
+    _, deviation = reg.predict(data.times, return_std=True)
+    expected = deviation.states.double().numpy()
+    assert np.abs(states(content, "std")[: len(data)] - expected).max() < 0.01 * expected.max()
     assert content["training"]["epochs"] == 0
 
 
 def test_splines_have_functions_and_no_equation() -> None:
     _, data = pages.law()
-    law = content_of(ndcn.DynamicsRegressor("free_form", seed=0).fit(data[:20]), None)["law"]
+    law = law_of(ndcn.DynamicsRegressor("free_form", seed=0).fit(data[:20]))
+    assert law is not None
     assert law["equation"] is None
     assert len(law["curves"]) == 1
+
+
+def test_laws_that_cannot_be_followed_leave_no_band(monkeypatch: pytest.MonkeyPatch) -> None:
+    reg, data = pages.law()
+    monkeypatch.setattr("ndcn.report.spread.STEPS", 1)
+    content = content_of(reg, data)
+    assert content["states"]["std"] is None
+    assert any("spread is not shown" in note for note in content["notes"])
 
 
 def test_without_data_it_shows_what_the_model_says_half_as_far_beyond() -> None:

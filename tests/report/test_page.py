@@ -7,9 +7,9 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-import pages
 
 import ndcn
+import pages
 from ndcn.report import write_report
 from ndcn.report.page import SCRIPTS, page
 

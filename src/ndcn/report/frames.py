@@ -13,6 +13,7 @@ from ..evaluation import Parts, parts_of
 from ..models import ResidualGNN, TemporalGNN
 from ..solve import IntegrationError
 from ..trajectory import Trajectory
+from .spread import with_spread
 
 if TYPE_CHECKING:
     from ..estimators import DynamicsRegressor
@@ -71,10 +72,11 @@ def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            prediction, std = _predict(estimator, torch.cat([times, after]), x0)
+            prediction, std, why = with_spread(estimator, torch.cat([times, after]), x0)
         except IntegrationError:
             notes.append("The prediction cannot be followed beyond the last time shown: it explodes.")
-            prediction, std = _predict(estimator, times, x0)
+            prediction, std, why = with_spread(estimator, times, x0)
+    notes += [] if why is None else [why]
     notes += list(dict.fromkeys(f"{str(w.message)[:1].upper()}{str(w.message)[1:]}." for w in said))
     moments, count = prediction.times.numpy(), len(times)
     truth = None
@@ -85,7 +87,7 @@ def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
         times=moments,
         kinds=_kinds(parts, times, start.times[-1].item(), len(moments)),
         prediction=prediction.states.detach().cpu().double().numpy(),
-        std=None if std is None else std.states.detach().cpu().double().numpy(),
+        std=None if std is None else std.numpy(),
         truth=truth,
         measured=None if data is None else (data, prediction[:count]),
         parts=parts,
@@ -103,17 +105,6 @@ def _kinds(parts: Parts | None, times: torch.Tensor, last: float, count: int) ->
             for k in getattr(parts, name).nonzero().flatten().tolist():
                 inside[k] = letter
     return "".join(inside) + FUTURE * (count - len(times))
-
-
-def _predict(
-    estimator: DynamicsRegressor, times: torch.Tensor, x0: torch.Tensor | None
-) -> tuple[Trajectory, Trajectory | None]:
-    if len(estimator.models_) == 1 and not hasattr(estimator, "learned_"):
-        return estimator.predict(times, x0=x0), None
-    try:
-        return estimator.predict(times, x0=x0, return_std=True)
-    except IntegrationError:  # the model itself may go on where its spread cannot
-        return estimator.predict(times, x0=x0), None
 
 
 def _step(estimator: DynamicsRegressor) -> float | None:
