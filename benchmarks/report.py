@@ -66,15 +66,25 @@ def measure(name: str, graph: ndcn.Graph, epochs: int, folder: Path) -> dict[str
 
 
 def picture(file: Path, folder: Path) -> None:
-    """The picture of docs/report.md: a community network, dark beside light is left to the reader's browser."""
-    model, data = trained(ndcn.networks.community(400, seed=0), 2000)
+    """The picture of docs/report.md: heat on a grid, three nodes compared, in few colours to keep the file small."""
+    from PIL import Image
+
+    model, data = trained(ndcn.networks.grid(400), 2000)
     write_report(model, folder / "picture.html", data)
-    with opened(folder / "picture.html", width=1240, height=1190) as page:
-        page.evaluate("""() => { const slider = document.getElementById("time"); slider.value = 0.12;
+    with opened(folder / "picture.html", width=1160, height=1080) as page:
+        page.evaluate("""() => { const slider = document.getElementById("time"); slider.value = 0.45;
           slider.dispatchEvent(new Event("input")); }""")
-        page.locator("body").click(position={"x": 3, "y": 300})
+        for node in ("66", "154"):
+            page.fill("#search", node)
+            page.keyboard.press("Enter")
+            page.keyboard.press("p")
+        page.fill("#search", "270")
+        page.keyboard.press("Enter")
+        page.fill("#search", "")
+        page.evaluate("document.activeElement.blur()")
         page.wait_for_timeout(500)
-        page.screenshot(path=str(file))
+        page.screenshot(path=str(folder / "picture.png"))
+    Image.open(folder / "picture.png").convert("RGB").quantize(256, kmeans=1).save(file, optimize=True)
 
 
 def main() -> None:

@@ -368,7 +368,9 @@ def test_it_can_be_used_by_keyboard_and_heard(show: Open) -> None:
     page.keyboard.press("ArrowDown")
     settle(page)
     name = page.inner_text("#node-card .node-name")
-    page.wait_for_function("name => document.getElementById('said').textContent.startsWith(`${name} at time`)", arg=name)
+    page.wait_for_function(
+        "name => document.getElementById('said').textContent.startsWith(`${name} at time`)", arg=name
+    )
     page.keyboard.press("d")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     page.keyboard.press("?")

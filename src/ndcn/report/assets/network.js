@@ -26,7 +26,7 @@ function geometry(width, height) {
   }
   const square = layout === "square" && share >= 1;
   const cell = scale / GRAPH.side / 2;
-  const r = square ? Math.max(0.5, cell - (cell > 4 ? 0.75 : cell > 2 ? 0.25 : 0)) : Math.max(1.3, Math.min(0.27 * scale / Math.sqrt(NODES), 9 * Math.sqrt(zoom.k)));
+  const r = square ? Math.max(0.5, cell - (cell > 4 ? 0.75 : cell > 2 ? 0.25 : 0)) : Math.max(1.3, Math.min((size < 260 ? 0.36 : 0.27) * scale / Math.sqrt(NODES), 9 * Math.sqrt(zoom.k)));
   placedKey = key;
   placed = { x, y, r, square, links: !square && share >= 1 };
   return placed;
@@ -45,7 +45,7 @@ function drawLinks(surface, g) {
 }
 
 function drawRings(surface, g) { // a thin rim, so that pale nodes stand out from the page
-  surface.dots(g.x, g.y, g.r + (NODES > 1500 ? 0.5 : 1), new Uint8Array(NODES), [ink("rim")], false);
+  surface.dots(g.x, g.y, g.r + Math.min(1, 0.3 * g.r), new Uint8Array(NODES), [ink("rim")], false);
 }
 
 const shadesOf = new Map();
