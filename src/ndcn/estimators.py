@@ -389,6 +389,14 @@ class DynamicsRegressor(BaseEstimator):
         start: Start = self.train_[0]
         return start
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What a notebook shows: scikit-learn's table before fit, what was learned after it."""
+        from .notebook import regressor_html
+
+        if not hasattr(self, "models_"):
+            return dict(super()._repr_mimebundle_())
+        return {"text/plain": repr(self), "text/html": regressor_html(self)}
+
     # Files ------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:

@@ -16,7 +16,7 @@ def report(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             help="Folder with data on the graph that the model was trained on: then the truth and the errors are shown "
             "too. Default: what the model says, from where training began to half as far beyond.",
             show_default=False,

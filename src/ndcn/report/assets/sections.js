@@ -19,7 +19,7 @@ function fillFacts() {
   const g = CONTENT.graph;
   add("network", `${g.n.toLocaleString("en")} nodes`, `${g.edges.toLocaleString("en")} ${g.directed ? "directed " : ""}edges`);
   const data = [...CONTENT.kinds].filter((k) => !"fw".includes(k)).length;
-  add(data ? "snapshots" : "moments", String(data || FRAMES), `t = ${shortNumber(TIMES[0])} to ${shortNumber(TIMES[FRAMES - 1])}`);
+  add(data ? "snapshots" : "moments", String(data || FRAMES), `t = ${fixedTime(TIMES[0])} to ${fixedTime(TIMES[FRAMES - 1])}`);
   add("model", CONTENT.model, [CONTENT.members > 1 ? `${CONTENT.members} members` : null, CONTENT.parameters ? `${CONTENT.parameters.toLocaleString("en")} parameters` : null].filter(Boolean).join(", ") || null);
   byId("facts").replaceChildren(...facts);
   byId("subtitle").textContent = CONTENT.states.truth ? "what the network did, what the model says, where it is wrong, what comes next" : "what the model says; there are no data to compare with";

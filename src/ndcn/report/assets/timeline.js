@@ -29,7 +29,7 @@ function showTime() {
   if (!state.playing && state.selected !== null) say(reading(state.selected));
 }
 
-const timeDigits = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(Math.max(1e-9, TIMES[FRAMES - 1] - TIMES[0])))));
+const timeDigits = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(Math.max(1e-9, TIMES[FRAMES - 1] - TIMES[0])))));
 function fixedTime(t) { return t.toFixed(timeDigits).replace("-", "−"); }
 
 function setPlaying(playing) {
