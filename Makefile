@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-slow check format bench docs clean
+.PHONY: demo test test-slow check format bench docs browser clean
 
 demo: $(STAMPS)/base
 	$(BIN)/ndcn demo
@@ -29,6 +29,12 @@ bench: $(STAMPS)/dev
 
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Chromium, in which tests open pages; without it they are skipped. Only root may install it.
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome \
+	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
+	|| { echo "no browser could be installed: run 'apt-get install chromium' as root, or set CHROMIUM to its path" >&2; false; }
 
 clean:
 	rm -rf .venv build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info

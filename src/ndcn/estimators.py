@@ -398,6 +398,14 @@ class DynamicsRegressor(BaseEstimator):
         start: Start = self.train_[0]
         return start
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What a notebook shows: scikit-learn's table before fit, what was learned after it."""
+        from .notebook import regressor_html
+
+        if not hasattr(self, "models_"):
+            return dict(super()._repr_mimebundle_())
+        return {"text/plain": repr(self), "text/html": regressor_html(self)}
+
     # Files ------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
@@ -406,6 +414,12 @@ class DynamicsRegressor(BaseEstimator):
 
         self._fitted()
         model_files.save(self, Path(path))
+
+    def report(self, path: str | Path, data: Trajectory | None = None) -> None:
+        """Write an interactive page about the model, and how it does on ``data``, into one HTML file; see ``ndcn.report``."""
+        from .report import write_report
+
+        write_report(self, path, data)
 
 
 def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegressor | NodeClassifier:

@@ -169,6 +169,11 @@ class Graph:
         nodes = f"{self.num_nodes} node{'s' * (self.num_nodes != 1)}"
         return f"Graph({nodes}, {edges}, {kind}{', weighted' * self.weighted})"
 
+    def _repr_html_(self) -> str:
+        from .notebook import graph_html
+
+        return graph_html(self)
+
     # From and to other kinds ------------------------------------------------------------------------------------
 
     @classmethod

@@ -121,6 +121,11 @@ class Trajectory:
         low, high = self.times.min().item(), self.times.max().item()
         return f"Trajectory({count} of {nodes}, {features}, t = {low:.4g} .. {high:.4g}{missing})"
 
+    def _repr_html_(self) -> str:
+        from .notebook import trajectory_html
+
+        return trajectory_html(self)
+
     # Tables -----------------------------------------------------------------------------------------------------
 
     def to_pandas(self, layout: str = "long") -> pd.DataFrame:

@@ -64,7 +64,7 @@ def parsed(*words: object) -> dict:
 
 def test_help_names_every_command():
     text = run("--help").output
-    for name in ("demo", "simulate", "fit", "predict", "evaluate", "doctor"):
+    for name in ("demo", "simulate", "fit", "predict", "evaluate", "report", "doctor"):
         assert name in text
         assert f"Example: ndcn {name}" in run(name, "--help").output
         assert run(name, "-h").output == run(name, "--help").output
@@ -651,8 +651,11 @@ def test_doctor(monkeypatch):
 def test_demo(folder, monkeypatch):
     monkeypatch.setattr("ndcn.cli.demo.FRAMES", 6)
     about = parsed("demo", "--epochs", 3, "--out", "show")
-    assert sorted(p.name for p in (folder / "show").iterdir()) == ["animation.gif", "compare.png", "data", "model.ndcn"]
-    assert about["files"] == [f"show/{name}" for name in ("compare.png", "animation.gif", "model.ndcn", "data")]
+    names = ["compare.png", "animation.gif", "model.ndcn", "data", "report.html"]
+    assert sorted(p.name for p in (folder / "show").iterdir()) == sorted(names)
+    assert about["files"] == [f"show/{name}" for name in names]
+    page = (folder / "show" / "report.html").read_text(encoding="utf-8")
+    assert "ndcn fit show/data --model ndcn --epochs 3 --seed 0 --out show/model.ndcn" in page
     assert about["paper"]["ndcn"] == {"interpolation": pytest.approx(0.032), "extrapolation": pytest.approx(0.041)}
     scores = parsed("evaluate", "show/model.ndcn", "show/data")
     assert about["ndcn"]["interpolation"] == pytest.approx(scores["interpolation"]["normalized_l1"], rel=1e-4)
@@ -667,6 +670,7 @@ def test_demo_prints_a_table_and_replaces_its_files(folder, monkeypatch):
         said = run("demo", "--epochs", 2).stdout
     for text in ("interpolation", "extrapolation", "3.2", "4.1", "41.9", "30.5", "NDCN", "written to demo/"):
         assert text in said
+    assert f"open {(folder / 'demo' / 'report.html').as_uri()} in a browser" in said
     assert [p.name for p in folder.iterdir()] == ["demo"]
 
 

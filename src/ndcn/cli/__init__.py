@@ -1,4 +1,4 @@
-"""The command line: ``ndcn demo | simulate | inspect | fit | predict | evaluate | ...``, one file for each.
+"""The command line: ``ndcn demo | simulate | inspect | fit | predict | evaluate | report | ...``, one file for each.
 
 Exit codes: 0 fine, 1 failed or interrupted, 2 wrong usage or bad input.
 """
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from . import classify, demo, doctor, evaluate, fit, inspect, predict, reproduce, simulate
+from . import classify, demo, doctor, evaluate, fit, inspect, predict, report, reproduce, simulate
 from .guard import Guarded
 
 app = typer.Typer(
@@ -53,6 +53,7 @@ for _command in (
     fit.fit,
     predict.predict,
     evaluate.evaluate,
+    report.report,
     classify.classify,
     reproduce.reproduce,
     doctor.doctor,

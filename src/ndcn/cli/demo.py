@@ -1,4 +1,4 @@
-"""``ndcn demo``: the paper's first experiment, from nothing to a picture."""
+"""``ndcn demo``: the paper's first experiment, from nothing to a page that shows it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def demo(
 ) -> None:
     """Learn heat diffusion on a 400-node grid from 80 irregular snapshots, with and without the graph.
 
-    Writes a figure, an animation, the model and the data. Takes about a minute.
+    Writes an interactive page, a figure, an animation, the model and the data. Takes about a minute.
 
     Example: ndcn demo --out demo
     """
@@ -44,6 +44,7 @@ def demo(
     import ndcn
 
     from ..files import write
+    from ..report import write_report
 
     began = time.monotonic()
     graph, law = ndcn.networks.grid(NODES), ndcn.laws.Heat()
@@ -58,13 +59,15 @@ def demo(
     moments = ndcn.sampling.regular_times(END, FRAMES)
     truth = ndcn.simulate(law, graph, x0, moments)
     prediction = models["ndcn"].predict(moments)
-    files = {name: out / name for name in ("compare.png", "animation.gif", "model.ndcn", "data")}
+    files = {name: out / name for name in ("compare.png", "animation.gif", "model.ndcn", "data", "report.html")}
     out.mkdir(exist_ok=True)
     figure = ndcn.plot.compare(truth, prediction, train_until=until, label="NDCN")
     write(files["compare.png"], lambda new: figure.savefig(new, dpi=150, format="png"))
     ndcn.plot.animate(truth, prediction, files["animation.gif"], frames=FRAMES, train_until=until, label="NDCN")
     models["ndcn"].save(files["model.ndcn"])
     data.save(files["data"])
+    names = {"model_name": str(files["model.ndcn"]), "data_name": str(files["data"])}
+    write_report(models["ndcn"], files["report.html"], data, **names)
 
     if as_json:
         named = {
@@ -81,7 +84,8 @@ def demo(
         "  compare.png    truth, NDCN and their difference at six times\n"
         "  animation.gif  truth beside NDCN\n"
         f"  model.ndcn     the model: ndcn predict {files['model.ndcn']} --times 0.5,1.25,6\n"
-        f"  data/          the data:  ndcn evaluate {files['model.ndcn']} {files['data']}"
+        f"  data/          the data:  ndcn evaluate {files['model.ndcn']} {files['data']}\n"
+        f"  report.html    all of it to play with: open {files['report.html'].absolute().as_uri()} in a browser"
     )
 
 

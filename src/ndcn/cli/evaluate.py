@@ -11,12 +11,9 @@ from .guard import note
 from .options import Json, load_dynamics, print_json
 
 if TYPE_CHECKING:
-    import torch
-
     from ..estimators import DynamicsRegressor
+    from ..evaluation import Scores
     from ..trajectory import Trajectory
-
-Scores = dict[str, "float | int | None"]
 
 
 def evaluate(
@@ -49,55 +46,14 @@ def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> dict[str, Sc
     Raises:
         ValueError: the data live on another graph, or have other features.
     """
-    import torch
+    from .. import evaluation
 
-    start = estimator.train_[0]
-    if truth.features != start.features:
-        raise ValueError(
-            f"the data have the features {', '.join(truth.features)}, the model was trained on {', '.join(start.features)}"
-        )
-    if truth.graph != start.graph:
-        raise ValueError(
-            f"the data live on another graph ({truth.graph!r}) than the model was trained on ({start.graph!r}); "
-            "`ndcn predict --data` predicts on another graph"
-        )
-    gaps = torch.cat([start.times.diff(), truth.times.diff()])
-    near = 1e-6 * gaps.min().item()  # far less than what lies between any two snapshots
-    trained = ((truth.times[:, None] - start.times[None, :]).abs() <= near).any(dim=1)
-    after = truth.times > start.times[-1]
-    scored = torch.ones(len(truth), dtype=torch.bool)
-    x0 = None
-    if abs(truth.times[0].item() - start.t0) <= near and _starts_elsewhere(truth, start.x0):
+    parts = evaluation.parts_of(estimator, truth)
+    if parts.x0 is not None:
         note("note: the data start from another state than the training data: no snapshot counts as trained on")
-        x0, scored[0], trained = truth.first_state(), False, torch.zeros_like(trained)
-    prediction = estimator.predict(truth.times, x0=x0)
-    parts = {"train": trained, "interpolation": ~trained & ~after, "extrapolation": ~trained & after}
-    return {name: _scores(prediction, truth, inside & scored) for name, inside in parts.items()}
-
-
-def _starts_elsewhere(truth: Trajectory, x0: torch.Tensor) -> bool:
-    """Whether the first state of the data is another than that in which training began."""
-    import torch
-
-    seen = truth.states[0]
-    same = torch.isclose(seen.double(), x0.double(), rtol=1e-5, atol=1e-6) | seen.isnan()
-    return not bool(same.all())
-
-
-def _scores(prediction: Trajectory, truth: Trajectory, inside: torch.Tensor) -> Scores | None:
-    from .. import metrics
-
-    seen = inside if truth.mask is None else inside & truth.mask.any(dim=2).any(dim=1)
-    if not seen.any():
-        return None
-    guess, real = prediction[seen], truth[seen]
-    nonzero = bool((real.states.nan_to_num(0.0) != 0).any())
-    return {
-        "normalized_l1": metrics.normalized_l1(guess, real) if nonzero else None,
-        "l1": metrics.l1(guess, real),
-        "rmse": metrics.rmse(guess, real),
-        "snapshots": len(real),
-    }
+    prediction = estimator.predict(truth.times, x0=parts.x0)
+    inside = {"train": parts.train, "interpolation": parts.interpolation, "extrapolation": parts.extrapolation}
+    return {name: evaluation.scores(prediction, truth, where) for name, where in inside.items()}
 
 
 def _print_table(scores: dict[str, Scores | None]) -> None:

@@ -1,0 +1,92 @@
+"""How well a model predicts data: which snapshots it was trained on, and its errors on them and on the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from . import metrics
+from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .estimators import DynamicsRegressor
+
+Scores = dict[str, "float | int | None"]
+
+
+class Parts(NamedTuple):
+    """Which snapshots of some data are of which kind, each of shape (T,), and where a prediction of them starts.
+
+    ``x0`` is the first state of data that start from another state than the training data; then no snapshot counts as
+    trained on, and the first, which is given, counts as nothing. Otherwise it is None.
+    """
+
+    train: torch.Tensor
+    interpolation: torch.Tensor
+    extrapolation: torch.Tensor
+    x0: torch.Tensor | None
+
+
+def parts_of(estimator: DynamicsRegressor, truth: Trajectory) -> Parts:
+    """Snapshots trained on; others up to the last training time (interpolation) and after it (extrapolation).
+
+    Raises:
+        ValueError: the data live on another graph, or have other features.
+
+    Example:
+        >>> import ndcn
+        >>> graph, times = ndcn.networks.grid(9), ndcn.sampling.regular_times(1.0, 10)
+        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
+        >>> reg = ndcn.DynamicsRegressor(epochs=2).fit(data[[0, 2, 3, 4]])
+        >>> parts_of(reg, data).extrapolation.sum()
+        tensor(5)
+    """
+    start = estimator.train_[0]
+    if truth.features != start.features:
+        raise ValueError(
+            f"the data have the features {', '.join(truth.features)}, the model was trained on {', '.join(start.features)}"
+        )
+    if truth.graph != start.graph:
+        raise ValueError(
+            f"the data live on another graph ({truth.graph!r}) than the model was trained on ({start.graph!r}); "
+            "`ndcn predict --data` predicts on another graph"
+        )
+    gaps = torch.cat([start.times.diff(), truth.times.diff()])
+    near = 1e-6 * gaps.min().item()  # far less than what lies between any two snapshots
+    trained = ((truth.times[:, None] - start.times[None, :]).abs() <= near).any(dim=1)
+    after, scored, x0 = truth.times > start.times[-1], torch.ones(len(truth), dtype=torch.bool), None
+    if abs(truth.times[0].item() - start.t0) <= near and _starts_elsewhere(truth, start.x0):
+        x0, scored[0], trained = truth.first_state(), False, torch.zeros_like(trained)
+    return Parts(trained, ~trained & ~after & scored, ~trained & after & scored, x0)
+
+
+def scores(prediction: Trajectory, truth: Trajectory, inside: torch.Tensor) -> Scores | None:
+    """Errors over some of the snapshots, shape (T,); None if nothing was observed there.
+
+    Example:
+        >>> import ndcn, torch
+        >>> one = ndcn.networks.grid(1)
+        >>> truth = ndcn.Trajectory(times=[0.0, 1.0], states=torch.tensor([[[1.0]], [[2.0]]]), graph=one)
+        >>> guess = ndcn.Trajectory(times=[0.0, 1.0], states=torch.tensor([[[1.0]], [[3.0]]]), graph=one)
+        >>> scores(guess, truth, torch.tensor([False, True]))
+        {'normalized_l1': 0.5, 'l1': 1.0, 'rmse': 1.0, 'snapshots': 1}
+    """
+    seen = inside if truth.mask is None else inside & truth.mask.any(dim=2).any(dim=1)
+    if not seen.any():
+        return None
+    guess, real = prediction[seen], truth[seen]
+    nonzero = bool((real.states.nan_to_num(0.0) != 0).any())
+    return {
+        "normalized_l1": metrics.normalized_l1(guess, real) if nonzero else None,
+        "l1": metrics.l1(guess, real),
+        "rmse": metrics.rmse(guess, real),
+        "snapshots": len(real),
+    }
+
+
+def _starts_elsewhere(truth: Trajectory, x0: torch.Tensor) -> bool:
+    """Whether the first state of the data is another than that in which training began."""
+    seen = truth.states[0]
+    same = torch.isclose(seen.double(), x0.double(), rtol=1e-5, atol=1e-6) | seen.isnan()
+    return not bool(same.all())

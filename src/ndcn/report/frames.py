@@ -1,0 +1,128 @@
+"""The moments that a page shows: the snapshots of the data, and what the model says comes after them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from ..evaluation import Parts, parts_of
+from ..models import ResidualGNN, TemporalGNN
+from ..solve import IntegrationError
+from ..trajectory import Trajectory
+from .spread import with_spread
+
+if TYPE_CHECKING:
+    from ..estimators import DynamicsRegressor
+
+MOMENTS = 120  # without data
+BEYOND = {True: 0.25, False: 0.5}  # how far to go on, as a share of the window, with data and without
+KINDS = {"train": "t", "interpolation": "i", "extrapolation": "e"}  # a letter for each kind of snapshot
+GIVEN, FUTURE, INSIDE = "g", "f", "w"  # a first state that was given, after all data, within the training window
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Moments in increasing order, and the states at them.
+
+    Attributes:
+        times: shape (F,).
+        kinds: a letter for each: "t" trained on, "i" interpolation, "e" extrapolation, "g" given, "f" after all data,
+            "w" within the training window without data.
+        prediction: shape (F, n, d).
+        std: of the prediction, where the model knows it.
+        truth: shape (F, n, d), NaN where nothing was observed; None without data.
+        measured: the data, and the prediction at their times, in the data's order; None without data.
+        parts: which of the data are what.
+        notes: what the reader has to know.
+    """
+
+    times: np.ndarray
+    kinds: str
+    prediction: np.ndarray
+    std: np.ndarray | None
+    truth: np.ndarray | None
+    measured: tuple[Trajectory, Trajectory] | None
+    parts: Parts | None
+    features: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
+    """What a model says at the times of the data and after them; without data, in its training window and after it.
+
+    Raises:
+        ValueError: the data do not belong to the model.
+        IntegrationError: the prediction explodes at the times of the data already.
+    """
+    start, notes = estimator.train_[0], []
+    data = start.seen if data is None else data
+    if data is None:
+        parts, times = None, _window(estimator)
+    else:
+        data = data[data.times.argsort()] if (data.times.diff() < 0).any() else data
+        parts, times = parts_of(estimator, data), data.times
+        if parts.x0 is not None:
+            notes.append("The data start from another state than the training data: no snapshot counts as trained on.")
+    x0 = None if parts is None else parts.x0
+    after = _after(estimator, times, BEYOND[data is not None])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            prediction, std, why = with_spread(estimator, torch.cat([times, after]), x0)
+        except IntegrationError:
+            notes.append("The prediction cannot be followed beyond the last time shown: it explodes.")
+            prediction, std, why = with_spread(estimator, times, x0)
+    notes += [] if why is None else [why]
+    notes += list(dict.fromkeys(f"{str(w.message)[:1].upper()}{str(w.message)[1:]}." for w in said))
+    moments, count = prediction.times.numpy(), len(times)
+    truth = None
+    if data is not None:
+        truth = np.full(tuple(prediction.states.shape), np.nan)
+        truth[:count] = data.states.detach().cpu().double().numpy()
+    return Frames(
+        times=moments,
+        kinds=_kinds(parts, times, start.times[-1].item(), len(moments)),
+        prediction=prediction.states.detach().cpu().double().numpy(),
+        std=None if std is None else std.numpy(),
+        truth=truth,
+        measured=None if data is None else (data, prediction[:count]),
+        parts=parts,
+        features=prediction.features,
+        notes=tuple(notes),
+    )
+
+
+def _kinds(parts: Parts | None, times: torch.Tensor, last: float, count: int) -> str:
+    if parts is None:
+        inside = [INSIDE if t <= last + 1e-9 * abs(last) else FUTURE for t in times.tolist()]
+    else:
+        inside = [GIVEN] * len(times)
+        for name, letter in KINDS.items():
+            for k in getattr(parts, name).nonzero().flatten().tolist():
+                inside[k] = letter
+    return "".join(inside) + FUTURE * (count - len(times))
+
+
+def _step(estimator: DynamicsRegressor) -> float | None:
+    """The step, in the data's time, of a model that knows no times between its steps."""
+    model = estimator.model_
+    return model.step / estimator.units_.rate if isinstance(model, (TemporalGNN, ResidualGNN)) else None
+
+
+def _window(estimator: DynamicsRegressor) -> torch.Tensor:
+    times, step = estimator.train_[0].times, _step(estimator)
+    return times if step is not None else torch.linspace(times[0], times[-1], MOMENTS, dtype=torch.float64)
+
+
+def _after(estimator: DynamicsRegressor, times: torch.Tensor, share: float) -> torch.Tensor:
+    """Equally spaced times after the last, on the steps of a model that has such."""
+    first, last, step = times[0].item(), times[-1].item(), _step(estimator)
+    count = max(1, round(share * len(times)))
+    gap = share * (last - first) / count
+    if step is not None:
+        gap = step * max(1, round(gap / step))
+    return last + gap * torch.arange(1, count + 1, dtype=torch.float64) if gap > 0 else times[:0]

@@ -1,0 +1,143 @@
+"""All that a page shows of a model, as one object that JSON can hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph import Graph
+from ..trajectory import Trajectory
+from .encode import pack_integers, pack_rows, plain
+from .frames import Frames, frames_of
+from .laws import law_of
+from .layout import by_forces, links, on_the_square
+from .measure import measured, name_of
+from .repeat import repetition
+
+if TYPE_CHECKING:
+    from ..estimators import DynamicsRegressor
+
+MOST_NUMBERS = 8_000_000  # states on a page, in all; beyond that moments are left out
+MOST_LINKS = 100_000  # links on a page; beyond that the strongest are shown
+LOSSES = 400  # points of a training curve
+
+
+def gather(
+    estimator: DynamicsRegressor, data: Trajectory | None, model_name: str, data_name: str | None
+) -> dict[str, Any]:
+    """What the network did, what the model says, where it is wrong, what comes next, and how to repeat it.
+
+    Args:
+        estimator: fitted.
+        data: what happened, on the graph that the model was trained on; None shows what the model says alone, or
+            what it kept of its training data.
+        model_name, data_name: what the files are called in the commands that repeat the page.
+    """
+    frames = frames_of(estimator, data)
+    scores = measured(estimator, frames)
+    shown, notes = _thinned(frames)
+    graph, about_links = _graph(estimator.train_[0].graph)
+    return {
+        "model": name_of(estimator),
+        "members": len(estimator.models_),
+        "parameters": sum(p.numel() for p in estimator.model_.parameters()),
+        "graph": graph,
+        "features": list(frames.features),
+        "times": plain(frames.times[shown], 9),
+        "kinds": "".join(frames.kinds[k] for k in shown),
+        "trained_until": float(estimator.train_[0].times[-1]),
+        "states": _states(frames, shown),
+        "scales": [_scale(frames, k) for k in range(len(frames.features))],
+        "scores": scores,
+        "score_times": None if frames.measured is None else plain(frames.measured[0].times.numpy(), 9),
+        "training": _training(estimator),
+        "law": law_of(estimator),
+        "repeat": repetition(estimator, frames, model_name, data_name),
+        "notes": [*frames.notes, *notes, *about_links],
+    }
+
+
+def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:
+    """Which moments to show."""
+    total, n, d = frames.prediction.shape
+    arrays = 1 + (frames.std is not None) + 2 * (frames.truth is not None)
+    room = max(2, MOST_NUMBERS // (n * d * arrays))
+    if total <= room:
+        return np.arange(total), []
+    shown = np.unique(np.linspace(0, total - 1, room).round().astype(int))
+    return shown, [f"{len(shown)} of {total} moments are shown, to keep the page small; the scores count all of them."]
+
+
+def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
+    u, v, weight = links(graph)
+    notes = []
+    if len(u) > MOST_LINKS:
+        strongest = np.sort(np.argsort(-weight, kind="stable")[:MOST_LINKS])
+        notes.append(f"{MOST_LINKS} of {len(u)} links are drawn and counted as neighbours, the strongest.")
+        u, v = u[strongest], v[strongest]
+    places = np.rint(by_forces(graph) * 65535).astype(np.int64)
+    content = {
+        "n": graph.num_nodes,
+        "edges": graph.num_edges,
+        "directed": graph.directed,
+        "names": None if isinstance(graph.nodes, range) else [str(name) for name in graph.nodes],
+        "u": pack_integers(u),
+        "v": pack_integers(v),
+        "x": pack_integers(places[:, 0]),
+        "y": pack_integers(places[:, 1]),
+        "cell": pack_integers(on_the_square(graph)),
+    }
+    return content, notes
+
+
+def _states(frames: Frames, shown: np.ndarray) -> dict[str, Any]:
+    """Rows are moments, of one feature after the other."""
+
+    def packed(values: np.ndarray | None) -> dict[str, Any] | None:
+        if values is None:
+            return None
+        rows = np.moveaxis(values[shown], 2, 0)
+        return pack_rows(rows.reshape(-1, rows.shape[2]))
+
+    error = None if frames.truth is None else frames.prediction - frames.truth
+    return {
+        "truth": packed(frames.truth),
+        "prediction": packed(frames.prediction),
+        "error": packed(error),
+        "std": packed(frames.std),
+    }
+
+
+def _scale(frames: Frames, feature: int) -> dict[str, Any]:
+    """From the least to the largest state that happened, and a size of error that few exceed."""
+    from ..plot.style import colour_scale
+
+    states = (frames.prediction if frames.truth is None else frames.truth)[:, :, feature]
+    scale = colour_scale(states)
+    low, high = float(scale.vmin or 0.0), float(scale.vmax or 0.0)
+    content = {"low": low, "high": high, "gamma": float(getattr(scale, "gamma", 1.0))}
+    if frames.truth is not None:
+        error = np.abs(frames.prediction[:, :, feature] - states)
+        error = error[np.isfinite(error)]
+        content["error"] = (float(np.quantile(error, 0.98)) if len(error) else 0.0) or 1e-6 * (high - low)
+    if frames.std is not None:
+        finite = frames.std[:, :, feature][np.isfinite(frames.std[:, :, feature])]
+        content["std"] = (float(np.quantile(finite, 0.98)) if len(finite) else 0.0) or 1e-6 * (high - low)
+    return content
+
+
+def _training(estimator: DynamicsRegressor) -> dict[str, Any]:
+    curves = []
+    for history in estimator.histories_:
+        loss = np.asarray(history.loss)
+        epoch = np.unique(np.linspace(0, max(len(loss) - 1, 0), min(LOSSES, len(loss))).round().astype(int))
+        curves.append(
+            {
+                "epoch": (epoch + 1).tolist(),
+                "loss": plain(loss[epoch], 4),
+                "validation": [[e, *plain(np.array([value]), 4)] for e, value in history.validation],
+            }
+        )
+    first = estimator.history_
+    return {"curves": curves, "epochs": len(first.loss), "seconds": round(first.seconds, 2), "stopped": first.stopped}

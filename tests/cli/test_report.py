@@ -1,0 +1,98 @@
+"""``ndcn report`` as people use it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from ndcn.cli import app
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    for words in (
+        [
+            "simulate",
+            "--law",
+            "heat",
+            "--network",
+            "grid",
+            "--nodes",
+            "16",
+            "--snapshots",
+            "30",
+            "--out",
+            f"{folder}/data",
+        ],
+        [
+            "simulate",
+            "--law",
+            "heat",
+            "--network",
+            "grid",
+            "--nodes",
+            "9",
+            "--snapshots",
+            "9",
+            "--out",
+            f"{folder}/other",
+        ],
+        ["fit", f"{folder}/data", "--epochs", "3", "--out", f"{folder}/model.ndcn"],
+        ["classify", "karate", "--epochs", "2", "--save", f"{folder}/classes.ndcn"],
+    ):
+        assert run(*words).exit_code == 0
+    return folder
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_it_says_where_the_page_is(made: Path, tmp_path: Path) -> None:
+    result = run("report", made / "model.ndcn", made / "data", "--out", tmp_path / "page.html")
+    assert result.exit_code == 0
+    assert (tmp_path / "page.html").as_uri() in result.stdout
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"ndcn report {made / 'model.ndcn'} {made / 'data'}" in text
+
+
+def test_without_data(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("report", made / "model.ndcn", "--json")
+    about = json.loads(result.stdout)
+    assert about == {"out": "report.html", "bytes": Path("report.html").stat().st_size, "nodes": 16}
+
+
+def test_a_page_is_replaced(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("old")
+    assert run("report", made / "model.ndcn", "--out", tmp_path / "page.html").exit_code == 0
+    assert (tmp_path / "page.html").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["{made}/model.ndcn", "--out", "{tmp}"], "is a folder; give the name of a file"),
+        (["{made}/model.ndcn", "--out", "{tmp}/no/page.html"], "there is no folder"),
+        (["{made}/nothing.ndcn"], "there is no model file"),
+        (["{made}/data"], "is a folder, not a model file"),
+        (["{made}/classes.ndcn"], "NodeClassifier"),
+        (["{made}/model.ndcn", "{made}/nothing"], "there is no data folder"),
+        (["{made}/model.ndcn", "{made}/other"], "another graph"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(made: Path, tmp_path: Path, words: list[str], said: str) -> None:
+    result = run("report", *(word.format(made=made, tmp=tmp_path) for word in words))
+    assert result.exit_code == 2
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("error: ")
+    assert said in last
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_shows_an_example() -> None:
+    assert "ndcn report model.ndcn data --out report.html" in " ".join(run("report", "--help").stdout.split())

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import ndcn
+import pages
+from ndcn.report import gather as gathering
+from ndcn.report.encode import unpack_integers, unpack_rows
+from ndcn.report.gather import gather
+from ndcn.report.laws import law_of
+from ndcn.solve import IntegrationError
+
+
+def content_of(reg: ndcn.DynamicsRegressor, data: ndcn.Trajectory | None) -> dict:
+    found = gather(reg, data, "model.ndcn", None if data is None else "data")
+    return json.loads(json.dumps(found, allow_nan=False))
+
+
+def states(content: dict, kind: str) -> np.ndarray:
+    """(F, n, d), as the page unpacks them."""
+    rows = unpack_rows(content["states"][kind])
+    return np.moveaxis(rows.reshape(len(content["features"]), len(content["times"]), -1), 0, 2)
+
+
+def test_it_shows_the_data_the_prediction_and_the_error() -> None:
+    reg, data = pages.heat()
+    content = content_of(reg, data)
+    real, guess = data.states.double().numpy(), reg.predict(data.times).states.double().numpy()
+    count, span = len(data), 25.0
+    assert np.abs(states(content, "truth")[:count] - real).max() < 1e-4 * span
+    assert np.abs(states(content, "prediction")[:count] - guess).max() < 1e-4 * np.abs(guess).max()
+    assert np.abs(states(content, "error")[:count] - (guess - real)).max() < 1e-4 * np.abs(guess - real).max()
+    assert np.isnan(states(content, "truth")[count:]).all()
+    assert content["kinds"].count("t") == 80
+    assert content["kinds"].count("i") == content["kinds"].count("e") == 20
+    assert content["kinds"].endswith("f" * 30)
+    assert content["times"][-1] == pytest.approx(1.25 * data.times[-1].item())
+
+
+def test_small_errors_keep_their_digits() -> None:
+    reg, data = pages.law()
+    error = reg.predict(data.times).states.double().numpy() - data.states.double().numpy()
+    shown = states(content_of(reg, data), "error")[: len(data)]
+    assert np.abs(shown - error).max() < 1e-4 * np.abs(error).max()
+
+
+def test_scores_are_those_of_evaluate_and_of_the_simple_guesses() -> None:
+    from ndcn.cli.evaluate import score_parts
+
+    reg, data = pages.heat()
+    rows = {row["name"]: row["parts"] for row in content_of(reg, data)["scores"]["rows"]}
+    assert list(rows) == ["ndcn", "persistence", "linear", "spline"]
+    assert rows["ndcn"]["extrapolation"] == pytest.approx(score_parts(reg, data)["extrapolation"])
+    parts = ndcn.split(data, seed=0)
+    line = ndcn.DynamicsRegressor("linear").fit(parts.train).predict(parts.extrapolation.times)
+    assert rows["linear"]["extrapolation"]["normalized_l1"] == pytest.approx(
+        ndcn.metrics.normalized_l1(line, parts.extrapolation)
+    )
+
+
+def test_the_command_repeats_the_split() -> None:
+    reg, data = pages.heat()
+    first, second = content_of(reg, data)["repeat"]["commands"]
+    assert first == "ndcn fit data --model ndcn --epochs 10 --seed 0 --out model.ndcn"
+    assert second == "ndcn report model.ndcn data --out report.html"
+    reg, data = pages.hostile()
+    assert "--interpolation 0.25 --split-seed 3 " in content_of(reg, data)["repeat"]["commands"][0]
+
+
+@pytest.mark.parametrize("rows", [[0, 3, 4, 8], [0, 1, 2, 3]])
+def test_a_training_set_that_no_split_gives_has_no_command(rows: list[int]) -> None:
+    _, data = pages.law()
+    reg = ndcn.DynamicsRegressor(epochs=1, progress=False).fit(data[[*rows, 29]])
+    commands = content_of(reg, data)["repeat"]["commands"]
+    assert len(commands) == 1
+    assert "report" in commands[0]
+
+
+def test_settings_versions_and_fingerprints() -> None:
+    reg, data = pages.heat()
+    repeat = content_of(reg, data)["repeat"]
+    assert repeat["settings"]["epochs"] == {"value": "10", "default": False}
+    assert repeat["settings"]["hidden"] == {"value": "default", "default": True}
+    assert repeat["fingerprints"] == {"graph": data.graph.fingerprint, "data": data.fingerprint}
+    assert repeat["versions"]["ndcn"] == ndcn.__version__
+
+
+def test_a_law_has_equation_functions_and_a_band() -> None:
+    reg, data = pages.law()
+    content = content_of(reg, data)
+    law = content["law"]
+    assert law["equation"] == str(reg.equations())
+    found = reg.functions(41)
+    assert law["curves"][0]["f"] == pytest.approx(found.f[0, :, 0].tolist(), abs=1e-5)
+    assert law["curves"][0]["g"][2] == pytest.approx(found.g[0, 40, :, 0].tolist(), rel=1e-4, abs=1e-5)
+    _, deviation = reg.predict(data.times, return_std=True)
+    expected = deviation.states.double().numpy()
+    assert np.abs(states(content, "std")[: len(data)] - expected).max() < 0.01 * expected.max()
+    assert content["training"]["epochs"] == 0
+
+
+def test_splines_have_functions_and_no_equation() -> None:
+    _, data = pages.law()
+    law = law_of(ndcn.DynamicsRegressor("free_form", seed=0).fit(data[:20]))
+    assert law is not None
+    assert law["equation"] is None
+    assert len(law["curves"]) == 1
+
+
+def test_laws_that_cannot_be_followed_leave_no_band(monkeypatch: pytest.MonkeyPatch) -> None:
+    reg, data = pages.law()
+    monkeypatch.setattr("ndcn.report.spread.STEPS", 1)
+    content = content_of(reg, data)
+    assert content["states"]["std"] is None
+    assert any("spread is not shown" in note for note in content["notes"])
+
+
+def test_without_data_it_shows_what_the_model_says_half_as_far_beyond() -> None:
+    reg = pages.ensemble()
+    content = content_of(reg, None)
+    start = reg.train_[0].times
+    assert content["states"]["truth"] is content["states"]["error"] is content["scores"] is None
+    assert set(content["kinds"]) == {"w", "f"}
+    assert content["times"][-1] == pytest.approx(1.5 * start[-1].item())
+    assert states(content, "std").max() > 0
+    assert content["members"] == len(content["training"]["curves"]) == 3
+
+
+def test_models_that_keep_their_snapshots_show_them_and_stay_on_their_steps() -> None:
+    _, data = pages.law()
+    content = content_of(ndcn.DynamicsRegressor("gru_gnn", epochs=2, progress=False).fit(data[:20]), None)
+    assert content["kinds"] == "t" * 20 + "f" * 5
+    assert np.diff(content["times"]) == pytest.approx(np.full(24, (data.times[1] - data.times[0]).item()), rel=1e-5)
+    assert content["scores"]["rows"][0]["parts"]["train"]["snapshots"] == 20
+
+
+def test_missing_entries_stay_missing() -> None:
+    reg, data = pages.hostile()
+    content = content_of(reg, data)
+    truth = states(content, "truth")
+    assert np.isnan(truth[9]).all()
+    assert np.isnan(truth[5, 3]).all()
+    assert np.isfinite(truth[4]).all()
+    assert content["scores"]["curves"]["ndcn"][0][9] is None
+    assert content["graph"]["names"][0] == pages.SCRIPT
+
+
+def test_data_that_start_elsewhere_are_compared_from_there() -> None:
+    reg, data = pages.law()
+    other = ndcn.simulate(ndcn.laws.Heat(), data.graph, data.states[0] + 1, data.times)
+    content = content_of(reg, other)
+    assert content["kinds"].startswith("gi")
+    assert "another state" in content["notes"][0]
+    assert [row["name"] for row in content["scores"]["rows"]] == ["interaction"]
+    assert "left out" in content["scores"]["note"]
+    assert np.nanmax(np.abs(states(content, "error"))) < 1e-3
+
+
+def test_data_in_another_order_are_sorted() -> None:
+    reg, data = pages.law()
+    content = content_of(reg, data[list(range(29, -1, -1))])
+    assert content["times"] == content_of(reg, data)["times"]
+
+
+def test_a_prediction_that_explodes_later_is_shown_as_far_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    reg, data = pages.heat()
+    real = type(reg).predict
+
+    def short(self: ndcn.DynamicsRegressor, times: torch.Tensor, **more: object) -> object:
+        if times[-1] > data.times[-1]:
+            raise IntegrationError("it explodes", time=5.1)
+        return real(self, times, **more)
+
+    monkeypatch.setattr(type(reg), "predict", short)
+    content = content_of(reg, data)
+    assert "f" not in content["kinds"]
+    assert "explodes" in content["notes"][0]
+
+
+def test_a_page_of_many_numbers_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    reg, data = pages.heat()
+    monkeypatch.setattr(gathering, "MOST_NUMBERS", 400 * 3 * 50)
+    monkeypatch.setattr(gathering, "MOST_LINKS", 100)
+    content = content_of(reg, data)
+    assert len(content["times"]) == len(content["kinds"]) == 50
+    assert content["times"][0] == 0
+    assert len(unpack_integers(content["graph"]["u"])) == 100
+    assert "50 of 150 moments" in content["notes"][0]
+    assert "100 of 1482 links" in content["notes"][1]
+    assert content["scores"]["rows"][0]["parts"]["train"]["snapshots"] == 80
+
+
+def test_data_of_another_graph_are_refused() -> None:
+    reg, _ = pages.heat()
+    _, other = pages.law()
+    with pytest.raises(ValueError, match="another graph"):
+        gather(reg, other, "model.ndcn", "data")
+
+
+def test_a_model_of_ones_own_is_named_by_its_class() -> None:
+    _, data = pages.law()
+    reg = ndcn.DynamicsRegressor(ndcn.laws.Heat(k=None)).fit(data[:20])
+    content = content_of(reg, data)
+    assert content["model"] == "Heat"
+    assert "k = 1.0" in content["law"]["equation"]
+    assert len(content["repeat"]["commands"]) == 1
+    assert all(len(s["value"]) < 210 for s in content["repeat"]["settings"].values())
+
+
+def test_constant_data_have_a_scale() -> None:
+    graph = ndcn.networks.grid(4)
+    data = ndcn.Trajectory(times=[0.0, 1.0, 2.0], states=torch.ones(3, 4, 1), graph=graph)
+    content = content_of(ndcn.DynamicsRegressor("persistence").fit(data), data)
+    (scale,) = content["scales"]
+    assert scale["low"] < 1 < scale["high"]
+    assert scale["error"] > 0
+    assert math.isfinite(scale["error"])

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import ndcn
+import pages
+from ndcn.report import write_report
+from ndcn.report.page import SCRIPTS, page
+
+
+class Reader(HTMLParser):
+    """Elements, their ids, and the text of scripts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.scripts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1] == "script":
+            self.scripts.append(data)
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    return reader
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("page") / "hostile.html"
+    reg, data = pages.hostile()
+    write_report(reg, file, data)
+    return file.read_text(encoding="utf-8")
+
+
+def test_names_from_files_cannot_become_code(text: str) -> None:
+    reader = read(text)
+    assert reader.tags.count("script") == 2
+    assert "img" not in reader.tags
+    assert not [name for name, _ in reader.attributes if name.startswith("on")]
+    content = json.loads(reader.scripts[0])
+    assert tuple(content["graph"]["names"][: len(pages.HOSTILE)]) == pages.HOSTILE
+    assert content["features"] == ["<b>v</b>", "w & more"]
+
+
+def test_a_name_of_a_model_is_escaped() -> None:
+    assert "<title>&lt;b&gt; on 3 nodes</title>" in page({"model": "<b>", "graph": {"n": 3}})
+
+
+def test_the_policy_allows_our_script_and_no_request(text: str) -> None:
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert policy
+    assert "default-src 'none'" in policy[1]
+    assert "unsafe" not in policy[1]
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)  # that one names SVG and is never asked for
+
+
+def test_every_element_that_the_script_asks_for_is_there(text: str) -> None:
+    reader = read(text)
+    assert len(set(reader.ids)) == len(reader.ids)
+    asked = set(re.findall(r'byId\("([^"]+)"\)', reader.scripts[1]))
+    assert asked <= set(reader.ids)
+
+
+def test_every_script_of_the_package_is_used() -> None:
+    there = {file.name for file in (resources.files("ndcn.report") / "assets").iterdir() if file.name.endswith(".js")}
+    assert there == {f"{name}.js" for name in SCRIPTS}
+
+
+def test_the_papers_size_takes_less_than_3_megabytes(tmp_path: Path) -> None:
+    reg, data = pages.heat()
+    size = write_report(reg, tmp_path / "heat.html", data)
+    assert size == (tmp_path / "heat.html").stat().st_size < 1_000_000
+
+
+def test_the_estimator_writes_it(tmp_path: Path) -> None:
+    pages.ensemble().report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    from sklearn.exceptions import NotFittedError
+
+    reg, data = pages.heat()
+    with pytest.raises(ValueError, match="is a folder"):
+        reg.report(tmp_path, data)
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        reg.report(tmp_path / "no" / "page.html", data)
+    with pytest.raises(TypeError, match=r"Trajectory.load"):
+        reg.report(tmp_path / "page.html", "data")  # type: ignore[arg-type]
+    with pytest.raises(NotFittedError):
+        ndcn.DynamicsRegressor().report(tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []

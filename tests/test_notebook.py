@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+import ndcn
+import pages
+
+BAD = "<script>alert(1)</script>"
+
+
+def test_a_graph_shows_nodes_edges_and_degrees() -> None:
+    text = ndcn.Graph.from_edges([(BAD, "b"), ("b", "c", 2.0)])._repr_html_()
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert "2, undirected, weighted" in text
+    assert "1 to 3, mean 2" in text
+
+
+def test_many_nodes_are_cut() -> None:
+    text = ndcn.networks.grid(400)._repr_html_()
+    assert "400 (0, 1, 2, " in text
+    assert len(text) < 600
+    long = ndcn.Graph.from_edges([("x" * 500, "y" * 500)])._repr_html_()
+    assert len(long) < 600
+
+
+def test_a_trajectory_shows_ranges_and_what_is_missing() -> None:
+    graph = ndcn.networks.grid(2)
+    states = torch.tensor([[[1.0, 0.0], [2.0, 0.0]], [[3.0, 0.0], [4.0, 0.0]]])
+    mask = torch.tensor([True, False]).expand(2, 2, 2)
+    text = ndcn.Trajectory(times=[0.0, 1.5], states=states, graph=graph, mask=mask, features=[BAD, "w"])._repr_html_()
+    assert "<script" not in text
+    assert "2, from 0 to 1.5" in text
+    assert "1 to 4" in text
+    assert "never observed" in text
+    assert "50 %" in text
+    wide = ndcn.Trajectory(times=[0.0], states=torch.zeros(1, 2, 30), graph=graph)._repr_html_()
+    assert "30 features in all" in wide
+
+
+def test_a_model_shows_what_it_learned() -> None:
+    reg, _ = pages.hostile()
+    shown = reg._repr_mimebundle_()
+    assert shown["text/plain"] == repr(reg)
+    assert "<b>v" not in shown["text/html"]
+    assert "ndcn, " in shown["text/html"]
+    assert "after 5 epochs" in shown["text/html"]
+    reg, _ = pages.law()
+    assert "<pre>dx_i/dt = " in reg._repr_mimebundle_()["text/html"]
+    assert "3 members of " in pages.ensemble()._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize("model", ["ndcn", "interaction"])
+def test_before_fit_it_is_scikit_learns(model: str) -> None:
+    assert "DynamicsRegressor" in ndcn.DynamicsRegressor(model)._repr_mimebundle_()["text/html"]
