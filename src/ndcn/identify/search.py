@@ -230,13 +230,18 @@ class Search:
 
         def good(found: Found) -> list[torch.Tensor] | None:
             found = self.pruned(found, few)
-            refined: Found | None = None
+            missed = found
             for start in (*self._plainer(found, few), found):
                 refined = self.fitted(start.equation, more, 8, most_steps=128)
                 if refined is not None and refined.explains():
-                    explained.append(self.pruned(refined, more))
+                    refined = self.pruned(refined, more)
+                    plainer = (
+                        self.fitted(one.equation, more, 8, most_steps=128) for one in self._plainer(refined, few)
+                    )
+                    explained.append(next((one for one in plainer if one is not None and one.explains()), refined))
                     return None
-            return self._against(found if refined is None else refined, which)
+                missed = refined or missed
+            return self._against(missed, which)
 
         first = self.shortlist(good)
         if explained:
@@ -256,7 +261,7 @@ class Search:
 
     def _plainer(self, found: Found, few: Sequence[Batch]) -> list[Found]:
         """Plainer equations that explain a few intervals as well, best first."""
-        fits = [self.fitted(e, few, 8, 1e-6, 32) for e in simpler(found.equation, self.data, self.terms)]
+        fits = [self.fitted(e, few, 8, most_steps=128) for e in simpler(found.equation, self.data, self.terms)]
         as_good = [one for one in fits if one is not None and one.fit.lost == 0 and one.fit.excess < ROUNDING]
         return sorted(as_good, key=Found.score)
 
