@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 import ndcn
+from ndcn.experiments.spec import read_toml
 
 NETWORKS = ("grid", "random", "power_law", "small_world", "community")
 PAPER = {
@@ -48,7 +49,17 @@ FAMILY = {  # what is left out of the library to take the true law away
     "fitzhugh_nagumo": ["v_j - v_i", "v_j", "tanh(a*(v_j - v_i))", "(v_j - v_i)*exp(-a*(v_j - v_i)^2)"],
     "michaelis_menten": ["x_j/(K + x_j)", "x_j^h/(1 + x_j^h)"],
 }
-ROWS = ("clean", "free", "regular", "transfer", "noise", "half", "few", "further", "further_free", "removed")
+BARS = {  # normalised l1 in percent
+    "clean": 0.01,
+    "regular": 0.05,
+    "transfer": 0.1,
+    "noise": 1.0,
+    "half": 0.5,
+    "few": 0.5,
+    "further": 0.1,
+    "further_free": 2.0,
+}
+ROWS = ("ndcn", "clean", "free", "regular", "transfer", "noise", "half", "few", "further", "further_free", "removed")
 
 
 def graph_of(network: str, seed: int, n: int = 400) -> ndcn.Graph:
@@ -58,7 +69,7 @@ def graph_of(network: str, seed: int, n: int = 400) -> ndcn.Graph:
 
 def cells(rows: list[str], seeds: int) -> Iterator[dict]:
     for row in rows:
-        one = row in ("noise", "half", "few", "transfer", "removed", "regular", "further", "further_free")
+        one = row in ("ndcn", "noise", "half", "few", "transfer", "removed", "regular", "further", "further_free")
         laws = list(FURTHER) if row.startswith("further") else [*PAPER, *FURTHER] if row == "removed" else list(PAPER)
         if row == "regular":
             laws = [law for law in laws if law != "mutualistic"]  # the paper's three, as its code has them
@@ -92,14 +103,15 @@ def run(cell: dict) -> dict:
     train = spoiled(parts.train, row, seed)
     free = row in ("free", "further_free")
     without = FAMILY[cell["law"]] if row == "removed" else []
-    model = ndcn.Interaction(form="free" if free else "auto", without=without)
+    model = "ndcn" if row == "ndcn" else ndcn.Interaction(form="free" if free else "auto", without=without)
     began = time.process_time()  # of one thread: seconds of one core
     out = dict(cell)
     try:
         reg = ndcn.DynamicsRegressor(model=model, seed=seed).fit(train)
         out["seconds"] = time.process_time() - began
-        out["form"] = reg.evidence_.form
-        out["equation"] = str(reg.equations()) if out["form"] == "closed" else reg.evidence_.reason
+        out["form"] = "ndcn" if row == "ndcn" else reg.evidence_.form
+        if row != "ndcn":
+            out["equation"] = str(reg.equations()) if out["form"] == "closed" else reg.evidence_.reason
         for name in ("interpolation", "extrapolation"):
             part = getattr(parts, name)
             if part is not None:
@@ -127,7 +139,15 @@ def spoiled(train: ndcn.Trajectory, row: str, seed: int) -> ndcn.Trajectory:
     return train
 
 
+ERRORS = ("interpolation", "extrapolation", "transfer_2000", "transfer_8192")
+
+
+def worst(r: dict) -> float:
+    return max((r[k] for k in ERRORS if k in r), default=float("inf"))
+
+
 def show(results: list[dict]) -> None:
+    """Every fit."""
     for row in ROWS:
         own = [r for r in results if r["row"] == row]
         if not own:
@@ -138,16 +158,52 @@ def show(results: list[dict]) -> None:
             if "failed" in r:
                 print(f"{name:55s} FAILED {r['failed'][:100]}")
                 continue
-            errors = " ".join(
-                f"{r[k]:.4f}" for k in ("interpolation", "extrapolation", "transfer_2000", "transfer_8192") if k in r
-            )
-            print(f"{name:55s} {errors:34s} {r['seconds']:6.1f} s  {r['form']:6s} {r['equation'][:110]}")
-        worst = [max(r.get("interpolation", 0), r.get("extrapolation", 0)) for r in own if "failed" not in r]
-        seconds = sorted(r["seconds"] for r in own if "failed" not in r)
-        if worst:
-            print(
-                f"  worst error {max(worst):.4f} %, seconds: median {seconds[len(seconds) // 2]:.1f}, worst {seconds[-1]:.1f}"
-            )
+            errors = " ".join(f"{r[k]:.4f}" for k in ERRORS if k in r)
+            print(f"{name:55s} {errors:34s} {r['seconds']:6.1f} s  {r['form']:6s} {r.get('equation', '')[:110]}")
+
+
+def summary(results: list[dict]) -> None:
+    """One line of a Markdown table for each row of the benchmark."""
+    print(
+        "\n| row | fits | closed form | median error, % | worst error, % | bar, % | above it | seconds: median, worst |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for row in ROWS:
+        own = [r for r in results if r["row"] == row]
+        if not own:
+            continue
+        errors = sorted(worst(r) for r in own)
+        seconds = sorted(r["seconds"] for r in own if "seconds" in r)
+        bar = BARS.get(row)
+        closed = sum(r.get("form") == "closed" for r in own)
+        above = "" if bar is None else sum(e > bar for e in errors)
+        print(
+            f"| {row} | {len(own)} | {closed} | {errors[len(errors) // 2]:.4f} | {errors[-1]:.4f} | {bar or ''} | {above} | "
+            f"{seconds[len(seconds) // 2]:.1f}, {seconds[-1]:.0f} |"
+        )
+
+
+def beside_the_paper(results: list[dict]) -> None:
+    """Interpolation / extrapolation of each cell: the paper, NDCN, the interaction model."""
+    published = {part: read_toml(part)["paper"] for part in ("interpolation", "extrapolation")}
+    print("\n| law | network | paper | NDCN here | interaction | free form | with 5 % noise |")
+    print("|---|---|---|---|---|---|---|")
+    for law in PAPER:
+        for network in NETWORKS:
+            own = [r for r in results if r["law"] == law and r["network"] == network]
+            if own:
+                name = law.split()[0] if law != "mutualistic" else ""  # the paper's code has e and h exchanged
+                values = [published[part].get(name, {}).get(network) for part in published]
+                paper = " / ".join(f"{v['ndcn']['normalized_l1_percent'][0]:.1f}" for v in values if v) or "-"
+                columns = [_both([r for r in own if r["row"] == row]) for row in ("ndcn", "clean", "free", "noise")]
+                print(f"| {law} | {network} | {paper} | {' | '.join(columns)} |")
+
+
+def _both(own: list[dict]) -> str:
+    """The largest of several seeds."""
+    if not own or any("failed" in r for r in own):
+        return "failed" if own else "-"
+    return " / ".join(f"{max(r[part] for r in own):.2g}" for part in ("interpolation", "extrapolation"))
 
 
 def main() -> None:
@@ -171,7 +227,10 @@ def main() -> None:
             with given.store.open("a") as file:
                 file.write(json.dumps(result) + "\n")
             show([result])
-    show([r for r in done if r["row"] in given.rows])
+    asked = [r for r in done if r["row"] in given.rows]
+    show(asked)
+    summary(asked)
+    beside_the_paper(asked)
 
 
 if __name__ == "__main__":

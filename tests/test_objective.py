@@ -81,7 +81,7 @@ MASK = torch.tensor([[[True], [True]], [[True], [False]], [[False], [True]]])
         Objective(None, terminal="l2"),
         Objective("l1", terminal=lambda state: state[1].sum()),
     ],
-    ids=str,
+    ids=["l1", "l2", "huber", "terminal", "own"],
 )
 def test_masked_entries_never_count(objective: Objective) -> None:
     hidden = ~MASK

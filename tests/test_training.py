@@ -510,7 +510,7 @@ def test_a_process_that_is_killed_and_started_again(tmp_path: Path) -> None:
         {"objective": Objective("l1", terminal=torch.sum)},
         {"hidden": 5},
     ],
-    ids=str,
+    ids=["seed", "epochs", "learning_rate", "solver", "loss", "terminal", "classes", "own_terminal", "hidden"],
 )
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path, change: dict) -> None:
     path = tmp_path / "run"

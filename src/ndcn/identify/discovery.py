@@ -24,6 +24,8 @@ from .shooting import steps_needed
 from .trajectory_fit import Course, Path, course_of, fit_path, roll, samples
 from .variants import simpler, without_terms
 
+EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
+
 
 @dataclass(frozen=True)
 class Interaction:
@@ -210,7 +212,7 @@ def _from_courses(
     if what.form != "free":
         search = _search(data, trajectories, what, say)
         closed = _closed_course(search, data, tolerance, say)
-        if closed is not None and (what.form == "closed" or closed.excess < 1.05):
+        if closed is not None and (what.form == "closed" or closed.excess < EXPLAINED):
             return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None)
     free = None if what.form == "closed" else _free_course(data, tolerance, say)
     if free is None and closed is None:
@@ -256,11 +258,11 @@ def _closed_course(
         if path is not None:
             first.append(path)
             say(f"course {path.excess:.3f} {Found.text_of(path.model)}")
-            if path.excess < 1.02:  # nothing is left for another to explain
+            if path.excess < EXPLAINED:  # nothing is left for another to explain
                 break
     best: Path | None = None
     for path in sorted(first, key=_score)[:2]:
-        if best is not None and best.excess < 1.02:
+        if best is not None and best.excess < EXPLAINED:
             break
         refined = fit_path(path.model, path.courses, iterations=10, enough=1e-3) or path
         refined = _pruned(refined)

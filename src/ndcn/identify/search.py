@@ -183,7 +183,7 @@ class Search:
                 after it are fitted too. Without ``good`` candidates are first guesses only, which noise would not let
                 become better.
         """
-        most = 15 if good else 20
+        most = 15 if good else 12
         chosen = [spread_of(one, max(4, 40 // len(self.data))) for one in self.data]
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
         forms = [weak_form(self.data, chosen, self.terms, power, known) for power in (0.5, 1.0)]
