@@ -11,12 +11,14 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
 
 import ndcn
 from ndcn.experiments.spec import read_toml
+from ndcn.identify import gauss_newton, search, variants
 
 NETWORKS = ("grid", "random", "power_law", "small_world", "community")
 PAPER = {
@@ -59,7 +61,26 @@ BARS = {  # normalised l1 in percent
     "further": 0.1,
     "further_free": 2.0,
 }
-ROWS = ("ndcn", "clean", "free", "regular", "transfer", "noise", "half", "few", "further", "further_free", "removed")
+PARTS = (
+    "full_steps",
+    "logarithms",
+    "second_weighting",
+    "likely_starts",
+)  # of the search, to be taken away one at a time
+ROWS = (
+    "ndcn",
+    "clean",
+    "free",
+    "regular",
+    "transfer",
+    "noise",
+    "half",
+    "few",
+    "further",
+    "further_free",
+    "removed",
+    *(f"without_{part}" for part in PARTS),
+)
 
 
 def graph_of(network: str, seed: int, n: int = 400) -> ndcn.Graph:
@@ -69,7 +90,17 @@ def graph_of(network: str, seed: int, n: int = 400) -> ndcn.Graph:
 
 def cells(rows: list[str], seeds: int) -> Iterator[dict]:
     for row in rows:
-        one = row in ("ndcn", "noise", "half", "few", "transfer", "removed", "regular", "further", "further_free")
+        one = row.startswith("without") or row in (
+            "ndcn",
+            "noise",
+            "half",
+            "few",
+            "transfer",
+            "removed",
+            "regular",
+            "further",
+            "further_free",
+        )
         laws = list(FURTHER) if row.startswith("further") else [*PAPER, *FURTHER] if row == "removed" else list(PAPER)
         if row == "regular":
             laws = [law for law in laws if law != "mutualistic"]  # the paper's three, as its code has them
@@ -79,6 +110,8 @@ def cells(rows: list[str], seeds: int) -> Iterator[dict]:
                 networks = ("power_law", "small_world")
             elif row in ("transfer", "removed"):
                 networks = ("power_law",)
+            elif row.startswith("without"):
+                networks = ("random", "power_law")
             for network in networks:
                 for seed in range(1 if one else seeds):
                     yield {"row": row, "law": law, "network": network, "seed": seed}
@@ -89,6 +122,8 @@ def run(cell: dict) -> dict:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     row, seed = cell["row"], cell["seed"]
+    if row.startswith("without_"):
+        take_away(row.removeprefix("without_"))
     law, T = FURTHER.get(cell["law"]) or (PAPER[cell["law"]], 5.0)
     graph = graph_of(cell["network"], seed)
     if row == "regular":
@@ -126,6 +161,20 @@ def run(cell: dict) -> dict:
     except Exception as error:  # one bad cell must not end the others; the table shows it
         out["failed"] = f"{type(error).__name__}: {error}"
     return out
+
+
+def take_away(part: str) -> None:
+    """A part of the search, in this process."""
+    if part == "full_steps":  # only steps that lead down
+        search.dared = lambda model, *rest: model
+    elif part == "logarithms":  # ends compared as they are, not as asinh(x / unit)
+        gauss_newton.Batch.residual = lambda self, ends: (self.target - ends) / self.unit * self.weight
+        gauss_newton.Batch.slope = lambda self, ends: self.weight / self.unit + 0 * ends
+    elif part == "second_weighting":  # the weak form with one weighting only
+        whole = search.weak_form
+        search.weak_form = lambda data, chosen, terms, power, known: whole(data, chosen, terms, 0.5, known)
+    elif part == "likely_starts":  # a dropped term leaves the others where they were
+        search.reduced = lambda equation, drop, covariance: variants.without_terms(equation, drop)
 
 
 def spoiled(train: ndcn.Trajectory, row: str, seed: int) -> ndcn.Trajectory:
@@ -220,7 +269,7 @@ def main() -> None:
     todo = [c for c in cells(given.rows, given.seeds) if tuple(c.values()) not in keys]
     todo = [c for c in todo if not given.only or c["law"] in given.only.split(",")]
     todo = [c for c in todo if not given.networks or c["network"] in given.networks.split(",")]
-    with ProcessPoolExecutor(given.jobs) as pool:
+    with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1, mp_context=get_context("spawn")) as pool:
         for future in as_completed([pool.submit(run, cell) for cell in todo]):
             result = future.result()
             done.append(result)
