@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .estimators import DynamicsRegressor, load
     from .field import Field
     from .graph import Graph
-    from .identify.discovery import Interaction
+    from .identify.interaction import Interaction
     from .laws import simulate
     from .models import GraphODE
     from .node_baselines import NodeBaseline
@@ -41,7 +41,7 @@ _LATER = {
     "Graph": "graph",
     "GraphODE": "models",
     "IntegrationError": "solve",
-    "Interaction": "identify.discovery",
+    "Interaction": "identify.interaction",
     "NodeBaseline": "node_baselines",
     "NodeClassifier": "classifier",
     "Objective": "objective",

@@ -17,9 +17,10 @@ from .ensemble import fit_all
 from .estimated_law import EstimatedLaw
 from .fitting import Start, check_curve, check_model, checked_data, fingerprint, hold_out, problem_of
 from .graph import Graph
-from .identify.discovery import Evidence, Interaction, discover
+from .identify.discovery import Evidence, discover
 from .identify.estimates import Estimates
 from .identify.estimation import estimate
+from .identify.interaction import Interaction
 from .identify.reading import Equations, Functions
 from .laws import Law
 from .learned_law import LearnedLaw
@@ -84,7 +85,7 @@ class DynamicsRegressor(BaseEstimator):
         history_: training loss and more; ``histories_`` has all of an ensemble.
         units_: scaling between data and model.
         solver_: the model's solver, in its own time.
-        law_, evidence_: of an identified law; ``equations()`` and ``functions()`` print it.
+        law_, evidence_: of an identified law; ``equations()`` and ``functions()`` print it, or its correction of a known one.
 
     Example:
         >>> import ndcn
@@ -171,6 +172,9 @@ class DynamicsRegressor(BaseEstimator):
         recipe = self._recipe()
         self.__dict__.pop("learned_", None)
         what = interaction_of(self.model)
+        unknown = isinstance(self.model, Law) and self.model.unknown
+        if resume and (unknown or what is not None):
+            raise ValueError("resume: of no effect on a law that is identified, which keeps no checkpoints; drop it")
         if isinstance(self.model, Law) and self.model.unknown:
             found = estimate(self.model, trajectories, int(self.seed))
             self._keep(trajectories, EstimatedLaw.from_estimation(found), found.starts, found.seconds)
@@ -362,7 +366,7 @@ class DynamicsRegressor(BaseEstimator):
     def equations(self) -> Equations | Estimates:
         """The law that was found: ``str``, ``.latex()`` and ``.sympy()``, coefficients with standard errors.
 
-        Of a known law, its parameters that were estimated.
+        Of a known law, its parameters that were estimated; of a law known in part, the correction.
 
         Raises:
             ValueError: the model has no equation: it is a network, or its functions are splines (``functions``).
@@ -370,7 +374,7 @@ class DynamicsRegressor(BaseEstimator):
         return self._law().equations()
 
     def functions(self, points: int = 50) -> Functions:
-        """f and g of the law on a grid over the states seen in training, with standard deviations."""
+        """f and g of the law on a grid over the states seen in training, with standard deviations; without a known part."""
         return self._law().functions(points)
 
     def _law(self) -> LearnedLaw:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from .equation import Slopes
+from .equation import Model, Slopes
 from .network import Network
 from .splines import Splines, knots_for
 
@@ -115,10 +115,14 @@ def _outer(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class FreeModel:
-    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j) with splines, a ``Model``; coefficients (d, size)."""
+    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j) with splines, a ``Model``; coefficients (d, size); plus a ``base``.
+
+    As in an ``Equation``, the base has no parameters to be found.
+    """
 
     basis: Basis
     coefficients: torch.Tensor
+    base: Model | None = None
 
     @property
     def parameters(self) -> torch.Tensor:
@@ -136,7 +140,7 @@ class FreeModel:
     def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
         """dx/dt at states (K, n, d)."""
         d = x.shape[-1]
-        out = torch.zeros_like(x)
+        out = torch.zeros_like(x) if self.base is None else self.base.rate(x, network)
         degrees = network.degrees[:, None]
         few = [s(x[..., b]) for b, s in enumerate(self.basis.few)]
         sums = [network.neighbours(v) for v in few]
@@ -188,4 +192,4 @@ class FreeModel:
         columns = x.new_zeros(K, n, d, d, basis.size)
         for a in range(d):
             columns[:, :, a, a] = shared
-        return Slopes(rate, own, edges, columns.flatten(-2))
+        return Slopes(rate, own, edges, columns.flatten(-2)).on(self.base, x, network)

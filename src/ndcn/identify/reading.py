@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from .equation import Equation, Term
-from .formula import FUNCTIONS, Formula, _parsed
+from .formula import Formula, _parsed, plain_names
 
 if TYPE_CHECKING:
     from ..laws import Law
@@ -218,8 +218,7 @@ def checked_equation(equation: Equation, features: Sequence[str]) -> tuple[str, 
         ValueError: it is not.
     """
     names = tuple(features)
-    plain = all(name.isidentifier() and name not in FUNCTIONS for name in names)
-    if not names or not plain or len(_states(names)) != 3 * len(names):
+    if not plain_names(names):
         raise ValueError(f"features must be distinct names of letters, digits and _, not of functions, got {names}")
     if equation.features != len(names):
         raise ValueError(f"the equation is of {equation.features} features, but there are names for {len(names)}")
