@@ -109,6 +109,8 @@ def discover(
         )
     if what.known is not None:
         reason = f"with {type(what.known).__name__} as the known law, {found.evidence.reason}"
+        if isinstance(found.model, Equation) and not found.model.terms:
+            reason += "; nothing was left to correct"
         found = replace(found, known=what.known, evidence=replace(found.evidence, reason=reason))
     return replace(found, seconds=time.monotonic() - began)
 
@@ -368,5 +370,11 @@ def _of_courses(
     covariance = torch.cov(parameters.T) if form == "free" else max(1.0, path.excess) ** 2 * inverse(path.normal)
     firsts = [course.x0 for course in path.courses]
     return Discovery(
-        path.model, covariance.reshape(parameters.shape[1], parameters.shape[1]), firsts, parameters, starts, evidence, some_states(data)
+        path.model,
+        covariance.reshape(parameters.shape[1], parameters.shape[1]),
+        firsts,
+        parameters,
+        starts,
+        evidence,
+        some_states(data),
     )
