@@ -162,7 +162,7 @@ class FreeModel:
         rate = shared @ self.coefficients.T
         own, edges = x.new_zeros(K, n, d, d), x.new_zeros(K, len(network.i), d, d)
         degrees = network.degrees[:, None]
-        few = [s.both(x[..., b]) for b, s in enumerate(basis.few)]
+        few = [(s.parts(x[..., b]), s.parts(x[..., b], slope=True)) for b, s in enumerate(basis.few)]
         sums = [network.neighbours(v) for v, _ in few]
         for b in range(d):
             curves = torch.cat([self._part(f"f{b}"), self._part(f"p{b}"), self._part(f"q{b}")], dim=1)

@@ -59,19 +59,22 @@ class Splines:
         u = u.unsqueeze(-1)
         return c[..., 0] + u * (c[..., 1] + u * (c[..., 2] + u * c[..., 3]))
 
-    def parts(self, x: torch.Tensor) -> torch.Tensor:
-        """All of them at x, and beside them what x adds beyond the first and last knot, (..., 2 m): for ``product``."""
-        value = self(x)
-        return torch.cat([value, value - self(x.clamp(self.knots[0], self.knots[-1]))], dim=-1)
-
     def both(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """``parts`` and their derivatives."""
+        """All of them and their derivatives."""
         where, u = self._located(x)
         c = self._pieces.to(x)[where]
         u = u.unsqueeze(-1)
-        slope = c[..., 1] + u * (2 * c[..., 2] + 3 * u * c[..., 3])
-        outside = ((x < self.knots[0]) | (x > self.knots[-1])).unsqueeze(-1)
-        return self.parts(x), torch.cat([slope, slope * outside], dim=-1)
+        value = c[..., 0] + u * (c[..., 1] + u * (c[..., 2] + u * c[..., 3]))
+        return value, c[..., 1] + u * (2 * c[..., 2] + 3 * u * c[..., 3])
+
+    def parts(self, x: torch.Tensor, slope: bool = False) -> torch.Tensor:
+        """All of them and what of each lies beyond the first and last knot, or the derivatives, (..., 2 m): for ``product``."""
+        low, high = self.knots[0], self.knots[-1]
+        if slope:
+            derivative = self.both(x)[1]
+            return torch.cat([derivative, derivative * ((x < low) | (x > high)).unsqueeze(-1)], dim=-1)
+        value = self(x)
+        return torch.cat([value, value - self(x.clamp(low, high))], dim=-1)
 
     def curve(self, x: torch.Tensor, coefficients: torch.Tensor, slope: bool = False) -> torch.Tensor:
         """sum_k c_k B_k(x), or its derivative, at x (...) for coefficients (m, r), shape (..., r)."""
