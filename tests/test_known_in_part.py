@@ -131,6 +131,7 @@ def test_weights_of_both_signs_and_directions() -> None:
     assert error_of(reg, truth) < 1e-4
 
 
+@pytest.mark.slow
 def test_several_trajectories_on_different_graphs() -> None:
     pairs = [data_of(laws.Heat() + Decay(), g, count=9) for g in (networks.grid(9), networks.grid(16))]
     reg = DynamicsRegressor(model=plain("x", known=laws.Heat())).fit([seen for _, seen in pairs])
@@ -151,6 +152,7 @@ def test_two_features() -> None:
     assert [line.partition(" - ")[0] for line in lines] == ["dv_i/dt = known law", "dw_i/dt = known law"]
 
 
+@pytest.mark.slow
 def test_noise() -> None:
     truth, seen = data_of(laws.Heat() + Decay(), networks.grid(9), T=1.0, count=16, noise=0.02)
     reg = DynamicsRegressor(model=FEW).fit(seen)
