@@ -170,13 +170,13 @@ class DynamicsRegressor(BaseEstimator):
         """
         trajectories = checked_data(data)
         recipe = self._recipe()
-        self.__dict__.pop("learned_", None)
         what = interaction_of(self.model)
-        unknown = isinstance(self.model, Law) and self.model.unknown
-        if resume and (unknown or what is not None):
+        law = self.model if isinstance(self.model, Law) and self.model.unknown else None
+        if resume and (law is not None or what is not None):
             raise ValueError("resume: of no effect on a law that is identified, which keeps no checkpoints; drop it")
-        if isinstance(self.model, Law) and self.model.unknown:
-            found = estimate(self.model, trajectories, int(self.seed))
+        self.__dict__.pop("learned_", None)
+        if law is not None:
+            found = estimate(law, trajectories, int(self.seed))
             self._keep(trajectories, EstimatedLaw.from_estimation(found), found.starts, found.seconds)
         elif what is not None:
             self._identify(trajectories, what)
