@@ -439,6 +439,27 @@ def test_terms_that_are_no_formulas(term: str, heat_data: tuple[Trajectory, Traj
         DynamicsRegressor(model=Interaction(terms=[term])).fit(heat_data[1])
 
 
+@pytest.mark.parametrize("model", ["interaction", "free_form", Interaction(), laws.Heat(None)], ids=str)
+def test_there_is_nothing_to_resume(model: Any, heat_data: tuple[Trajectory, Trajectory]) -> None:
+    with pytest.raises(ValueError, match="resume: of no effect on a law that is identified"):
+        DynamicsRegressor(model=model).fit(heat_data[1], resume=True)
+
+
+@pytest.mark.parametrize("names", [["temp in C"], ["exp"], ["K"], ["lambda"], ["x", "x_j"], ["v", "h"]], ids=str)
+def test_features_that_cannot_stand_in_formulas(names: list[str]) -> None:
+    x = torch.rand(6, 25, len(names), generator=torch.Generator().manual_seed(0))
+    data = Trajectory(times=torch.arange(6.0), states=x, graph=GRID, features=names)
+    with pytest.raises(ValueError, match=rf"features named '{names[0]}'.*cannot stand in formulas.*features=\["):
+        DynamicsRegressor(model="interaction").fit(data)
+
+
+def test_the_free_form_takes_features_of_any_names(heat_data: tuple[Trajectory, Trajectory]) -> None:
+    seen = heat_data[1]
+    named = Trajectory(times=seen.times, states=seen.states, graph=GRID, features=["temp in C"])
+    reg = DynamicsRegressor(model="free_form").fit(named)
+    assert reg.predict([0.5]).features == ("temp in C",)
+
+
 def test_graphs_without_edges() -> None:
     graph = Graph.from_edges([], num_nodes=6)
     x0 = torch.linspace(0.1, 0.9, 6).unsqueeze(1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .field import Field
     from .graph import Graph
     from .graph_sequence import GraphSequence
-    from .identify.discovery import Interaction
+    from .identify.interaction import Interaction
     from .laws import simulate
     from .models import GraphODE
     from .node_baselines import NodeBaseline
@@ -45,7 +45,7 @@ _LATER = {
     "GraphODE": "models",
     "GraphSequence": "graph_sequence",
     "IntegrationError": "solve",
-    "Interaction": "identify.discovery",
+    "Interaction": "identify.interaction",
     "NodeBaseline": "node_baselines",
     "NodeClassifier": "classifier",
     "Objective": "objective",

@@ -18,9 +18,10 @@ from .estimated_law import EstimatedLaw
 from .fitting import Start, check_curve, check_model, checked_data, fingerprint, hold_out, problem_of
 from .graph import Graph
 from .graph_sequence import GraphSequence
-from .identify.discovery import Evidence, Interaction, discover
+from .identify.discovery import Evidence, discover
 from .identify.estimates import Estimates
 from .identify.estimation import estimate
+from .identify.interaction import Interaction
 from .identify.reading import Equations, Functions
 from .laws import Law
 from .learned_law import LearnedLaw
@@ -88,7 +89,7 @@ class DynamicsRegressor(BaseEstimator):
         units_: scaling between data and model.
         solver_: the model's solver, in its own time.
         calendar_, graphs_: of a ``Dataset``: what its times mean, and its graph at each time; None of trajectories.
-        law_, evidence_: of an identified law; ``equations()`` and ``functions()`` print it.
+        law_, evidence_: of an identified law; ``equations()`` and ``functions()`` print it, or its correction of a known one.
 
     Example:
         >>> import ndcn
@@ -178,10 +179,13 @@ class DynamicsRegressor(BaseEstimator):
         recipe = self._recipe()
         self.calendar_ = data.calendar if isinstance(data, Dataset) else None
         self.graphs_ = data.graphs if isinstance(data, Dataset) else None
-        self.__dict__.pop("learned_", None)
         what = interaction_of(self.model)
-        if isinstance(self.model, Law) and self.model.unknown:
-            found = estimate(self.model, trajectories, int(self.seed))
+        law = self.model if isinstance(self.model, Law) and self.model.unknown else None
+        if resume and (law is not None or what is not None):
+            raise ValueError("resume: of no effect on a law that is identified, which keeps no checkpoints; drop it")
+        self.__dict__.pop("learned_", None)
+        if law is not None:
+            found = estimate(law, trajectories, int(self.seed))
             self._keep(trajectories, EstimatedLaw.from_estimation(found), found.starts, found.seconds)
         elif what is not None:
             self._identify(trajectories, what)
@@ -371,7 +375,7 @@ class DynamicsRegressor(BaseEstimator):
     def equations(self) -> Equations | Estimates:
         """The law that was found: ``str``, ``.latex()`` and ``.sympy()``, coefficients with standard errors.
 
-        Of a known law, its parameters that were estimated.
+        Of a known law, its parameters that were estimated; of a law known in part, the correction.
 
         Raises:
             ValueError: the model has no equation: it is a network, or its functions are splines (``functions``).
@@ -379,7 +383,7 @@ class DynamicsRegressor(BaseEstimator):
         return self._law().equations()
 
     def functions(self, points: int = 50) -> Functions:
-        """f and g of the law on a grid over the states seen in training, with standard deviations."""
+        """f and g of the law on a grid over the states seen in training, with standard deviations; without a known part."""
         return self._law().functions(points)
 
     def _law(self) -> LearnedLaw:

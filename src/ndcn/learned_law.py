@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from .fields.closed_form import ClosedForm
+from .fields.corrected import Corrected
 from .fields.free_form import FreeForm
 from .fitting import Start
 from .identify.discovery import Discovery, Evidence
@@ -30,8 +31,8 @@ class LearnedLaw:
     """A law with what is known of its errors.
 
     Attributes:
-        law: with the parameters found.
-        covariance: of the parameters.
+        law: with the parameters found; of a law known in part, the known part and its correction.
+        covariance: of the parameters found.
         draws: parameters that are as likely, (draws, P).
         start_draws: first states that belong to them, for each trajectory; None if those are known.
         evidence: why this law.
@@ -48,15 +49,26 @@ class LearnedLaw:
     @classmethod
     def of(cls, found: Discovery, features: Sequence[str]) -> LearnedLaw:
         """What was found, as a law."""
-        law = _law_of(found.model, tuple(features))
+        law = _law_of(found.model, tuple(features), found.known)
         return cls(law, found.covariance, found.draws, found.start_draws, found.evidence, found.states)
 
     @property
+    def known(self) -> Law | None:
+        """What was known of the law."""
+        return self.law.known if isinstance(self.law, Corrected) else None
+
+    @property
+    def found(self) -> Law:
+        """What was found of the law: all of it, or what the known part left open."""
+        return self.law.correction if isinstance(self.law, Corrected) else self.law
+
+    @property
     def _model(self) -> Equation | FreeModel:
-        if isinstance(self.law, ClosedForm):
-            return self.law.equation
-        assert isinstance(self.law, FreeForm)
-        return FreeModel(self.law.basis, self.law.coefficients)
+        found = self.found
+        if isinstance(found, ClosedForm):
+            return found.equation
+        assert isinstance(found, FreeForm)
+        return FreeModel(found.basis, found.coefficients)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -65,7 +77,7 @@ class LearnedLaw:
     def drawn(self) -> Sequence[Law]:
         """Laws that are as likely as this one."""
         model = self._model
-        return [_law_of(model.with_parameters(values), self._names) for values in self.draws]
+        return [_law_of(model.with_parameters(values), self._names, self.known) for values in self.draws]
 
     def predict(self, asked: Question, start: Start, return_std: bool) -> Trajectory | tuple[Trajectory, Trajectory]:
         """The states asked for; with ``return_std`` also their standard deviation."""
@@ -92,7 +104,7 @@ class LearnedLaw:
 
     def _warn(self, states: torch.Tensor, asked: Question) -> None:
         """Splines know nothing of states that were not seen."""
-        if isinstance(self.law, ClosedForm):
+        if isinstance(self.found, ClosedForm):
             return
         low, high = self.states.amin(0), self.states.amax(0)
         room = MARGIN * (high - low) + 1e-12
@@ -107,20 +119,26 @@ class LearnedLaw:
             )
 
     def equations(self) -> Equations:
-        """The equation with standard errors."""
-        if not isinstance(self.law, ClosedForm):
+        """The equation that was found with standard errors."""
+        found = self.found
+        if not isinstance(found, ClosedForm):
             raise ValueError(
                 f"there is no closed form: {self.evidence.reason}. functions() has f and g on a grid, and "
                 "plot.interaction draws them"
             )
-        return Equations(self.law.equation, self._names, self.covariance)
+        return Equations(found.equation, self._names, self.covariance, corrects=self.known is not None)
 
     def functions(self, points: int) -> Functions:
-        """f and g on a grid over the states seen."""
-        return functions_of(self.law.node, self.law.edge, self.drawn(), self.states, points, self._names)
+        """f and g that were found, on a grid over the states seen."""
+        model, found = self._model, self.found
+        drawn = [_law_of(model.with_parameters(values), self._names) for values in self.draws]
+        return functions_of(found.node, found.edge, drawn, self.states, points, self._names)
 
 
-def _law_of(model: Equation | FreeModel, features: tuple[str, ...]) -> ClosedForm | FreeForm:
+def _law_of(model: Equation | FreeModel, features: tuple[str, ...], known: Law | None = None) -> Law:
+    found: ClosedForm | FreeForm
     if isinstance(model, Equation):
-        return ClosedForm(model, features)
-    return FreeForm(model.basis, model.coefficients, features)
+        found = ClosedForm(model, features)
+    else:
+        found = FreeForm(model.basis, model.coefficients, features)
+    return found if known is None else Corrected(known, found)

@@ -13,11 +13,13 @@ from torch import nn
 
 from .estimated_law import EstimatedLaw
 from .estimators import DynamicsRegressor
-from .fields import ClosedForm, FreeForm
+from .fields import ClosedForm, Corrected, FreeForm
 from .fitting import Start
 from .graph import Graph
 from .graph_sequence import GraphSequence
-from .identify.discovery import Evidence, Interaction
+from .identify.discovery import Evidence
+from .identify.interaction import Interaction
+from .laws.descriptions import described, law_from
 from .learned_law import LearnedLaw
 from .model_container import read_model, write_model
 from .models import LawODE
@@ -98,7 +100,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
     try:
         settings = {**settings, "model": model if ready else settings["model"]}
         if isinstance(settings["model"], dict):
-            settings["model"] = Interaction(**settings["model"])
+            settings["model"] = _interaction(settings["model"])
         settings["solver"] = None if settings["solver"] is None else Solver(**settings["solver"])
         settings["hidden"] = None if ready else settings["hidden"]  # once it was 20 there, of no effect
         if isinstance(settings["objective"], dict):
@@ -152,7 +154,9 @@ def _graph_places(estimator: DynamicsRegressor) -> list[dict[str, float | int]]:
 def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
     settings = estimator.get_params(deep=False)
     if isinstance(settings["model"], Interaction):
-        settings["model"] = asdict(settings["model"])
+        what = settings["model"]
+        known = {} if what.known is None else {"known": described(what.known)}
+        settings["model"] = {"form": what.form, "terms": what.terms, "without": what.without, **known}
     elif not isinstance(settings["model"], str):
         settings["model"] = None
     settings["solver"] = None if settings["solver"] is None else asdict(settings["solver"])
@@ -171,10 +175,14 @@ def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
     return settings
 
 
+def _interaction(about: dict[str, Any]) -> Interaction:
+    return Interaction(**{**about, "known": law_from(about["known"])} if "known" in about else about)
+
+
 def _form(learned: LearnedLaw) -> dict[str, Any]:
     if isinstance(learned, EstimatedLaw):
         return learned.description()
-    assert isinstance(learned.law, (ClosedForm, FreeForm))
+    assert isinstance(learned.law, (ClosedForm, Corrected, FreeForm))
     return learned.law.description()
 
 
@@ -184,10 +192,10 @@ def _law(about: dict[str, Any], tensors: dict[str, torch.Tensor], count: int, mo
     evidence = Evidence(**{**about["evidence"], "noise": tuple(about["evidence"]["noise"])})
     if "estimated" in form:
         return EstimatedLaw.from_file(model, form, tensors, draws or None, evidence)
-    law: ClosedForm | FreeForm
-    law = FreeForm.from_description(form) if "knots" in form else ClosedForm.from_description(form)
+    kind: type[ClosedForm | Corrected | FreeForm]
+    kind = Corrected if "correction" in form else FreeForm if "knots" in form else ClosedForm
     covariance, likely = tensors["law.covariance"], tensors["law.draws"]
-    return LearnedLaw(law, covariance, likely, draws or None, evidence, tensors["law.states"])
+    return LearnedLaw(kind.from_description(form), covariance, likely, draws or None, evidence, tensors["law.states"])
 
 
 def _start(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str) -> Start:

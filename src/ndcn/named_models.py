@@ -14,7 +14,7 @@ from . import models, operators
 from .field import Field
 from .fields.neural import Activation
 from .fitting import Start
-from .identify.discovery import Interaction
+from .identify.interaction import Interaction
 from .operators import Operator
 from .recipes import RECIPES, RESIDUAL_GNN, TEMPORAL_GNN, Recipe
 from .solve import Solver

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from .field import Field
-from .identify.discovery import Interaction
+from .identify.interaction import Interaction
 from .laws import Law
 from .models.node_curves import Curve
 from .named_models import NAMED as MODELS

@@ -86,6 +86,11 @@ DAMAGED = {
     "names are a number": lambda a: {**a, "names": 5},
     "a list": lambda a: [a],
     "nothing": lambda a: None,
+    "coefficients that are NaN": lambda a: {**a, "coefficients": [[float("nan")] * len(r) for r in a["coefficients"]]},
+    "coefficients that are too large": lambda a: {**a, "coefficients": [[10**400] * len(r) for r in a["coefficients"]]},
+    "knots that are NaN": lambda a: {**a, "knots": {**a["knots"], "gap": [[0.0, float("nan")]] * 2}},
+    "knots that are too large": lambda a: {**a, "knots": {**a["knots"], "gap": [[0, 10**400]] * 2}},
+    "features twice": lambda a: {**a, "names": ["v", "v"]},
     "too many names": lambda a: {**a, "names": ["v", "w", "u"]},
 }
 
@@ -104,6 +109,24 @@ def test_outside_the_knots_it_goes_on_tamely() -> None:
     assert growth[2] < 30 * growth.max(dim=0).values.clamp(min=1.0)
     slope = law.node(far + 1) - law.node(far)
     torch.testing.assert_close(slope[1], slope[2])
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_products_go_on_no_faster_than_straight_lines(d: int) -> None:
+    law = law_of(d)
+    corner = torch.full((1, d), 3.1, dtype=torch.float64)
+    for direction in (1.0, -1.0):
+        far = [corner + direction * k for k in (1e2, 2e2, 1e4, 1e4 + 1e2)]
+        for rate in (law.node, lambda x: law.edge(x, x), lambda x: law.edge(x, -x)):
+            near, next_, further, last = (rate(x) for x in far)
+            torch.testing.assert_close(last - further, next_ - near, rtol=1e-6, atol=1e-6)
+
+
+def test_products_are_continuous_where_the_knots_end() -> None:
+    law = law_of(2)
+    high = torch.tensor([[s.knots[-1] for s in law.basis.few]], dtype=torch.float64)
+    for x_j in (high - 1, high, high + 5):
+        torch.testing.assert_close(law.edge(high - 1e-9, x_j), law.edge(high + 1e-9, x_j), atol=1e-6, rtol=1e-6)
 
 
 def test_numbers_are_in_the_state_dict_and_copies_are_apart() -> None:

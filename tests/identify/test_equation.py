@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcn import Graph
+from ndcn import Graph, laws
 from ndcn.identify.equation import Equation, Model, Term, values_of
 from ndcn.identify.formula import Formula
+from ndcn.identify.known_law import checked_law
 from ndcn.identify.library import library
 from ndcn.identify.network import Network
 from problems import GRAPHS, SIGNED_GRAPHS, equation, states
@@ -72,6 +75,18 @@ def check_slopes(model: Model, x: torch.Tensor, network: Network, tolerance: flo
     np.testing.assert_allclose(J, by_state, atol=tolerance, rtol=tolerance)
     columns = slopes.columns.reshape(x.numel(), len(model.parameters)).numpy()
     np.testing.assert_allclose(columns, by_parameter, atol=tolerance, rtol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["gene", "nothing", "two features"])
+def test_a_base_is_added_with_its_jacobian(any_graph: Graph, name: str) -> None:
+    alone, network = EQUATIONS[name], Network(any_graph)
+    x = states(any_graph, 2, alone.features)
+    base = checked_law(laws.Mutualistic(), network, x)
+    both = replace(alone, base=base)
+    torch.testing.assert_close(both.rate(x, network), alone.rate(x, network) + base.rate(x, network))
+    assert torch.equal(both.parameters, alone.parameters)
+    assert both.with_parameters(2 * both.parameters).base is base
+    check_slopes(both, x, network, 1e-6)
 
 
 @pytest.mark.parametrize("name", EQUATIONS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from ndcn import Graph
+from ndcn import Graph, laws
 from ndcn.identify.free import Basis, FreeModel, basis_for
+from ndcn.identify.known_law import checked_law
 from ndcn.identify.network import Network
 from problems import GRAPHS, SIGNED_GRAPHS, states
 
@@ -34,13 +37,27 @@ def by_differences(model: FreeModel, x: torch.Tensor, network: Network, h: float
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_slopes_are_derivatives(any_graph: Graph, d: int) -> None:
     model, network = model_of(d), Network(any_graph)
-    x = states(any_graph, 2, d, seed=3) * 1.2 - 0.2  # a little outside the knots, too
+    x = states(any_graph, 2, d, seed=3) * 2 - 1.5  # outside the knots, too
     slopes = model.slopes(x, network)
     torch.testing.assert_close(slopes.rate, model.rate(x, network))
     J = network.jacobian(slopes.own, slopes.edges).toarray()
     np.testing.assert_allclose(J, by_differences(model, x, network), atol=2e-6, rtol=2e-6)
     assert slopes.columns.shape == (*x.shape, len(model.parameters))
     torch.testing.assert_close(slopes.columns @ model.parameters, slopes.rate)  # it is linear in its coefficients
+
+
+def test_a_base_is_added_with_its_jacobian(any_graph: Graph) -> None:
+    alone, network = model_of(1), Network(any_graph)
+    x = states(any_graph, 2, 1, seed=3)
+    base = checked_law(laws.Heat(0.7), network, x)
+    both = replace(alone, base=base)
+    slopes = both.slopes(x, network)
+    torch.testing.assert_close(both.rate(x, network), alone.rate(x, network) + base.rate(x, network))
+    torch.testing.assert_close(slopes.rate, both.rate(x, network))
+    J = network.jacobian(slopes.own, slopes.edges).toarray()
+    np.testing.assert_allclose(J, by_differences(both, x, network), atol=2e-6, rtol=2e-6)
+    assert torch.equal(slopes.columns, alone.slopes(x, network).columns)
+    assert both.with_parameters(2 * both.parameters).base is base
 
 
 @pytest.mark.parametrize("d", [1, 2])

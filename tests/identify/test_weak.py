@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from ndcn import Graph, Trajectory, networks
+from ndcn import Graph, Trajectory, laws, networks
 from ndcn.identify.equation import Term
 from ndcn.identify.formula import Formula
+from ndcn.identify.known_law import checked_law
 from ndcn.identify.library import COUPLING, SELF, library, ranges_of
 from ndcn.identify.observations import Observations, inside, observed
-from ndcn.identify.weak import supports, weak_form
+from ndcn.identify.weak import left_open, supports, weak_form
 from problems import heat, states
 
 GRAPH = networks.random(12, seed=0)
@@ -44,6 +45,19 @@ def exact(graph: Graph = GRAPH, k: float = 0.7, decay: float = 0.0) -> Observati
     level = torch.from_numpy(path(TIMES.numpy()))
     one = observed(Trajectory(times=TIMES, states=level, graph=graph), noisy=False)
     return replace(one, inner=inside(path, TIMES))
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_what_a_known_law_leaves_open_is_recovered(power: float) -> None:
+    one = exact(decay=0.4)
+    base = checked_law(laws.Heat(0.7), one.network, one.level)
+    form = weak_form([one], [torch.arange(8)], TERMS, power, base=base)
+    (single,) = [s for s in supports(form, 0, most=1) if s.members == (1,)]
+    np.testing.assert_allclose(single.coefficients, [-0.4], rtol=1e-5)
+    assert single.rest < 1e-9
+    whole = exact()
+    assert left_open(whole, torch.tensor([0, 5]), base).abs().max() < 1e-6
+    torch.testing.assert_close(left_open(whole, torch.tensor([0, 5]), None)[1], whole.level[6] - whole.level[5])
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 
 from ..graph import Graph
 from ..identify.free import Basis
-from ..identify.splines import Splines
+from ..identify.splines import Splines, product
 from ..laws import Law
 
 
@@ -16,7 +17,8 @@ class FreeForm(Law):
     """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j), f and g sums of cubic splines.
 
     f(x) = sum_b f_b(x_b) + sum_{b<c} f_bc(x_b, x_c); g = sum_b [p_b(x_ib) + q_b(x_jb) + u_b(x_jb - x_ib)] +
-    sum_bc B(x_ib)' C_bc B(x_jc). Outside the states seen in training every spline goes on as a straight line.
+    sum_bc B(x_ib)' C_bc B(x_jc). Outside the states seen in training every spline goes on as a straight line, and products
+    to first order, so that nothing grows faster than one.
 
     Args:
         basis: the splines.
@@ -51,9 +53,9 @@ class FreeForm(Law):
         out = torch.zeros_like(x)
         for b in range(d):
             out = out + self.basis.single[b].curve(x[..., b], parts[f"f{b}"])
-        few = [s(x[..., b]) for b, s in enumerate(self.basis.few)]
+        few = [s.parts(x[..., b]) for b, s in enumerate(self.basis.few)]
         for b, c in self.basis.pairs:
-            out = out + (few[b].unsqueeze(-1) * few[c].unsqueeze(-2)).flatten(-2) @ parts[f"f{b}{c}"]
+            out = out + product(few[b], few[c]) @ parts[f"f{b}{c}"]
         return out
 
     def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
@@ -64,17 +66,17 @@ class FreeForm(Law):
             splines, gap = self.basis.single[b], self.basis.gap[b]
             out = out + splines.curve(x_i[..., b], parts[f"p{b}"]) + splines.curve(x_j[..., b], parts[f"q{b}"])
             out = out + gap.curve(x_j[..., b] - x_i[..., b], parts[f"u{b}"])
-        mine = [s(x_i[..., b]) for b, s in enumerate(self.basis.few)]
-        other = [s(x_j[..., b]) for b, s in enumerate(self.basis.few)]
+        mine = [s.parts(x_i[..., b]) for b, s in enumerate(self.basis.few)]
+        other = [s.parts(x_j[..., b]) for b, s in enumerate(self.basis.few)]
         for b in range(d):
             for c in range(d):
-                out = out + (mine[b].unsqueeze(-1) * other[c].unsqueeze(-2)).flatten(-2) @ parts[f"c{b}{c}"]
+                out = out + product(mine[b], other[c]) @ parts[f"c{b}{c}"]
         return out
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The law; what belongs to one end of an edge is computed per node, and only differences edge by edge."""
         parts, d = self._parts(x), len(self.names)
-        few = [s(x[..., b]) for b, s in enumerate(self.basis.few)]
+        few = [s.parts(x[..., b]) for b, s in enumerate(self.basis.few)]
         sums = [graph.adjacency @ v for v in few]
         degrees = (graph.adjacency @ torch.ones_like(x[..., :1])).detach()
         out = self.node(x)
@@ -86,7 +88,7 @@ class FreeForm(Law):
             gaps = x[..., b].index_select(-1, j) - x[..., b].index_select(-1, i)
             out = out + graph.aggregate(self.basis.gap[b].curve(gaps, parts[f"u{b}"]))
             for c in range(d):
-                out = out + (few[b].unsqueeze(-1) * sums[c].unsqueeze(-2)).flatten(-2) @ parts[f"c{b}{c}"]
+                out = out + product(few[b], sums[c]) @ parts[f"c{b}{c}"]
         return out
 
     def description(self) -> dict[str, Any]:
@@ -107,6 +109,11 @@ class FreeForm(Law):
             law = cls(Basis(*kinds), coefficients, tuple(str(n) for n in about["names"]))
             if coefficients.shape != (len(law.names), law.basis.size):
                 raise ValueError(f"it has coefficients of shape {tuple(coefficients.shape)}")
-        except (KeyError, TypeError, IndexError) as error:
+            knots = [k for kind in kinds for splines in kind for k in splines.knots]
+            if not (coefficients.isfinite().all() and all(map(math.isfinite, knots))):
+                raise ValueError("it has knots or coefficients that are not finite")
+            if len(set(law.names)) < len(law.names):
+                raise ValueError(f"it has features of the same name, {', '.join(law.names)}")
+        except (KeyError, TypeError, IndexError, OverflowError, RuntimeError) as error:
             raise ValueError(f"this does not describe a law of splines: {error!r}") from error
         return law

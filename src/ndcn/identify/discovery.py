@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 import warnings
@@ -11,13 +12,16 @@ from dataclasses import dataclass, replace
 import torch
 
 from ..integrators.tableau import RK4
+from ..laws import Law
 from ..trajectory import Trajectory
 from .equation import Equation, Model
 from .free import FreeModel
 from .free_fit import fit_free
 from .gauss_newton import Fit
-from .library import library, ranges_of
-from .observations import QUIET, SILENT, Observations, observed, roughness_of, some_states
+from .interaction import Interaction
+from .known_law import KnownLaw, checked_law
+from .library import check_names, library, ranges_of
+from .observations import QUIET, SILENT, Observations, observed, roughness_of, signed, some_states
 from .posterior import DRAWS, drawn, inverse
 from .search import Found, Search
 from .shooting import steps_needed
@@ -25,41 +29,6 @@ from .trajectory_fit import Course, Path, course_of, fit_path, roll, samples
 from .variants import simpler, without_terms
 
 EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
-
-
-@dataclass(frozen=True)
-class Interaction:
-    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j), with f and g to be found: a model for ``DynamicsRegressor``.
-
-    Args:
-        form: "closed" looks for formulas from a library, "free" for smooth functions; "auto" takes the closed form if it
-            explains the data to the level of their noise, else the free one.
-        terms: formulas of your own to add to the library, in x_i and x_j (or the features' names); other names in them
-            are parameters to be found.
-        without: formulas of the library to leave out.
-
-    Example:
-        >>> import ndcn
-        >>> model = ndcn.Interaction(terms=["x_j^4/(K^4 + x_j^4)"])
-        >>> reg = ndcn.DynamicsRegressor(model=model)
-    """
-
-    form: str = "auto"
-    terms: Sequence[str] = ()
-    without: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        if self.form not in ("auto", "closed", "free"):
-            raise ValueError(f'form must be "auto", "closed" or "free", got {self.form!r}')
-        for name in ("terms", "without"):
-            value = getattr(self, name)
-            if (
-                isinstance(value, str)
-                or not isinstance(value, Sequence)
-                or not all(isinstance(text, str) for text in value)
-            ):
-                raise TypeError(f'{name} must be a list of formulas such as ["x_i*x_j"], got {value!r}')
-            object.__setattr__(self, name, tuple(value))
 
 
 @dataclass(frozen=True)
@@ -97,6 +66,7 @@ class Discovery:
         start_draws: first states that belong to them, (draws, n, d) for each trajectory, or None where they are known.
         evidence: why.
         states: some of those seen, the least and largest among them, (N, d).
+        known: the law that it corrects, if there is one.
         seconds: it took.
     """
 
@@ -107,20 +77,25 @@ class Discovery:
     start_draws: list[torch.Tensor] | None
     evidence: Evidence
     states: torch.Tensor
+    known: Law | None = None
     seconds: float = 0.0
 
 
 def discover(
     trajectories: Sequence[Trajectory], what: Interaction, seed: int = 0, say: Callable[[str], None] = lambda text: None
 ) -> Discovery:
-    """The law behind the trajectories.
+    """The law behind the trajectories, or what a known one leaves open of it.
 
     Raises:
-        ValueError: none was found.
+        ValueError: none was found, or a name of a feature cannot stand in formulas, or the known law does not fit the data.
     """
     began = time.monotonic()
     if not any(bool((t.states - t.first_state()).nan_to_num(0.0).any()) for t in trajectories):
         raise ValueError("no state ever changes: there is no law to be seen in these trajectories")
+    if what.form != "free":
+        check_names(trajectories[0].features)
+    if what.known is not None:
+        what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
     rough = max(roughness_of(t) for t in trajectories)
     quiet = rough < QUIET
     complete = all(t.mask is None for t in trajectories)
@@ -134,14 +109,45 @@ def discover(
             "no law of this form could be fitted to the data: the trajectories cannot be followed. Take more snapshots "
             'where the states change fastest, or use model="ndcn", which assumes less'
         )
+    if what.known is not None:
+        reason = f"with {type(what.known).__name__} as the known law, {found.evidence.reason}"
+        if isinstance(found.model, Equation) and not found.model.terms:
+            reason += "; nothing was left to correct"
+        found = replace(found, known=what.known, evidence=replace(found.evidence, reason=reason))
     return replace(found, seconds=time.monotonic() - began)
 
 
+def _prepared(
+    trajectories: Sequence[Trajectory], what: Interaction, *, noisy: bool
+) -> tuple[list[Observations], KnownLaw | None]:
+    """The trajectories as observed, and the known law as a model.
+
+    Raises:
+        ValueError: the law is not for such states, or not defined at some of them.
+    """
+    data = [observed(t, noisy=noisy) for t in trajectories]
+    if what.known is None:
+        return data, None
+    data = [signed(one) for one in data]
+    base = checked_law(what.known, data[0].network, data[0].level)
+    for one in data:
+        if not base.rate(one.inner.flatten(0, 1), one.network).isfinite().all():
+            raise ValueError(
+                f"{type(what.known).__name__} is NaN or infinite at some of the states seen, so it cannot be part of their law: "
+                "check its parameters and the range of states for which it is defined"
+            )
+    return data, base
+
+
 def _search(
-    data: Sequence[Observations], trajectories: Sequence[Trajectory], what: Interaction, say: Callable[[str], None]
+    data: Sequence[Observations],
+    trajectories: Sequence[Trajectory],
+    what: Interaction,
+    base: KnownLaw | None,
+    say: Callable[[str], None],
 ) -> Search:
     ranges = ranges_of(torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data]))
-    return Search(data, library(trajectories[0].features, ranges, what.terms, what.without), say)
+    return Search(data, library(trajectories[0].features, ranges, what.terms, what.without), say, base)
 
 
 # Complete observations without noise --------------------------------------------------------------------------------
@@ -151,10 +157,10 @@ def _from_snapshots(
     trajectories: Sequence[Trajectory], what: Interaction, seed: int, *, sure: bool, say: Callable[[str], None]
 ) -> Discovery | None:
     """By shots from snapshot to snapshot; None if what is left open may be noise."""
-    data = [observed(t, noisy=False) for t in trajectories]
+    data, base = _prepared(trajectories, what, noisy=False)
     closed: Found | None = None
     if what.form != "free":
-        closed = _search(data, trajectories, what, say).run()
+        closed = _search(data, trajectories, what, base, say).run()
         if closed is not None and (closed.explains() or (what.form == "closed" and sure)):
             explained = closed.explains()
             reason = (
@@ -168,7 +174,7 @@ def _from_snapshots(
         return None  # noise, or curves that are coarsely sampled: judged along whole trajectories
     if what.form == "closed":
         return None
-    free = fit_free(data, say)
+    free = fit_free(data, say, base)
     if free is None:
         return None
     reason = (
@@ -205,16 +211,16 @@ def _from_courses(
     trajectories: Sequence[Trajectory], what: Interaction, seed: int, *, noisy: bool, say: Callable[[str], None]
 ) -> Discovery | None:
     """Along whole trajectories, with their first states."""
-    data = [observed(t, noisy=noisy) for t in trajectories]
+    data, base = _prepared(trajectories, what, noisy=noisy)
     scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0)
     tolerance = (1e-4 if noisy else 1e-8) * scale
     closed: Path | None = None
     if what.form != "free":
-        search = _search(data, trajectories, what, say)
+        search = _search(data, trajectories, what, base, say)
         closed = _closed_course(search, data, tolerance, say)
         if closed is not None and (what.form == "closed" or closed.excess < EXPLAINED):
             return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None)
-    free = None if what.form == "closed" else _free_course(data, tolerance, say)
+    free = None if what.form == "closed" else _free_course(data, tolerance, say, base)
     if free is None and closed is None:
         return None
     limit = 2.0 if noisy else 50.0
@@ -246,6 +252,9 @@ def _closed_course(
 ) -> Path | None:
     tried: set[tuple[tuple[str, bool, int], ...]] = set()
     first: list[Path] = []
+    if (bare := search.bare()) is not None:  # it may be the whole law
+        alone = _followed(bare, data, tolerance, 5)
+        first += [] if alone is None else [alone]
     for found in search.shortlist():
         key = found.equation.families
         enough = (
@@ -315,7 +324,7 @@ def _pruned(path: Path) -> Path:
     while True:
         model = path.model
         assert isinstance(model, Equation)
-        if len(model.terms) == 1:
+        if len(model.terms) <= (model.base is None):  # without a base a law has at least one term
             return path
         errors = inverse(path.normal).diagonal().clamp(min=0).sqrt() * max(1.0, path.excess)
         z = model.coefficients.abs() / errors[: len(model.terms)].clamp(min=1e-300)
@@ -330,8 +339,10 @@ def _pruned(path: Path) -> Path:
             return path
 
 
-def _free_course(data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None]) -> Path | None:
-    fit = fit_free(data, say)
+def _free_course(
+    data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None], base: KnownLaw | None
+) -> Path | None:
+    fit = fit_free(data, say, base)
     if fit is None or fit.ridge is None:
         return None
     courses = [course_of(one, fit.model, tolerance) for one in data]
@@ -361,5 +372,11 @@ def _of_courses(
     covariance = torch.cov(parameters.T) if form == "free" else max(1.0, path.excess) ** 2 * inverse(path.normal)
     firsts = [course.x0 for course in path.courses]
     return Discovery(
-        path.model, covariance.reshape(len(parameters.T), -1), firsts, parameters, starts, evidence, some_states(data)
+        path.model,
+        covariance.reshape(parameters.shape[1], parameters.shape[1]),
+        firsts,
+        parameters,
+        starts,
+        evidence,
+        some_states(data),
     )

@@ -28,6 +28,13 @@ class Slopes:
     edges: torch.Tensor
     columns: torch.Tensor
 
+    def on(self, base: Model | None, x: torch.Tensor, network: Network) -> Slopes:
+        """With the rate and Jacobian of a base that is corrected, whose parameters stay as they are."""
+        if base is None:
+            return self
+        known = base.slopes(x, network)
+        return Slopes(self.rate + known.rate, self.own + known.own, self.edges + known.edges, self.columns)
+
 
 class Model(Protocol):
     """What can be fitted: a rate of change with parameters in one vector."""
@@ -144,11 +151,15 @@ def _separated(formula: Formula) -> list[tuple[float, Formula, Formula]] | None:
 
 @dataclass(frozen=True)
 class Equation:
-    """dx_i/dt = sum_k c_k term_k, a ``Model`` whose parameters are the coefficients and then those inside the terms."""
+    """dx_i/dt = sum_k c_k term_k, a ``Model`` whose parameters are the coefficients and then those inside the terms.
+
+    With a ``base``, a model without parameters to be found, it is a correction: the base's rate is added.
+    """
 
     terms: tuple[Term, ...]
     coefficients: torch.Tensor
     features: int = 1
+    base: Model | None = None
 
     @property
     def families(self) -> tuple[tuple[str, bool, int], ...]:
@@ -172,7 +183,7 @@ class Equation:
 
     def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
         """dx/dt at states (K, n, d)."""
-        out = torch.zeros_like(x)
+        out = torch.zeros_like(x) if self.base is None else self.base.rate(x, network).clone()
         cache: dict[str, torch.Tensor] = {}
         for term, c in zip(self.terms, self.coefficients.tolist(), strict=True):
             out[..., term.output] += c * values_of(term, x, network, cache)
@@ -193,7 +204,7 @@ class Equation:
                 columns[..., o, inner] = c * slope
                 inner += 1
         rate = (columns[..., :count] * self.coefficients).sum(-1)
-        return Slopes(rate, own, edges, columns)
+        return Slopes(rate, own, edges, columns).on(self.base, x, network)
 
 
 def _added(

@@ -20,7 +20,7 @@ from .discovery import Evidence
 from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .known_law import KnownLaw, checked_law
 from .network import Network
-from .observations import QUIET, SILENT, Observations, integrals, observed, roughness_of, some_states
+from .observations import QUIET, SILENT, Observations, integrals, observed, roughness_of, signed, some_states
 from .posterior import DRAWS, drawn, inverse
 from .search import ENOUGH
 from .smoothing import Noise
@@ -95,18 +95,11 @@ def _estimated(law: Law, trajectories: Sequence[Trajectory], seed: int) -> Estim
     rough = max(roughness_of(t) for t in trajectories)
     found: Estimation | None = None
     if rough < QUIET and all(t.mask is None for t in trajectories) and not law.unknown_per_node:
-        found = _by_shots(law, [_signed(observed(t, noisy=False)) for t in trajectories], seed, sure=rough < SILENT)
+        found = _by_shots(law, [signed(observed(t, noisy=False)) for t in trajectories], seed, sure=rough < SILENT)
     if found is None:
         noisy = rough >= SILENT
-        found = _by_courses(law, [_signed(observed(t, noisy=noisy)) for t in trajectories], seed, noisy)
+        found = _by_courses(law, [signed(observed(t, noisy=noisy)) for t in trajectories], seed, noisy)
     return found
-
-
-def _signed(one: Observations) -> Observations:
-    """The path through states that are never below 0 is not either: a law may not be defined there."""
-    least = torch.where(one.seen, one.states, torch.inf).amin(dim=(0, 1))
-    floor = torch.where(least >= 0, 0.0, -torch.inf)
-    return replace(one, level=torch.maximum(one.level, floor), inner=torch.maximum(one.inner, floor))
 
 
 def _check(law: Law, trajectories: Sequence[Trajectory]) -> None:

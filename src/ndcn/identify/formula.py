@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import keyword
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -31,6 +32,18 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub, ast.UAdd)
 _LONGEST = 10_000  # characters; files may hold anything
 _DEEPEST = 100  # levels, one for each sign or operation
 _HIGHEST = 1000  # power: sympy works with exact numbers, and 9^9^9 has 370 million digits
+
+
+def plain_names(features: Sequence[str]) -> bool:
+    """Whether features of these names can stand in formulas, each as x, x_i and x_j.
+
+    Example:
+        >>> plain_names(["v", "w"]), plain_names(["temp in C"]), plain_names(["exp"]), plain_names(["x", "x_i"])
+        (True, False, False, False)
+    """
+    forms = {form for name in features for form in (name, f"{name}_i", f"{name}_j")}
+    words = all(name.isidentifier() and not keyword.iskeyword(name) and name not in FUNCTIONS for name in features)
+    return bool(features) and words and len(forms) == 3 * len(features)
 
 
 class Formula:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from .equation import Slopes
+from .equation import Model, Slopes
 from .network import Network
-from .splines import Splines, knots_for
+from .splines import Splines, knots_for, product
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Basis:
         """Every spline at every node, summed over neighbours where it belongs to g, shape (K, n, size)."""
         d = x.shape[-1]
         single = [s(x[..., b]) for b, s in enumerate(self.single)]
-        few = [s(x[..., b]) for b, s in enumerate(self.few)]
+        few = [s.parts(x[..., b]) for b, s in enumerate(self.few)]
         sums = [network.neighbours(v) for v in few]
         degrees = network.degrees[:, None]
         parts = [*single]
-        parts += [_outer(few[b], few[c]) for b, c in self.pairs]
+        parts += [product(few[b], few[c]) for b, c in self.pairs]
         parts += [v * degrees for v in single]
         parts += [network.neighbours(v) for v in single]
-        parts += [_outer(few[b], sums[c]) for b in range(d) for c in range(d)]
+        parts += [product(few[b], sums[c]) for b in range(d) for c in range(d)]
         for b, splines in enumerate(self.gap):
             rows = []
             for state in x[..., b]:
@@ -109,16 +109,16 @@ def _symmetric(values: np.ndarray, count: int) -> list[float]:
     return sorted({-k for k in positive} | set(positive))
 
 
-def _outer(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return (a.unsqueeze(-1) * b.unsqueeze(-2)).flatten(-2)
-
-
 @dataclass(frozen=True)
 class FreeModel:
-    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j) with splines, a ``Model``; coefficients (d, size)."""
+    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j) with splines, a ``Model``; coefficients (d, size); plus a ``base``.
+
+    As in an ``Equation``, the base has no parameters to be found.
+    """
 
     basis: Basis
     coefficients: torch.Tensor
+    base: Model | None = None
 
     @property
     def parameters(self) -> torch.Tensor:
@@ -136,9 +136,9 @@ class FreeModel:
     def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
         """dx/dt at states (K, n, d)."""
         d = x.shape[-1]
-        out = torch.zeros_like(x)
+        out = torch.zeros_like(x) if self.base is None else self.base.rate(x, network)
         degrees = network.degrees[:, None]
-        few = [s(x[..., b]) for b, s in enumerate(self.basis.few)]
+        few = [s.parts(x[..., b]) for b, s in enumerate(self.basis.few)]
         sums = [network.neighbours(v) for v in few]
         for b in range(d):
             splines = self.basis.single[b]
@@ -148,10 +148,10 @@ class FreeModel:
             differences = x[..., b].index_select(1, network.j) - x[..., b].index_select(1, network.i)
             out = out + network.gathered(self.basis.gap[b].curve(differences, self._part(f"u{b}")))
         for b, c in self.basis.pairs:
-            out = out + _outer(few[b], few[c]) @ self._part(f"f{b}{c}")
+            out = out + product(few[b], few[c]) @ self._part(f"f{b}{c}")
         for b in range(d):
             for c in range(d):
-                out = out + _outer(few[b], sums[c]) @ self._part(f"c{b}{c}")
+                out = out + product(few[b], sums[c]) @ self._part(f"c{b}{c}")
         return out
 
     def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
@@ -162,7 +162,7 @@ class FreeModel:
         rate = shared @ self.coefficients.T
         own, edges = x.new_zeros(K, n, d, d), x.new_zeros(K, len(network.i), d, d)
         degrees = network.degrees[:, None]
-        few = [s.both(x[..., b]) for b, s in enumerate(basis.few)]
+        few = [(s.parts(x[..., b]), s.parts(x[..., b], slope=True)) for b, s in enumerate(basis.few)]
         sums = [network.neighbours(v) for v, _ in few]
         for b in range(d):
             curves = torch.cat([self._part(f"f{b}"), self._part(f"p{b}"), self._part(f"q{b}")], dim=1)
@@ -175,17 +175,18 @@ class FreeModel:
             edges[..., b] += u
         for b, c in basis.pairs:
             part = self._part(f"f{b}{c}")
-            own[..., b] += _outer(few[b][1], few[c][0]) @ part
-            own[..., c] += _outer(few[b][0], few[c][1]) @ part
+            own[..., b] += product(few[b][1], few[c][0]) @ part
+            own[..., c] += product(few[b][0], few[c][1]) @ part
         for b in range(d):
             for c in range(d):
                 part = self._part(f"c{b}{c}")
-                own[..., b] += _outer(few[b][1], sums[c]) @ part
-                half = torch.einsum("knr,rsd->knsd", few[b][0], part.reshape(basis.few[b].size, basis.few[c].size, d))
-                edges[..., c] += torch.einsum(
-                    "kesd,kes->ked", half.index_select(1, network.i), few[c][1].index_select(1, network.j)
-                )
+                own[..., b] += product(few[b][1], sums[c]) @ part
+                table = part.reshape(basis.few[b].size, basis.few[c].size, d)
+                for sign, mine, other in zip((1, -1), few[b][0].chunk(2, -1), few[c][1].chunk(2, -1), strict=True):
+                    if mine.any() and other.any():
+                        half = torch.einsum("knr,rsd->knsd", mine, table).index_select(1, network.i)
+                        edges[..., c] += sign * torch.einsum("kesd,kes->ked", half, other.index_select(1, network.j))
         columns = x.new_zeros(K, n, d, d, basis.size)
         for a in range(d):
             columns[:, :, a, a] = shared
-        return Slopes(rate, own, edges, columns.flatten(-2))
+        return Slopes(rate, own, edges, columns.flatten(-2)).on(self.base, x, network)

@@ -7,16 +7,20 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from .equation import Model
 from .free import Basis, FreeModel, basis_for
 from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .observations import Observations, integrals
 from .search import spread_of
+from .weak import left_open
 
 SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
-def fit_free(data: Sequence[Observations], say: Callable[[str], None] = lambda text: None) -> Fit | None:
-    """f and g as splines, or None if they cannot be found."""
+def fit_free(
+    data: Sequence[Observations], say: Callable[[str], None] = lambda text: None, base: Model | None = None
+) -> Fit | None:
+    """f and g as splines, beside a base, or None if they cannot be found."""
     basis = _basis(data)
     scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0).clamp(min=1e-300)
     each = max(6, 40 // len(data))
@@ -24,10 +28,10 @@ def fit_free(data: Sequence[Observations], say: Callable[[str], None] = lambda t
     held = [batch_of(one, which[1::4]) for one, which in zip(data, chosen, strict=True)]
     learn = [torch.tensor([k for k in range(len(which)) if k % 4 != 1]) for which in chosen]
     train = [batch_of(one, which[k]) for one, which, k in zip(data, chosen, learn, strict=True)]
-    normals = _weak(data, [w[k] for w, k in zip(chosen, learn, strict=True)], basis)
+    normals = _weak(data, [w[k] for w, k in zip(chosen, learn, strict=True)], basis, base)
     best: tuple[float, float, FreeModel] | None = None
     for smoothing in SMOOTHING:
-        model = FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]))
+        model = FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
         misfit = _held_out(model, held, 1e-4 * scale)
         say(f"  weak {smoothing:.0e} {misfit:.2e}")
         if best is None or misfit < best[0]:
@@ -63,23 +67,22 @@ def _rows(batches: Sequence[Batch]) -> int:
 
 
 def _weak(
-    data: Sequence[Observations], chosen: Sequence[torch.Tensor], basis: Basis
+    data: Sequence[Observations], chosen: Sequence[torch.Tensor], basis: Basis, base: Model | None
 ) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Normal equations of the weak form for each feature."""
     d, size = data[0].level.shape[-1], basis.size
     out = [(torch.zeros(size, size, dtype=torch.float64), torch.zeros(size, dtype=torch.float64)) for _ in range(d)]
     for one, which in zip(data, chosen, strict=True):
-        batch = batch_of(one, which)
+        batch, steps = batch_of(one, which), left_open(one, which, base)
         for k, interval in enumerate(which.tolist()):
             inner = one.inner[interval]
             W = integrals(basis.columns(inner, one.network).unsqueeze(0), one.spans[interval : interval + 1])[0]
-            step = batch.target[k] - batch.start[k]
             middle = (batch.target[k] + batch.start[k]) / 2
             weight = batch.weight[k] / (middle.square() + batch.unit.square()).sqrt()
             for a in range(d):
                 rows = W * weight[:, a : a + 1]
                 out[a][0].add_(rows.T @ rows)
-                out[a][1].add_(rows.T @ (step[:, a] * weight[:, a]))
+                out[a][1].add_(rows.T @ (steps[k, :, a] * weight[:, a]))
     return out
 
 

@@ -184,10 +184,10 @@ def _star(network: Network, K: int) -> tuple[Graph, torch.Tensor]:
 
 
 def checked_law(law: Law, network: Network, x: torch.Tensor) -> KnownLaw:
-    """The law, ready to be fitted with all its unknown values at 1.
+    """The law, ready to be fitted with all its unknown values at 1, or to be corrected if there are none.
 
     Args:
-        law: with unknown parameters.
+        law: with unknown parameters, or without.
         network: where it is to run.
         x: some states, shape (K, n, d).
 
@@ -195,7 +195,8 @@ def checked_law(law: Law, network: Network, x: torch.Tensor) -> KnownLaw:
         ValueError: some of its parameters are trained, or a node depends on more than itself and its neighbours.
     """
     name = type(law).__name__
-    if trained := [key for key, _ in law.named_parameters()]:
+    trained = [key for key, _ in law.named_parameters()]
+    if trained and law.unknown:
         raise ValueError(
             f"{name}: {', '.join(law.unknown)} would be estimated and {', '.join(trained)} trained by gradient: give all that "
             "is to be found as None"
@@ -207,8 +208,8 @@ def checked_law(law: Law, network: Network, x: torch.Tensor) -> KnownLaw:
     expected = single.rate(x, network)
     if not _same(single.slopes(x, network).rate, expected):
         raise ValueError(
-            f"{name}: at the same states of a node and its neighbours it gives different rates on another graph, so its "
-            "parameters cannot be estimated: write it as node(x_i) and edge(x_i, x_j), and keep parameters by _set"
+            f"{name}: at the same states of a node and its neighbours it gives different rates on another graph, so it "
+            "cannot be fitted to data: write it as node(x_i) and edge(x_i, x_j), and keep parameters by _set"
         )
     try:
         return model if _same(model.rate(x, network), expected) else single

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from .equation import Term
-from .formula import Formula
+from .formula import FUNCTIONS, Formula, plain_names
 
 SELF = ("1", "x", "x^2", "x^3", "x/(1 + x)", "x^2/(1 + x^2)", "sin(x)", "cos(x)", "exp(-x)", "log1p(abs(x))", "tanh(x)")
 COUPLING = (
@@ -37,6 +37,26 @@ COUPLING = (
     "1/(1 + exp(-a*(x_j - m)))",
     "x_i*x_j/(1 + b*x_i + c*x_j)",
 )
+
+
+def check_names(features: Sequence[str]) -> None:
+    """Whether features of these names can stand in the formulas of the library.
+
+    Raises:
+        ValueError: they cannot; the message says which names can.
+
+    Example:
+        >>> check_names(["temperature", "x_2"])
+    """
+    taken = sorted({name for text in COUPLING for name in Formula(text).parameters})
+    if plain_names(features) and not set(features) & set(taken):
+        return
+    raise ValueError(
+        f"features named {', '.join(map(repr, features))} cannot stand in formulas: names must differ, also with _i or _j after "
+        f"them, and be plain words of letters, digits and _, none of Python's own, none of the functions {', '.join(FUNCTIONS)}, "
+        f"none of the parameters {', '.join(taken)} of candidates. Give others, Trajectory(..., features=[...]), or take "
+        'form="free", which has no formulas'
+    )
 
 
 def library(

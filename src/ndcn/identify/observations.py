@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -108,6 +108,13 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     return Observations(
         network, times, states, seen, level, _filled(inside(smooth, times)), noise.at(level) * share, unit, noise, False
     )
+
+
+def signed(one: Observations) -> Observations:
+    """The path through states that are never below 0 is not either: a law may not be defined there."""
+    least = torch.where(one.seen, one.states, torch.inf).amin(dim=(0, 1))
+    floor = torch.where(least >= 0, 0.0, -torch.inf)
+    return replace(one, level=torch.maximum(one.level, floor), inner=torch.maximum(one.inner, floor))
 
 
 def roughness_of(data: Trajectory) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from .equation import Equation, Term
-from .formula import FUNCTIONS, Formula, _parsed
+from .formula import Formula, _parsed, plain_names
 
 if TYPE_CHECKING:
     from ..laws import Law
@@ -76,6 +76,7 @@ class Equations:
         equation: terms and coefficients.
         features: names of the d features; the formulas must be written in them.
         covariance: of ``equation.parameters``, shape (P, P), or None if it is not known.
+        corrects: whether a known law is to be added; it is printed as "known law", and rows and sympy leave it out.
 
     Raises:
         ValueError: the formulas are in other features, numbers are missing, or the covariance has another shape.
@@ -91,9 +92,16 @@ class Equations:
         -1.0*x_i
     """
 
-    def __init__(self, equation: Equation, features: Sequence[str] = ("x",), covariance: Any = None) -> None:
+    def __init__(
+        self,
+        equation: Equation,
+        features: Sequence[str] = ("x",),
+        covariance: Any = None,
+        *,
+        corrects: bool = False,
+    ) -> None:
         self.features = checked_equation(equation, features)
-        self.equation = equation
+        self.equation, self.corrects = equation, corrects
         self._errors = _standard_errors(covariance, len(equation.parameters))
         self._labels = _labels(equation.terms)
 
@@ -158,7 +166,7 @@ class Equations:
 
     def _line(self, feature: str, style: _Text) -> str:
         """The equation of one feature."""
-        own: list[tuple[bool, str]] = []
+        own: list[tuple[bool, str]] = [(False, style.known)] if self.corrects else []
         coupling: list[tuple[bool, str]] = []
         for k, (term, row) in enumerate(zip(self.equation.terms, self.coefficients, strict=True)):
             if row.feature == feature:
@@ -218,8 +226,7 @@ def checked_equation(equation: Equation, features: Sequence[str]) -> tuple[str, 
         ValueError: it is not.
     """
     names = tuple(features)
-    plain = all(name.isidentifier() and name not in FUNCTIONS for name in names)
-    if not names or not plain or len(_states(names)) != 3 * len(names):
+    if not plain_names(names):
         raise ValueError(f"features must be distinct names of letters, digits and _, not of functions, got {names}")
     if equation.features != len(names):
         raise ValueError(f"the equation is of {equation.features} features, but there are names for {len(names)}")
@@ -285,7 +292,7 @@ def _labels(terms: Sequence[Term]) -> list[list[str]]:
 class _Text:
     """How equations look as plain text."""
 
-    neighbours, bracket, comma = "sum_j A_ij ", ("[", "]"), ",  "
+    neighbours, bracket, comma, known = "sum_j A_ij ", ("[", "]"), ",  ", "known law"
 
     def rate(self, feature: str) -> str:
         return f"d{feature}_i/dt"
@@ -313,6 +320,7 @@ class _Latex(_Text):
     """How they look in LaTeX."""
 
     neighbours, bracket, comma = r"\sum_j A_{ij}\, ", (r"\left[", r"\right]"), r", \quad "
+    known = r"\text{known law}"
 
     def rate(self, feature: str) -> str:
         return rf"\frac{{d{latex_name(f'{feature}_i')}}}{{dt}}"

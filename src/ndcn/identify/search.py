@@ -134,14 +134,26 @@ def _solved(form: WeakForm, feature: int, members: tuple[int, ...]) -> Support:
 
 
 class Search:
-    """The search for a closed form, on given observations and with a given library."""
+    """The search for a closed form, on given observations and with a given library, beside a base if one is known."""
 
     def __init__(
-        self, data: Sequence[Observations], terms: Sequence[Term], say: Callable[[str], None] = lambda text: None
+        self,
+        data: Sequence[Observations],
+        terms: Sequence[Term],
+        say: Callable[[str], None] = lambda text: None,
+        base: Model | None = None,
     ) -> None:
-        self.data, self.terms, self.say = list(data), list(terms), say
+        self.data, self.terms, self.say, self.base = list(data), list(terms), say, base
         self.d = data[0].states.shape[2]
         self.scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0).clamp(min=1e-300)
+
+    def _equation(self, terms: Sequence[tuple[Term, float]]) -> Equation:
+        coefficients = torch.tensor([c for _, c in terms], dtype=torch.float64)
+        return Equation(tuple(t for t, _ in terms), coefficients, self.d, self.base)
+
+    def bare(self) -> Equation | None:
+        """The base without any term beside it."""
+        return None if self.base is None else self._equation([])
 
     def intervals(self, count: int, chosen: Callable[[Observations, int], torch.Tensor]) -> list[torch.Tensor]:
         """``count`` intervals of all trajectories together."""
@@ -186,13 +198,13 @@ class Search:
         most = 15 if good else 12
         chosen = [spread_of(one, max(4, 40 // len(self.data))) for one in self.data]
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
-        forms = [weak_form(self.data, chosen, self.terms, power, known) for power in (0.5, 1.0)]
+        forms = [weak_form(self.data, chosen, self.terms, power, known, self.base) for power in (0.5, 1.0)]
         which = self.intervals(8 if good else 16, lively)
         few = self.batches(which)
         out: list[tuple[Equation, Found]] = []
         stale = 0
         for combination in self._combinations([candidates(forms, a) for a in range(self.d)]):
-            guess = _equation(combination, self.d)
+            guess = self._equation(combination)
             found = self._tried(guess, few, most, refine=good is not None)
             if found is None:
                 continue
@@ -226,6 +238,10 @@ class Search:
         """The best closed form for observations without noise."""
         few, which = self.batches(self.intervals(8, lively)), self.intervals(24, spread_of)
         more = self.batches(which)
+        if (bare := self.bare()) is not None:
+            alone = self.fitted(bare, more, 0, most_steps=128)
+            if alone is not None and alone.fit.lost == 0 and alone.fit.excess < ROUNDING:
+                return alone
         explained: list[Found] = []
 
         def good(found: Found) -> list[torch.Tensor] | None:
@@ -331,10 +347,6 @@ def _covariance(found: Found) -> torch.Tensor:
     size = normal.diagonal().clamp(min=1e-300).sqrt()
     inverse = torch.linalg.pinv(normal / torch.outer(size, size), rcond=1e-12, hermitian=True)
     return found.fit.misfit**2 * inverse / torch.outer(size, size)
-
-
-def _equation(terms: Sequence[tuple[Term, float]], d: int) -> Equation:
-    return Equation(tuple(t for t, _ in terms), torch.tensor([c for _, c in terms], dtype=torch.float64), d)
 
 
 def _text(equation: Equation) -> str:

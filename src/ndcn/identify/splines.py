@@ -67,6 +67,15 @@ class Splines:
         value = c[..., 0] + u * (c[..., 1] + u * (c[..., 2] + u * c[..., 3]))
         return value, c[..., 1] + u * (2 * c[..., 2] + 3 * u * c[..., 3])
 
+    def parts(self, x: torch.Tensor, slope: bool = False) -> torch.Tensor:
+        """All of them and what of each lies beyond the first and last knot, or the derivatives, (..., 2 m): for ``product``."""
+        low, high = self.knots[0], self.knots[-1]
+        if slope:
+            derivative = self.both(x)[1]
+            return torch.cat([derivative, derivative * ((x < low) | (x > high)).unsqueeze(-1)], dim=-1)
+        value = self(x)
+        return torch.cat([value, value - self(x.clamp(low, high))], dim=-1)
+
     def curve(self, x: torch.Tensor, coefficients: torch.Tensor, slope: bool = False) -> torch.Tensor:
         """sum_k c_k B_k(x), or its derivative, at x (...) for coefficients (m, r), shape (..., r)."""
         where, u = self._located(x)
@@ -76,6 +85,26 @@ class Splines:
         if slope:
             return c[..., 1, :] + u * (2 * c[..., 2, :] + 3 * u * c[..., 3, :])
         return c[..., 0, :] + u * (c[..., 1, :] + u * (c[..., 2, :] + u * c[..., 3, :]))
+
+
+def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """B(x) B(y)' from ``parts`` of both, (..., m m'), to first order beyond the knots.
+
+    What x adds there times what y adds there is left out: two straight lines have a product that is none.
+
+    Example:
+        >>> basis = Splines([0.0, 1.0])
+        >>> line, x = basis.greville, torch.tensor([0.5, 1.0, 2.0, 3.0])
+        >>> product(basis.parts(x), basis.parts(x)) @ torch.outer(line, line).flatten().float()  # x^2, then 2 x - 1
+        tensor([0.2500, 1.0000, 3.0000, 5.0000])
+    """
+    (mine, my_rest), (other, other_rest) = a.chunk(2, -1), b.chunk(2, -1)
+    out = _outer(mine, other)
+    return out - _outer(my_rest, other_rest) if my_rest.any() and other_rest.any() else out
+
+
+def _outer(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (a.unsqueeze(-1) * b.unsqueeze(-2)).flatten(-2)
 
 
 def knots_for(values: np.ndarray, count: int) -> list[float]:

@@ -101,11 +101,10 @@ def roll(
 def record(model: Model, network: Network, x0: torch.Tensor, spans: torch.Tensor, steps: Sequence[int]) -> Tape | None:
     """``roll`` with the tape of its derivatives."""
     x, states, tape = x0.unsqueeze(0), [x0], []
-    P = len(model.parameters)
 
     def stage(x: torch.Tensor) -> tuple[torch.Tensor, sparse.csr_array, np.ndarray]:
         s = model.slopes(x, network)
-        return s.rate, network.jacobian(s.own, s.edges), s.columns.reshape(-1, P).numpy()
+        return s.rate, network.jacobian(s.own, s.edges), s.columns.flatten(0, -2).numpy()
 
     for span, count in zip(spans.tolist(), steps, strict=True):
         h, taken = span / count, []

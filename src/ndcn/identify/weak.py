@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from .equation import Term, values_of
+from .equation import Model, Term, values_of
 from .observations import Observations, integrals
 
 
@@ -31,12 +31,23 @@ class WeakForm:
     terms: tuple[list[Term], ...]
 
 
+def left_open(one: Observations, which: torch.Tensor, base: Model | None) -> torch.Tensor:
+    """Increments over some intervals, less what a base, along the path, has done of them, (K, n, d)."""
+    step = (one.level[1:] - one.level[:-1])[which]
+    if base is None:
+        return step
+    inner = one.inner[which]
+    rate = base.rate(inner.flatten(0, 1), one.network).reshape(inner.shape)
+    return step - integrals(rate, one.spans[which])
+
+
 def weak_form(
     data: Sequence[Observations],
     chosen: Sequence[torch.Tensor],
     terms: Sequence[Term],
     power: float,
     known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] | None = None,
+    base: Model | None = None,
 ) -> WeakForm:
     """The regression of increments on integrals of the terms.
 
@@ -46,6 +57,7 @@ def weak_form(
         terms: the candidates.
         power: rows are divided by a mean of |increment| to this power; 1 weighs relative errors, 0 absolute ones.
         known: integrals of terms, kept from call to call on the same data and intervals.
+        base: what the terms are to correct.
     """
     d = data[0].states.shape[2]
     parts: list[list[np.ndarray]] = [[] for _ in range(d)]
@@ -56,6 +68,7 @@ def weak_form(
         inner = one.inner[which]
         flat = inner.reshape(-1, *inner.shape[2:])
         spans = one.spans[which]
+        rest = left_open(one, which, base)
         cache: dict[str, torch.Tensor] = {}
         for a in range(d):
             step = (one.level[1:] - one.level[:-1])[which][..., a]
@@ -70,7 +83,7 @@ def weak_form(
                     evaluated[key] = integrals(values, spans).numpy()
                 columns.append((evaluated[key] * weight.numpy()).ravel())
             parts[a].append(np.stack(columns, 1))
-            targets[a].append((step * weight).numpy().ravel())
+            targets[a].append((rest[..., a] * weight).numpy().ravel())
     grams, moments, powers = [], [], []
     for a in range(d):
         W, y = np.concatenate(parts[a]), np.concatenate(targets[a])

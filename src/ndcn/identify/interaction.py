@@ -1,0 +1,62 @@
+"""Interaction: which law is to be found, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..laws import Law
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """dx_i/dt = known(x)_i + f(x_i) + sum_j A_ij g(x_i, x_j), with f and g to be found: a model for ``DynamicsRegressor``.
+
+    Args:
+        form: "closed" looks for formulas from a library, "free" for smooth functions; "auto" takes the closed form if it
+            explains the data to the level of their noise, else the free one.
+        terms: formulas of your own to add to the library, in x_i and x_j (or the features' names); other names in them
+            are parameters to be found.
+        without: formulas of the library to leave out.
+        known: a law with all its numbers that is part of the whole; f and g are what it leaves open. None by default.
+
+    Raises:
+        ValueError: an unknown form, or a known law with unknown parameters.
+        TypeError: formulas that are no list of texts, or a known law that is no law.
+
+    Example:
+        >>> import ndcn
+        >>> model = ndcn.Interaction(terms=["x_j^4/(K^4 + x_j^4)"])
+        >>> reg = ndcn.DynamicsRegressor(model=model)
+        >>> ndcn.Interaction(known=ndcn.laws.Heat(0.5))
+        Interaction(form='auto', terms=(), without=(), known=Heat(k=0.5))
+    """
+
+    form: str = "auto"
+    terms: Sequence[str] = ()
+    without: Sequence[str] = ()
+    known: Law | None = None
+
+    def __post_init__(self) -> None:
+        if self.form not in ("auto", "closed", "free"):
+            raise ValueError(f'form must be "auto", "closed" or "free", got {self.form!r}')
+        for name in ("terms", "without"):
+            value = getattr(self, name)
+            if (
+                isinstance(value, str)
+                or not isinstance(value, Sequence)
+                or not all(isinstance(text, str) for text in value)
+            ):
+                raise TypeError(f'{name} must be a list of formulas such as ["x_i*x_j"], got {value!r}')
+            object.__setattr__(self, name, tuple(value))
+        if self.known is None:
+            return
+        if not isinstance(self.known, Law):
+            raise TypeError(f"known must be a law such as laws.Heat(), got {self.known!r}")
+        if names := ", ".join(self.known.unknown):
+            name = type(self.known).__name__
+            raise ValueError(
+                f"{name}: {names} unknown in a law that is to be corrected: what the correction finds and what {names} would "
+                "explain cannot be told apart. Estimate what is unknown first, law = "
+                f"DynamicsRegressor(model=law).fit(data).law_, or set it, law.with_values({names.split(', ')[0]}=...)"
+            )
