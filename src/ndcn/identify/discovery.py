@@ -19,6 +19,7 @@ from .gauss_newton import Fit
 from .library import library, ranges_of
 from .observations import QUIET, SILENT, Observations, observed, roughness_of, some_states
 from .posterior import DRAWS, drawn, inverse
+from .reweighting import reweighted
 from .search import Found, Search
 from .shooting import steps_needed
 from .trajectory_fit import Course, Path, course_of, fit_path, roll, samples
@@ -211,7 +212,7 @@ def _from_courses(
         search = _search(data, trajectories, what, say)
         closed = _closed_course(search, data, tolerance, say)
         if closed is not None and (what.form == "closed" or closed.excess < 1.05):
-            return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None)
+            return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None, noisy)
     free = None if what.form == "closed" else _free_course(data, tolerance, say)
     if free is None and closed is None:
         return None
@@ -225,7 +226,7 @@ def _from_courses(
             'trust it far. More snapshots where the states change fastest would help, or model="ndcn", which assumes less',
             stacklevel=5,
         )
-    return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free)
+    return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free, noisy)
 
 
 def _reason(closed: Path | None, free: Path | None, what: Interaction) -> str:
@@ -344,8 +345,17 @@ def _free_course(data: Sequence[Observations], tolerance: torch.Tensor, say: Cal
 
 
 def _of_courses(
-    data: Sequence[Observations], path: Path, seed: int, form: str, reason: str, closed: Path | None, free: Path | None
+    data: Sequence[Observations],
+    path: Path,
+    seed: int,
+    form: str,
+    reason: str,
+    closed: Path | None,
+    free: Path | None,
+    noisy: bool,
 ) -> Discovery:
+    if noisy and form == "closed":
+        path = reweighted(path)
     assert isinstance(path.model, (Equation, FreeModel))
     parameters, starts = samples(path, DRAWS, seed)
     evidence = Evidence(

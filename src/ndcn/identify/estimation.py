@@ -22,6 +22,7 @@ from .known_law import KnownLaw, checked_law
 from .network import Network
 from .observations import QUIET, SILENT, Observations, integrals, observed, roughness_of, some_states
 from .posterior import DRAWS, drawn, inverse
+from .reweighting import reweighted
 from .search import ENOUGH
 from .smoothing import Noise
 from .trajectory_fit import Course, Path, course_of, fit_path, samples
@@ -226,6 +227,9 @@ def _followed(model: KnownLaw, courses: Sequence[Course | None], iterations: int
 
 
 def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, noisy: bool) -> Estimation:
+    excess = path.excess
+    if noisy:
+        path = reweighted(path, cg=CG if law.unknown_per_node else 40)
     model = path.model
     assert isinstance(model, KnownLaw)
     unit, q = max(1.0, path.excess), len(model.per_node)
@@ -239,11 +243,11 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
     covariance = unit**2 * inverse(path.normal) if len(model.names) else torch.zeros(0, 0, dtype=torch.float64)
     errors = covariance.diagonal().clamp(min=0).sqrt()
     if q:
-        errors = torch.cat([errors, unit * draws[:, len(model.names) :].std(0)])
+        errors = torch.cat([errors, draws[:, len(model.names) :].std(0)])
     measure = "the noise" if noisy else "the rounding"
     enough = EXPLAINED if noisy else ENOUGH
-    reason = f"{type(law).__name__} with {', '.join(law.unknown)} estimated leaves residuals of {path.excess:.2f} times {measure}"
-    if path.excess > enough:
+    reason = f"{type(law).__name__} with {', '.join(law.unknown)} estimated leaves residuals of {excess:.2f} times {measure}"
+    if excess > enough:
         reason += ', so it is not the whole law: model="interaction" looks for one that is'
     return Estimation(
         model.with_numbers(p),
@@ -254,7 +258,7 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
         draws,
         [course.x0[:, :d] for course in path.courses],
         [some[..., :d] for some in starts],
-        Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=path.excess),
+        Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=excess),
         some_states(data),
     )
 

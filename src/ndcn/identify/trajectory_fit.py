@@ -184,28 +184,33 @@ class Path:
         return (self.chi2 / max(self.count, 1)) ** 0.5
 
 
-def objective(model: Model, courses: Sequence[Course], unit: float = 1.0) -> tuple[float, int] | None:
+def objective(
+    model: Model, courses: Sequence[Course], unit: float = 1.0, sigmas: Sequence[torch.Tensor] | None = None
+) -> tuple[float, int] | None:
     """Robust chi^2 of all trajectories, and the number of observations; None if one explodes.
 
-    Residuals are counted in ``unit`` times the noise: far from the solution most of them are large.
+    Residuals are counted in ``unit`` times the noise: far from the solution most of them are large. The noise is that at
+    the states themselves, or ``sigmas``: trajectories are compared by the same noise, as those with larger states would
+    else be preferred for the larger noise they have.
     """
     total, count = 0.0, 0
-    for course in courses:
+    for course, sigma in zip(courses, sigmas or [None] * len(courses), strict=True):
         states = roll(model, course.data.network, course.x0, course.data.spans, course.steps)
         if states is None:
             return None
-        value, number = _chi2(course, states, unit)
+        value, number = _chi2(course, states, unit, sigma)
         total, count = total + value, count + number
     return total, count
 
 
-def _residuals(course: Course, states: torch.Tensor) -> torch.Tensor:
+def _residuals(course: Course, states: torch.Tensor, sigma: torch.Tensor | None = None) -> torch.Tensor:
     """All but those of the first snapshot, in units of the noise."""
-    return ((course.data.states - states) / course.sigma(states))[1:][course.data.seen[1:]]
+    noise = course.sigma(states) if sigma is None else sigma
+    return ((course.data.states - states) / noise)[1:][course.data.seen[1:]]
 
 
-def _chi2(course: Course, states: torch.Tensor, unit: float) -> tuple[float, int]:
-    r = _residuals(course, states) / unit
+def _chi2(course: Course, states: torch.Tensor, unit: float, sigma: torch.Tensor | None = None) -> tuple[float, int]:
+    r = _residuals(course, states, sigma) / unit
     start = (course.guess - course.x0) / course.error / unit
     return float(_huber(r).sum() + _huber(start).sum()), r.numel()
 
@@ -234,6 +239,7 @@ def fit_path(
         if len(known) < len(courses):
             return None
         unit = _unit(courses, known)
+        sigmas = [c.sigma(states) for c, states in zip(courses, known, strict=True)]
         here = sum(_chi2(c, states, unit)[0] for c, states in zip(courses, known, strict=True))
         system = _system(model, courses, move_start, cg, unit)
         if system is None:
@@ -255,7 +261,7 @@ def fit_path(
                 c.moved(length * (s - torch.from_numpy(col @ delta.numpy()).reshape(s.shape)))
                 for c, s, col in zip(courses, start_steps, start_columns, strict=True)
             ]
-            there = objective(trial, others, unit)
+            there = objective(trial, others, unit, sigmas)
             if there is None:
                 continue
             cost = 0.0 if ridge is None else float((p + step) @ ridge @ (p + step))
@@ -282,7 +288,7 @@ def samples(
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Draws from the posterior, to first order: parameters (count, P) and first states (count, n, d) of each trajectory.
 
-    Each is the solution for observations with other noise.
+    Each is the solution for observations with other noise, of the size that the residuals have.
     """
     generator = torch.Generator().manual_seed(seed)
     system = _system(path.model, path.courses, move_start, cg, 1.0, (count, generator))
@@ -290,6 +296,8 @@ def samples(
     if system is None:
         return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]
     normal, gradient, moves, columns = system
+    size = max(1.0, path.excess)
+    gradient, moves = size * gradient, [size * move for move in moves]
     delta = torch.stack([_solve(normal, g) for g in gradient.T])
     starts = []
     for course, move, column in zip(path.courses, moves, columns, strict=True):
