@@ -57,9 +57,13 @@ def read(path: Path) -> tuple[ndcn.Trajectory, torch.Tensor]:
         states, slopes = (torch.tensor(content[key], dtype=torch.float64).unsqueeze(-1) for key in ("x", "dx"))
         edges = [(int(source), int(target)) for source, target in content["G"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: expected JSON with G (edges), x and dx, got {type(error).__name__}: {error}") from None
+        raise ValueError(
+            f"{path}: expected JSON with G (edges), x and dx, got {type(error).__name__}: {error}"
+        ) from None
     graph = ndcn.Graph.from_edges(edges, num_nodes=states.shape[1], directed=True)
-    return ndcn.Trajectory(times=STEP * torch.arange(len(states), dtype=torch.float64), states=states, graph=graph), slopes
+    return ndcn.Trajectory(
+        times=STEP * torch.arange(len(states), dtype=torch.float64), states=states, graph=graph
+    ), slopes
 
 
 def derivative_error(law: laws.Law, data: ndcn.Trajectory, slopes: torch.Tensor) -> float:

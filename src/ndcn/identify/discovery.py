@@ -18,7 +18,7 @@ from .free_fit import fit_free
 from .gauss_newton import Fit
 from .library import library, ranges_of
 from .observations import QUIET, SILENT, Observations, observed, roughness_of, some_states
-from .posterior import DRAWS, drawn, inverse
+from .posterior import DRAWS, drawn, inverse, variance_of
 from .reweighting import reweighted
 from .search import Found, Search
 from .shooting import steps_needed
@@ -184,7 +184,7 @@ def _of_snapshots(
     data: Sequence[Observations], fit: Fit, seed: int, form: str, reason: str, closed: Found | None, free: Fit | None
 ) -> Discovery:
     assert isinstance(fit.model, (Equation, FreeModel))
-    covariance = fit.misfit**2 * inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
+    covariance = variance_of(fit) * inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
     evidence = Evidence(
         form,
         reason,
@@ -340,8 +340,9 @@ def _free_course(data: Sequence[Observations], tolerance: torch.Tensor, say: Cal
     first = fit_path(fit.model, ready, iterations=0)
     if first is None:
         return None
-    done = fit_path(fit.model, ready, iterations=4, ridge=fit.ridge * first.count, enough=1e-2)
-    return first if done is None or done.chi2 > first.chi2 else done
+    ridge = fit.ridge * first.count
+    done = fit_path(fit.model, ready, iterations=4, ridge=ridge, enough=1e-2)
+    return replace(first, ridge=ridge) if done is None or done.chi2 > first.chi2 else done
 
 
 def _of_courses(

@@ -21,7 +21,7 @@ from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .known_law import KnownLaw, checked_law
 from .network import Network
 from .observations import QUIET, SILENT, Observations, integrals, observed, roughness_of, some_states
-from .posterior import DRAWS, drawn, inverse
+from .posterior import DRAWS, drawn, inverse, variance_of
 from .reweighting import reweighted
 from .search import ENOUGH
 from .smoothing import Noise
@@ -189,7 +189,7 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
         else f"{what} misses snapshots by {found.excess:.2g} times the rounding, so it is not the whole law: "
         'model="interaction" looks for one that is'
     )
-    values, covariance = found.model.values, found.misfit**2 * inverse(found.normal)
+    values, covariance = found.model.values, variance_of(found) * inverse(found.normal)
     return Estimation(
         found.model.with_numbers(),
         (law.unknown, ()),
@@ -246,7 +246,9 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
         errors = torch.cat([errors, draws[:, len(model.names) :].std(0)])
     measure = "the noise" if noisy else "the rounding"
     enough = EXPLAINED if noisy else ENOUGH
-    reason = f"{type(law).__name__} with {', '.join(law.unknown)} estimated leaves residuals of {excess:.2f} times {measure}"
+    reason = (
+        f"{type(law).__name__} with {', '.join(law.unknown)} estimated leaves residuals of {excess:.2f} times {measure}"
+    )
     if excess > enough:
         reason += ', so it is not the whole law: model="interaction" looks for one that is'
     return Estimation(

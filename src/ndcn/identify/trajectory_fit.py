@@ -170,6 +170,7 @@ class Path:
         chi2: sum of squared residuals in units of the noise (robust), without the first snapshots' own.
         count: how many.
         normal: information on the parameters, what the first states could explain taken out, (P, P).
+        ridge: the penalty it was fitted with, (P, P): what was known before.
     """
 
     model: Model
@@ -177,6 +178,7 @@ class Path:
     chi2: float
     count: int
     normal: torch.Tensor
+    ridge: torch.Tensor | None = None
 
     @property
     def excess(self) -> float:
@@ -274,7 +276,7 @@ def fit_path(
         if gain < enough:
             break
     total = objective(model, courses)
-    return None if total is None else Path(model, tuple(courses), total[0], total[1], normal)
+    return None if total is None else Path(model, tuple(courses), total[0], total[1], normal, ridge)
 
 
 def _unit(courses: Sequence[Course], rolled: Sequence[torch.Tensor]) -> float:
@@ -296,6 +298,10 @@ def samples(
     if system is None:
         return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]
     normal, gradient, moves, columns = system
+    if path.ridge is not None:
+        values, vectors = torch.linalg.eigh(path.ridge)
+        noise = torch.randn(len(p), count, generator=generator, dtype=torch.float64)
+        normal, gradient = normal + path.ridge, gradient + (vectors * values.clamp(min=0).sqrt()) @ noise
     size = max(1.0, path.excess)
     gradient, moves = size * gradient, [size * move for move in moves]
     delta = torch.stack([_solve(normal, g) for g in gradient.T])
