@@ -33,7 +33,7 @@ def test_edges_lead_from_source_to_target(tmp_path: Path) -> None:
     file = tmp_path / "LV.json"
     file.write_text(json.dumps({"G": [[0, 1]], "x": [[0.5, 0.25], [0.6, 0.2]], "dx": [[1.0, -1.0], [1.0, -1.0]]}))
     data, slopes = synthetic.read(file)
-    assert data.graph.adjacency.toarray().tolist() == [[0, 0], [1, 0]]
+    assert data.graph.adjacency.to_dense().tolist() == [[0, 0], [1, 0]]
     assert data.times.tolist() == [0.0, 0.01]
     assert slopes.shape == data.states.shape == (2, 2, 1)
 
@@ -42,7 +42,7 @@ def test_edges_lead_from_source_to_target(tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "LV.json"
     file.write_text(content)
-    with pytest.raises(ValueError, match="LV.json: expected JSON with G"):
+    with pytest.raises(ValueError, match=r"LV\.json: expected JSON with G"):
         synthetic.read(file)
 
 
