@@ -196,11 +196,11 @@ def objective(
     else be preferred for the larger noise they have.
     """
     total, count = 0.0, 0
-    for course, sigma in zip(courses, sigmas or [None] * len(courses), strict=True):
+    for k, course in enumerate(courses):
         states = roll(model, course.data.network, course.x0, course.data.spans, course.steps)
         if states is None:
             return None
-        value, number = _chi2(course, states, unit, sigma)
+        value, number = _chi2(course, states, unit, None if sigmas is None else sigmas[k])
         total, count = total + value, count + number
     return total, count
 
