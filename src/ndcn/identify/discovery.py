@@ -22,7 +22,8 @@ from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import check_names, library, ranges_of
 from .observations import QUIET, SILENT, Observations, observed, roughness_of, signed, some_states
-from .posterior import DRAWS, drawn, inverse
+from .posterior import DRAWS, drawn, inverse, variance_of
+from .reweighting import reweighted
 from .search import Found, Search
 from .shooting import steps_needed
 from .trajectory_fit import Course, Path, course_of, fit_path, roll, samples
@@ -191,7 +192,7 @@ def _of_snapshots(
     data: Sequence[Observations], fit: Fit, seed: int, form: str, reason: str, closed: Found | None, free: Fit | None
 ) -> Discovery:
     assert isinstance(fit.model, (Equation, FreeModel))
-    covariance = fit.misfit**2 * inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
+    covariance = variance_of(fit) * inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
     evidence = Evidence(
         form,
         reason,
@@ -219,7 +220,7 @@ def _from_courses(
         search = _search(data, trajectories, what, base, say)
         closed = _closed_course(search, data, tolerance, say)
         if closed is not None and (what.form == "closed" or closed.excess < EXPLAINED):
-            return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None)
+            return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None, noisy)
     free = None if what.form == "closed" else _free_course(data, tolerance, say, base)
     if free is None and closed is None:
         return None
@@ -233,7 +234,7 @@ def _from_courses(
             'trust it far. More snapshots where the states change fastest would help, or model="ndcn", which assumes less',
             stacklevel=5,
         )
-    return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free)
+    return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free, noisy)
 
 
 def _reason(closed: Path | None, free: Path | None, what: Interaction) -> str:
@@ -352,13 +353,23 @@ def _free_course(
     first = fit_path(fit.model, ready, iterations=0)
     if first is None:
         return None
-    done = fit_path(fit.model, ready, iterations=4, ridge=fit.ridge * first.count, enough=1e-2)
-    return first if done is None or done.chi2 > first.chi2 else done
+    ridge = fit.ridge * first.count
+    done = fit_path(fit.model, ready, iterations=4, ridge=ridge, enough=1e-2)
+    return replace(first, ridge=ridge) if done is None or done.chi2 > first.chi2 else done
 
 
 def _of_courses(
-    data: Sequence[Observations], path: Path, seed: int, form: str, reason: str, closed: Path | None, free: Path | None
+    data: Sequence[Observations],
+    path: Path,
+    seed: int,
+    form: str,
+    reason: str,
+    closed: Path | None,
+    free: Path | None,
+    noisy: bool,
 ) -> Discovery:
+    if noisy and form == "closed":
+        path = reweighted(path)
     assert isinstance(path.model, (Equation, FreeModel))
     parameters, starts = samples(path, DRAWS, seed)
     evidence = Evidence(

@@ -21,7 +21,8 @@ from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .known_law import KnownLaw, checked_law
 from .network import Network
 from .observations import QUIET, SILENT, Observations, integrals, observed, roughness_of, signed, some_states
-from .posterior import DRAWS, drawn, inverse
+from .posterior import DRAWS, drawn, inverse, variance_of
+from .reweighting import reweighted
 from .search import ENOUGH
 from .smoothing import Noise
 from .trajectory_fit import Course, Path, course_of, fit_path, samples
@@ -181,7 +182,7 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
         else f"{what} misses snapshots by {found.excess:.2g} times the rounding, so it is not the whole law: "
         'model="interaction" looks for one that is'
     )
-    values, covariance = found.model.values, found.misfit**2 * inverse(found.normal)
+    values, covariance = found.model.values, variance_of(found) * inverse(found.normal)
     return Estimation(
         found.model.with_numbers(),
         (law.unknown, ()),
@@ -219,6 +220,9 @@ def _followed(model: KnownLaw, courses: Sequence[Course | None], iterations: int
 
 
 def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, noisy: bool) -> Estimation:
+    excess = path.excess
+    if noisy:
+        path = reweighted(path, cg=CG if law.unknown_per_node else 40)
     model = path.model
     assert isinstance(model, KnownLaw)
     unit, q = max(1.0, path.excess), len(model.per_node)
@@ -232,11 +236,13 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
     covariance = unit**2 * inverse(path.normal) if len(model.names) else torch.zeros(0, 0, dtype=torch.float64)
     errors = covariance.diagonal().clamp(min=0).sqrt()
     if q:
-        errors = torch.cat([errors, unit * draws[:, len(model.names) :].std(0)])
+        errors = torch.cat([errors, draws[:, len(model.names) :].std(0)])
     measure = "the noise" if noisy else "the rounding"
     enough = EXPLAINED if noisy else ENOUGH
-    reason = f"{type(law).__name__} with {', '.join(law.unknown)} estimated leaves residuals of {path.excess:.2f} times {measure}"
-    if path.excess > enough:
+    reason = (
+        f"{type(law).__name__} with {', '.join(law.unknown)} estimated leaves residuals of {excess:.2f} times {measure}"
+    )
+    if excess > enough:
         reason += ', so it is not the whole law: model="interaction" looks for one that is'
     return Estimation(
         model.with_numbers(p),
@@ -247,7 +253,7 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
         draws,
         [course.x0[:, :d] for course in path.courses],
         [some[..., :d] for some in starts],
-        Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=path.excess),
+        Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=excess),
         some_states(data),
     )
 

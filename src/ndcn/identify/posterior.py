@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from .gauss_newton import Fit
+
 DRAWS = 24  # of parameters, by which bands are drawn
 
 
@@ -25,3 +27,11 @@ def drawn(mean: torch.Tensor, covariance: torch.Tensor, seed: int) -> torch.Tens
     generator = torch.Generator().manual_seed(seed)
     normal = torch.randn(DRAWS, len(mean), generator=generator, dtype=torch.float64)
     return mean + normal @ (vectors * values.clamp(min=0).sqrt()).T
+
+
+def variance_of(fit: Fit) -> float:
+    """The variance of the weighted residuals of shots, at least that which rounding of their starts and ends makes.
+
+    Shots that come nearer than rounding do so by chance, or because the fit was good enough and ended there.
+    """
+    return (fit.misfit / min(1.0, max(fit.excess, 1e-12))) ** 2

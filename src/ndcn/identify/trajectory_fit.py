@@ -169,6 +169,7 @@ class Path:
         chi2: sum of squared residuals in units of the noise (robust), without the first snapshots' own.
         count: how many.
         normal: information on the parameters, what the first states could explain taken out, (P, P).
+        ridge: the penalty it was fitted with, (P, P): what was known before.
     """
 
     model: Model
@@ -176,6 +177,7 @@ class Path:
     chi2: float
     count: int
     normal: torch.Tensor
+    ridge: torch.Tensor | None = None
 
     @property
     def excess(self) -> float:
@@ -183,28 +185,33 @@ class Path:
         return (self.chi2 / max(self.count, 1)) ** 0.5
 
 
-def objective(model: Model, courses: Sequence[Course], unit: float = 1.0) -> tuple[float, int] | None:
+def objective(
+    model: Model, courses: Sequence[Course], unit: float = 1.0, sigmas: Sequence[torch.Tensor] | None = None
+) -> tuple[float, int] | None:
     """Robust chi^2 of all trajectories, and the number of observations; None if one explodes.
 
-    Residuals are counted in ``unit`` times the noise: far from the solution most of them are large.
+    Residuals are counted in ``unit`` times the noise: far from the solution most of them are large. The noise is that at
+    the states themselves, or ``sigmas``: trajectories are compared by the same noise, as those with larger states would
+    else be preferred for the larger noise they have.
     """
     total, count = 0.0, 0
-    for course in courses:
+    for k, course in enumerate(courses):
         states = roll(model, course.data.network, course.x0, course.data.spans, course.steps)
         if states is None:
             return None
-        value, number = _chi2(course, states, unit)
+        value, number = _chi2(course, states, unit, None if sigmas is None else sigmas[k])
         total, count = total + value, count + number
     return total, count
 
 
-def _residuals(course: Course, states: torch.Tensor) -> torch.Tensor:
+def _residuals(course: Course, states: torch.Tensor, sigma: torch.Tensor | None = None) -> torch.Tensor:
     """All but those of the first snapshot, in units of the noise."""
-    return ((course.data.states - states) / course.sigma(states))[1:][course.data.seen[1:]]
+    noise = course.sigma(states) if sigma is None else sigma
+    return ((course.data.states - states) / noise)[1:][course.data.seen[1:]]
 
 
-def _chi2(course: Course, states: torch.Tensor, unit: float) -> tuple[float, int]:
-    r = _residuals(course, states) / unit
+def _chi2(course: Course, states: torch.Tensor, unit: float, sigma: torch.Tensor | None = None) -> tuple[float, int]:
+    r = _residuals(course, states, sigma) / unit
     start = (course.guess - course.x0) / course.error / unit
     return float(_huber(r).sum() + _huber(start).sum()), r.numel()
 
@@ -233,6 +240,7 @@ def fit_path(
         if len(known) < len(courses):
             return None
         unit = _unit(courses, known)
+        sigmas = [c.sigma(states) for c, states in zip(courses, known, strict=True)]
         here = sum(_chi2(c, states, unit)[0] for c, states in zip(courses, known, strict=True))
         system = _system(model, courses, move_start, cg, unit)
         if system is None:
@@ -254,7 +262,7 @@ def fit_path(
                 c.moved(length * (s - torch.from_numpy(col @ delta.numpy()).reshape(s.shape)))
                 for c, s, col in zip(courses, start_steps, start_columns, strict=True)
             ]
-            there = objective(trial, others, unit)
+            there = objective(trial, others, unit, sigmas)
             if there is None:
                 continue
             cost = 0.0 if ridge is None else float((p + step) @ ridge @ (p + step))
@@ -267,7 +275,7 @@ def fit_path(
         if gain < enough:
             break
     total = objective(model, courses)
-    return None if total is None else Path(model, tuple(courses), total[0], total[1], normal)
+    return None if total is None else Path(model, tuple(courses), total[0], total[1], normal, ridge)
 
 
 def _unit(courses: Sequence[Course], rolled: Sequence[torch.Tensor]) -> float:
@@ -281,7 +289,7 @@ def samples(
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Draws from the posterior, to first order: parameters (count, P) and first states (count, n, d) of each trajectory.
 
-    Each is the solution for observations with other noise.
+    Each is the solution for observations with other noise, of the size that the residuals have.
     """
     generator = torch.Generator().manual_seed(seed)
     system = _system(path.model, path.courses, move_start, cg, 1.0, (count, generator))
@@ -289,6 +297,12 @@ def samples(
     if system is None:
         return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]
     normal, gradient, moves, columns = system
+    if path.ridge is not None:
+        values, vectors = torch.linalg.eigh(path.ridge)
+        noise = torch.randn(len(p), count, generator=generator, dtype=torch.float64)
+        normal, gradient = normal + path.ridge, gradient + (vectors * values.clamp(min=0).sqrt()) @ noise
+    size = max(1.0, path.excess)
+    gradient, moves = size * gradient, [size * move for move in moves]
     delta = torch.stack([_solve(normal, g) for g in gradient.T])
     starts = []
     for course, move, column in zip(path.courses, moves, columns, strict=True):

@@ -1,0 +1,75 @@
+"""How noisy observations are, seen from the law that was found: a better guide than a smooth path through them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from .smoothing import Noise
+from .trajectory_fit import Course, Path, fit_path, roll
+
+ROUNDS = 2  # fit, noise, fit again
+OUTLYING = 4.0  # residuals beyond so many times the noise count as if they were there
+FLOOR = 1e-4  # additive noise that is always allowed for, as a share of the largest state: errors of integration
+
+
+def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float]:
+    """Additive noise and share under which residuals at these states, both (N,), are likeliest; a few may be outliers.
+
+    Where most states are nearly equal, the few others alone tell the two kinds of noise apart, so all count by themselves.
+
+    Example:
+        >>> x = torch.cat([torch.full((900,), 4.0), torch.linspace(5, 25, 100)]).double()
+        >>> noise = torch.randn(1000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        >>> additive, share = likely_noise(x, 0.05 * x * noise)
+        >>> additive < 0.05, 0.047 < share < 0.053
+        (True, True)
+    """
+    x, r = states.abs().double().numpy(), rest.abs().double().numpy()
+    top = float(x.max(initial=0.0))
+    if len(x) == 0 or top == 0 or not r.any():
+        return float(np.sqrt(np.mean(r**2))) if len(r) else 0.0, 0.0
+    best = (-np.inf, 0.0, 0.0)
+    for ratio in (*np.geomspace(FLOOR, 1e2, 61) * top, np.inf):  # of additive noise to share
+        shape = np.ones_like(x) if ratio == np.inf else np.sqrt(ratio**2 + x**2)
+        u = r / shape
+        size = float(np.median(u)) / 0.6745 or float(np.sqrt(np.mean(u**2)))
+        for _ in range(3):
+            size = float(np.sqrt(np.mean(np.minimum(u, OUTLYING * size) ** 2)))
+        likelihood = -float(np.log(shape * size).sum() + 0.5 * (np.minimum(u / size, OUTLYING) ** 2).sum())
+        additive, share = (size, 0.0) if ratio == np.inf else (size * ratio, size)
+        best = max(best, (likelihood, additive, share))
+    return best[1], best[2]
+
+
+def reweighted(path: Path, *, ridge: torch.Tensor | None = None, iterations: int = 20, cg: int = 40) -> Path:
+    """The path fitted again with the noise that its own residuals show; itself where that cannot be followed."""
+    for _ in range(ROUNDS):
+        courses = [_with_noise(path, course) for course in path.courses]
+        ready = [course for course in courses if course is not None]
+        if len(ready) < len(courses):
+            return path
+        again = fit_path(path.model, ready, ridge=ridge, iterations=iterations, cg=cg)
+        if again is None:
+            return path
+        path = again
+    return path
+
+
+def _with_noise(path: Path, course: Course) -> Course | None:
+    """With the noise of the residuals of all snapshots but the first, which the first state may follow."""
+    one = course.data
+    states = roll(path.model, one.network, course.x0, one.spans, course.steps)
+    if states is None:
+        return None
+    additive, share = one.measured.additive.clone(), one.measured.share.clone()
+    for a in range(states.shape[-1]):
+        seen = one.seen[1:, :, a]
+        if bool(seen.any()):
+            level = states[1:, :, a][seen]
+            additive[a], share[a] = likely_noise(level, one.states[1:, :, a][seen] - level)
+    noise = Noise(additive, share)
+    error = torch.where(one.seen[0], noise.at(course.guess), course.error)
+    return replace(course, data=replace(one, measured=noise), error=error)
