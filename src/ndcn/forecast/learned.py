@@ -17,7 +17,6 @@ from .kind import Kind
 from .panel import Panel
 from .transforms import View
 
-NAMES = ("ndcn", "interaction", "gru_gnn")
 EPOCHS = 150
 WINDOWS = 4
 FITS = 3  # past origins at which each is fitted and judged
