@@ -46,22 +46,22 @@ def auto_of(model: object) -> Auto | None:
     return model if isinstance(model, Auto) else None
 
 
-def longest_run(data: Data) -> tuple[Trajectory, GraphSequence | None, tuple[str, ...]]:
-    """The run to forecast, the graphs in force, and what is to be said about it; of several runs, the longest."""
+def longest_run(data: Data) -> tuple[Trajectory, GraphSequence | None]:
+    """The run to forecast, and the graphs in force; of several runs the longest, with a warning."""
     graphs = data.graphs if isinstance(data, Dataset) else None
     runs = checked_data(list(data.runs) if isinstance(data, Dataset) else data)
     names = data.names if isinstance(data, Dataset) and data.names else tuple(str(k) for k in range(len(runs)))
     k = max(range(len(runs)), key=lambda k: len(runs[k]))
-    if len(runs) == 1:
-        return runs[0], graphs, ()
-    said = f"{len(runs)} runs were given and one is used: {names[k]}, the longest, of {len(runs[k])} snapshots"
-    return runs[k], graphs, (said,)
+    if len(runs) > 1:
+        said = f"{len(runs)} runs were given, and one is used: {names[k]}, the first of the longest, {len(runs[k])} snapshots"
+        warnings.warn(said, stacklevel=4)
+    return runs[k], graphs
 
 
 def fit_auto(estimator: DynamicsRegressor, data: Data, what: Auto) -> None:
     """Choose a forecast, and keep it with what an estimator keeps."""
     began = time.monotonic()
-    run, graphs, said = longest_run(data)
+    run, graphs = longest_run(data)
     found = auto(
         run,
         horizon=what.horizon,
@@ -70,11 +70,8 @@ def fit_auto(estimator: DynamicsRegressor, data: Data, what: Auto) -> None:
         seed=int(estimator.seed),
         progress=estimator.progress,
     )
-    found = replace(found, notes=(*said, *found.notes))
     estimator.units_ = units_of([run], RAW)
     keep(estimator, found, [replace(Start.of(run), graph=found.graph)], time.monotonic() - began)
-    for text in said:
-        warnings.warn(text, stacklevel=3)
 
 
 def keep(estimator: DynamicsRegressor, found: Forecast, starts: list[Start], seconds: float) -> None:
@@ -117,9 +114,7 @@ def tested_network(
         raise ValueError(
             "a model from a file does not hold the data that it was fitted to: network_test(data=...) takes them"
         )
-    run, graphs, said = longest_run(known)
-    for text in said:
-        warnings.warn(text, stacklevel=3)
+    run, graphs = longest_run(known)
     return network_test(
         run, graphs=graphs, feature=feature, horizon=horizon, shuffles=shuffles, seed=seed, progress=progress
     )

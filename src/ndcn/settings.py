@@ -85,6 +85,7 @@ def _refuse_what_has_no_effect(given: Mapping[str, Any], defaults: Mapping[str, 
     if idle:
         what = f"a ready module such as this {type(model).__name__}" if ready else model
         drop = f"drop {'it' if len(idle) == 1 else 'them'}" + (", and make the module as you want it" if ready else "")
+        drop += ", or name a model that is trained, as ndcn" if model == "auto" else ""
         raise ValueError(f"{', '.join(idle)}: of no effect on {what}; {drop}")
 
 
