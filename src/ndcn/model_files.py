@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from .auto_forecast import keep
+from .auto_forecast import auto_of, keep
 from .estimated_law import EstimatedLaw
 from .estimators import DynamicsRegressor
 from .fields import ClosedForm, FreeForm
@@ -118,7 +118,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         estimator.graphs_ = GraphSequence([place["time"] for place in places], graphs) if graphs else None
         dtype = dtype_named(estimator.dtype)
         models, histories = [], []
-        if about.get("forecast") is not None:
+        if about.get("forecast") is not None and auto_of(estimator.model) is not None:
             numbers = {name.removeprefix("forecast."): value for name, value in tensors.items()}
             found = Forecast.from_state(about["forecast"], numbers, starts[0].graph)
             estimator.units_ = units

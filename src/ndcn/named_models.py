@@ -190,6 +190,8 @@ def build(
     if isinstance(model, nn.Module):
         ready = copy.deepcopy(model)
         return models.GraphODE(nn.Identity(), ready, nn.Identity(), solver) if isinstance(ready, Field) else ready
+    if isinstance(model, (Interaction, Auto)):
+        model = "auto" if isinstance(model, Auto) else "interaction"
     operator = named(operators.NAMED, "operator", given["operator"])
     activation = named(ACTIVATIONS, "activation", given["activation"])
     kind, nodes, hidden = NAMED[model], max(s.graph.num_nodes for s in starts), width_of(model, given["hidden"])
