@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import safetensors
 import safetensors.torch
@@ -21,6 +22,7 @@ GRAPH = networks.grid(9)
 T = np.arange(48.0)
 COUNTS = np.random.default_rng(0).poisson(20 * np.exp(np.sin(T / 8))[:, None] * np.linspace(1, 3, 9)).astype(float)
 DATA = Trajectory(times=T, states=COUNTS, graph=GRAPH)
+REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "temporal"
 AHEAD = [48.0, 49.5, 52.0]
 
 
@@ -120,6 +122,35 @@ def test_fitting_another_model_forgets_the_forecast() -> None:
     reg.set_params(model="persistence").fit(DATA)
     assert not hasattr(reg, "forecast_")
     assert reg.predict([3.0]).states.shape == (1, 9, 1)
+
+
+@pytest.mark.skipif(not (REAL / "england_covid.json").exists(), reason="needs the data of COVID-19 in England")
+def test_england_with_a_graph_for_each_day() -> None:
+    """Read from tables as people have them: dates, names, an edge list with a column of days."""
+    raw = json.loads((REAL / "england_covid.json").read_text())
+    days = pd.date_range("2020-03-03", periods=61).strftime("%Y-%m-%d")
+    index, weight = raw["edge_mapping"]["edge_index"], raw["edge_mapping"]["edge_weight"]
+    edges = pd.DataFrame(
+        [
+            (f"R{u}", f"R{v}", w, days[t])
+            for t in range(61)
+            for (u, v), w in zip(index[str(t)], weight[str(t)], strict=True)
+        ],
+        columns=["source", "target", "weight", "date"],
+    )
+    cases = pd.DataFrame(np.array(raw["y"]), columns=[f"R{k}" for k in range(129)]).assign(date=days)
+    data = ndcn.read(edges, cases)
+    assert data.graphs is not None
+    assert len(data.graphs) == 61
+    reg = DynamicsRegressor(model=Auto(horizon=7)).fit(data)
+    assert "counts" in reg.forecast_.kind
+    ahead = [data.calendar.number("2020-05-03"), data.calendar.number("2020-05-09")]
+    low, high = reg.intervals(ahead)
+    assert (low.states >= 0).all()
+    assert (high.states > low.states).any()
+    answer = reg.network_test(shuffles=19)
+    assert answer.helps
+    assert 0.001 < answer.gain < 0.003  # it matters, but hardly
 
 
 # Intervals and the test of the network with other models -----------------------------------------------------------

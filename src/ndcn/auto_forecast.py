@@ -98,7 +98,7 @@ def check_goes_on(found: Forecast, graph: Graph | None, x0: Any, t0: float | Non
         )
 
 
-def tested_network(
+def answer_network_test(
     estimator: DynamicsRegressor,
     data: Data | None,
     *,

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from . import metrics
-from .auto_forecast import auto_of, check_goes_on, fit_auto, predict_auto, tested_network
+from .auto_forecast import auto_of, check_goes_on, fit_auto, predict_auto, answer_network_test
 from .ensemble import fit_many
 from .estimated_law import EstimatedLaw
 from .fitting import Start, checked_data
@@ -322,7 +322,7 @@ class DynamicsRegressor(BaseEstimator):
             ValueError: too few snapshots or shuffles; the model is from a file, which holds no data, and none are given.
         """
         self._fitted()
-        return tested_network(
+        return answer_network_test(
             self, data, shuffles=shuffles, horizon=horizon, feature=feature, seed=seed, progress=progress
         )
 

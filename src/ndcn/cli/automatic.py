@@ -88,8 +88,10 @@ def fit(estimator: DynamicsRegressor, known: Dataset, out: Path, as_json: bool) 
 
 
 def _short(table: Table) -> str:
-    """The best rows, and those that all are compared with."""
-    rows = tuple(row for k, row in enumerate(table.rows) if k < SHOWN or row[0] in ALWAYS)
+    """The best rows, those that all are compared with, and models that were trained on request."""
+    from ..forecast.candidates import LEARNED
+
+    rows = tuple(row for k, row in enumerate(table.rows) if k < SHOWN or row[0] in ALWAYS or row[1] == LEARNED)
     more = len(table.rows) - len(rows)
     return f"{replace(table, rows=rows)}" + (f"\n{more} more were worse; --json has them all" if more else "")
 
