@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from . import metrics
-from .auto_forecast import auto_of, check_goes_on, fit_auto, predict_auto, answer_network_test
+from .auto_forecast import answer_network_test, auto_of, check_goes_on, fit_auto, predict_auto
 from .ensemble import fit_many
 from .estimated_law import EstimatedLaw
 from .fitting import Start, checked_data

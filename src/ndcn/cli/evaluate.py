@@ -115,10 +115,10 @@ def _truth(estimator: DynamicsRegressor, known: Dataset) -> Trajectory:
     if graphs is not None and not hasattr(estimator, "forecast_"):
         raise ValueError("the graph changes, and the errors of a model are measured on one graph: give --one-graph")
     own = estimator.calendar_
-    if (own is None) != (known.calendar is None):
-        raise ValueError(f"times of the data are {known.calendar or 'numbers'}, those of the model {own or 'numbers'}")
-    if own is None or known.calendar is None or own == known.calendar:
+    if known.calendar is None or own == known.calendar:
         return run
+    if own is None:
+        raise ValueError(f"the data have dates ({known.calendar}), but the model was trained on times that are numbers")
     times = own.numbers(known.calendar.dates(run.times.numpy()))
     return Trajectory(times=times, states=run.states, graph=run.graph, mask=run.mask, features=run.features)
 
