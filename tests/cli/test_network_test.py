@@ -139,6 +139,36 @@ def test_intervals_of_ensembles(files: Path) -> None:
     assert "one model has no spread" in refused("predict", "model.ndcn", "--times", "2021-01-05", "--level", 0.9)
 
 
+def test_unequal_times(files: Path) -> None:
+    """Times of the table are as short as those of the data."""
+    states = pd.read_csv("states.csv").drop(columns="date")
+    states.insert(0, "time", np.cumsum(np.where(np.arange(60) % 10 == 3, 0.3, 0.1)).round(3))
+    states.to_csv("states.csv", index=False)
+    done = result("fit", "edges.csv", "states.csv", "--horizon", 3)
+    assert "times are not equally spaced: values were held on a grid of step 0.1" in done.stderr
+    times = pd.read_csv(io.StringIO(out("predict", "model.ndcn")))["time"].unique()
+    assert times.tolist() == [7.3, 7.4, 7.5]
+    Path("short.csv").write_text("".join(Path("states.csv").read_text().splitlines(keepends=True)[:9]))
+    assert "at least 12 snapshots, got 8" in refused("fit", "edges.csv", "short.csv")
+    assert "the test needs at least 24 snapshots, got 8" in refused("network-test", "edges.csv", "short.csv")
+
+
+def test_several_runs_and_variables(files: Path) -> None:
+    rows = [
+        f"{run},n{k},{t},{t + k},{(7 * t + k) % 5}"
+        for run, last in (("A", 20), ("B", 30))
+        for t in range(last)
+        for k in range(12)
+    ]
+    Path("states.csv").write_text("run,node,time,a,b\n" + "\n".join(rows) + "\n")
+    done = result("fit", "edges.csv", "states.csv", "--horizon", 2)
+    assert "2 runs were given, and one is used: B" in done.stderr
+    assert "\nb: " in done.stdout
+    table = pd.read_csv(io.StringIO(out("predict", "model.ndcn")))
+    assert {"a", "b", "a_lower", "a_upper", "b_lower", "b_upper"} <= set(table.columns)
+    assert table["time"].unique().tolist() == [30, 31]
+
+
 def test_evaluate_with_what_came_later(files: Path) -> None:
     rows = Path("states.csv").read_text().splitlines(keepends=True)
     Path("early.csv").write_text("".join(rows[:57]))

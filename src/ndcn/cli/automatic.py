@@ -93,7 +93,7 @@ def _short(table: Table) -> str:
 
     rows = tuple(row for k, row in enumerate(table.rows) if k < SHOWN or row[0] in ALWAYS or row[1] == LEARNED)
     more = len(table.rows) - len(rows)
-    return f"{replace(table, rows=rows)}" + (f"\n{more} more were worse; --json has them all" if more else "")
+    return f"{replace(table, rows=rows)}" + (f"\n{more} more are not shown; --json has them all" if more else "")
 
 
 def _facts(estimator: DynamicsRegressor, known: Dataset, out: Path) -> dict[str, Any]:
@@ -150,7 +150,9 @@ def steps_asked(
         ValueError: a time that the forecast does not reach.
     """
     near = 1e-6 * found.step
-    every = [found.start + k * found.step for k in range(1, found.horizon + 1)]
+    every = [
+        float(f"{found.start + k * found.step:.12g}") for k in range(1, found.horizon + 1)
+    ]  # not 20.396999999999977
     wanted = asked if asked is not None else [t for t in every if until is None or t <= until + near]
     named = [until] if asked is None and until is not None else wanted
     outside = [t for t in named if not found.start + near < t <= every[-1] + near]
