@@ -24,7 +24,8 @@ from ndcn import forecast
 from ndcn.forecast import backtest
 from ndcn.forecast.candidates import GUESS, SIMPLE, candidates_for
 from ndcn.forecast.kind import kind_of
-from ndcn.forecast.learned import NAMES, Learner
+from ndcn.forecast.learned import Learner
+from ndcn.forecast.options import NAMES
 from ndcn.forecast.panel import panel_of
 from ndcn.graph_sequence import GraphSequence
 

@@ -589,7 +589,9 @@ def test_wrong_settings(settings: dict, message: str) -> None:
 
 
 def test_wrong_models_and_data() -> None:
-    with pytest.raises(TypeError, match=r"model must be a name, an nn.Module or an ndcn.Interaction, got int"):
+    with pytest.raises(
+        TypeError, match=r"model must be a name, an nn.Module, an ndcn.Interaction or an ndcn.forecast.Auto, got int"
+    ):
         DynamicsRegressor(3).fit(DATA)
     with pytest.raises(TypeError, match=r"solver must be an ndcn.Solver such as Solver\(\"dopri5\"\), got 'dopri5'"):
         regressor(solver="dopri5").fit(DATA)

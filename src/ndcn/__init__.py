@@ -16,14 +16,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, fields, laws, metrics, models, networks, operators, plot, sampling, tables
+    from . import datasets, fields, forecast, laws, metrics, models, networks, operators, plot, sampling, tables
     from .classifier import NodeClassifier
-    from .estimators import DynamicsRegressor, load
+    from .estimators import DynamicsRegressor
     from .field import Field
     from .graph import Graph
     from .graph_sequence import GraphSequence
     from .identify.interaction import Interaction
     from .laws import simulate
+    from .loading import load
     from .models import GraphODE
     from .node_baselines import NodeBaseline
     from .objective import CrossEntropy, Objective
@@ -57,9 +58,10 @@ _LATER = {
     "Trajectory": "trajectory",
     "datasets": "datasets",
     "fields": "fields",
+    "forecast": "forecast",
     "integrate": "solve",
     "laws": "laws",
-    "load": "estimators",
+    "load": "loading",
     "metrics": "metrics",
     "models": "models",
     "networks": "networks",
@@ -93,6 +95,7 @@ __all__ = [
     "Trajectory",
     "datasets",
     "fields",
+    "forecast",
     "integrate",
     "laws",
     "load",

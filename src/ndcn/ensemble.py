@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
+from sklearn.base import clone
 
 from .named_models import width_of
 from .progress import Progress
@@ -15,6 +16,22 @@ from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .estimators import DynamicsRegressor
+
+
+def fit_many(estimator: DynamicsRegressor, data: Sequence[Trajectory], resume: bool) -> None:
+    """Fit a member for each seed, and keep their models."""
+    if not isinstance(estimator.model, str):
+        raise ValueError(
+            "an ensemble draws other first weights for each member, which a ready module cannot: fit it alone"
+        )
+    members = []
+    for k in range(estimator.ensemble):
+        path = None if estimator.checkpoint is None else f"{estimator.checkpoint}.{k}"
+        member = clone(estimator).set_params(ensemble=1, seed=estimator.seed + k, checkpoint=path, progress=False)
+        members.append(member)
+    done = fit_all(members, data, jobs=estimator.jobs, resume=resume, progress=estimator.progress)
+    estimator.models_, estimator.histories_ = [m.model_ for m in done], [m.history_ for m in done]
+    estimator.units_, estimator.train_ = done[0].units_, done[0].train_
 
 
 def fit_all(
@@ -61,4 +78,6 @@ def fit_all(
 def _fit(member: DynamicsRegressor, data: Sequence[Trajectory], resume: bool, alone: bool) -> DynamicsRegressor:
     if not alone:
         torch.set_num_threads(1)
-    return member.fit(data, resume=resume)
+    member.fit(data, resume=resume)
+    del member.data_  # not to be sent back
+    return member

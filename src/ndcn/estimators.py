@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import torch
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from . import metrics
-from .ensemble import fit_all
+from .auto_forecast import answer_network_test, auto_of, check_goes_on, fit_auto, predict_auto
+from .ensemble import fit_many
 from .estimated_law import EstimatedLaw
-from .fitting import Start, check_curve, check_model, checked_data, fingerprint, hold_out, problem_of
+from .fitting import Start, checked_data
+from .forecast import Auto, Forecast, NetworkTest
 from .graph import Graph
 from .graph_sequence import GraphSequence
 from .identify.discovery import Evidence, discover
@@ -26,23 +28,19 @@ from .identify.reading import Equations, Functions
 from .laws import Law
 from .learned_law import LearnedLaw
 from .models import LawODE
-from .models.continuation import Continuation
-from .models.node_curves import Curve
-from .named_models import RAW, build, interaction_of, width_of
+from .named_models import RAW, interaction_of, width_of
 from .objective import Objective
-from .prediction import answers, question, run
+from .prediction import answers, band, question, run
 from .recipes import Recipe
 from .settings import device_named, dtype_named, recipe_of
+from .single_fit import fit_one
 from .solve import Solver
 from .tables.calendar import Calendar
 from .tables.dataset import Dataset
 from .threads import threads_for
-from .training import History, Plan, Problem, train
+from .training import History
 from .trajectory import Trajectory
 from .units import Units, units_of
-
-if TYPE_CHECKING:
-    from .classifier import NodeClassifier
 
 
 class DynamicsRegressor(BaseEstimator):
@@ -52,7 +50,7 @@ class DynamicsRegressor(BaseEstimator):
         model: "ndcn" (the paper's, 901 parameters at d = 1); its ablations "no_encode", "no_graph", "no_control"; a
             baseline for equally spaced snapshots, "residual_gnn", "rnn_gnn", "gru_gnn", "lstm_gnn", or without training,
             "persistence", "linear", "spline"; a law to be identified, "interaction" (``Interaction`` has its options),
-            "closed_form" or "free_form"; a ready ``GraphODE`` or other nn.Module called as
+            "closed_form" or "free_form"; a forecast chosen by backtest, "auto" (``forecast.Auto`` has its options); a ready ``GraphODE`` or other nn.Module called as
             model(x0, times, graph, t0); a Field with parameters to learn; or a law some of whose parameters are unknown, as
             ``laws.Gene(b=None)`` or ``laws.Kuramoto(omega=laws.per_node)``, which are estimated. A ready module is copied, keeps its own
             solver, and sees the data in their own units. What has no effect on a model is refused with it.
@@ -89,6 +87,8 @@ class DynamicsRegressor(BaseEstimator):
         units_: scaling between data and model.
         solver_: the model's solver, in its own time.
         calendar_, graphs_: of a ``Dataset``: what its times mean, and its graph at each time; None of trajectories.
+        forecast_: of "auto", the ``forecast.Forecast``: its ``table``, ``sentence`` and ``kind`` tell what was chosen and why.
+        data_: what was given to fit; not kept in files.
         law_, evidence_: of an identified law; ``equations()`` and ``functions()`` print it, or its correction of a known one.
 
     Example:
@@ -103,7 +103,7 @@ class DynamicsRegressor(BaseEstimator):
 
     def __init__(
         self,
-        model: str | nn.Module | Interaction = "ndcn",
+        model: str | nn.Module | Interaction | Auto = "ndcn",
         *,
         preset: str = "default",
         hidden: int | None = None,
@@ -156,6 +156,8 @@ class DynamicsRegressor(BaseEstimator):
     train_: list[Start]
     calendar_: Calendar | None = None
     graphs_: GraphSequence | None = None
+    data_: Trajectory | Dataset | Sequence[Trajectory]
+    forecast_: Forecast
 
     # Learning ---------------------------------------------------------------------------------------------------
 
@@ -179,20 +181,25 @@ class DynamicsRegressor(BaseEstimator):
         recipe = self._recipe()
         self.calendar_ = data.calendar if isinstance(data, Dataset) else None
         self.graphs_ = data.graphs if isinstance(data, Dataset) else None
+        forecast = auto_of(self.model)
         what = interaction_of(self.model)
         law = self.model if isinstance(self.model, Law) and self.model.unknown else None
         if resume and (law is not None or what is not None):
             raise ValueError("resume: of no effect on a law that is identified, which keeps no checkpoints; drop it")
-        self.__dict__.pop("learned_", None)
-        if law is not None:
+        self.data_ = data
+        for name in ("learned_", "forecast_"):
+            self.__dict__.pop(name, None)
+        if forecast is not None:
+            fit_auto(self, data, forecast)
+        elif law is not None:
             found = estimate(law, trajectories, int(self.seed))
             self._keep(trajectories, EstimatedLaw.from_estimation(found), found.starts, found.seconds)
         elif what is not None:
             self._identify(trajectories, what)
         elif self.ensemble == 1:
-            self._fit_one(trajectories, recipe, resume)
+            fit_one(self, trajectories, recipe, resume)
         else:
-            self._fit_many(trajectories, resume)
+            fit_many(self, trajectories, resume)
         return self
 
     def _identify(self, trajectories: list[Trajectory], what: Interaction) -> None:
@@ -208,63 +215,8 @@ class DynamicsRegressor(BaseEstimator):
         self.models_, self.units_, self.histories_ = [LawODE(learned.law)], units, [History(seconds=seconds)]
         self.train_, self.learned_ = starts, learned
 
-    def _fit_many(self, trajectories: list[Trajectory], resume: bool) -> None:
-        if not isinstance(self.model, str):
-            raise ValueError(
-                "an ensemble draws other first weights for each member, which a ready module cannot: fit it alone"
-            )
-        members = []
-        for k in range(self.ensemble):
-            path = None if self.checkpoint is None else f"{self.checkpoint}.{k}"
-            member = clone(self).set_params(ensemble=1, seed=self.seed + k, checkpoint=path, progress=False)
-            members.append(member)
-        done = fit_all(members, trajectories, jobs=self.jobs, resume=resume, progress=self.progress)
-        self.models_, self.histories_ = [m.model_ for m in done], [m.history_ for m in done]
-        self.units_, self.train_ = done[0].units_, done[0].train_
-
-    def _fit_one(self, trajectories: list[Trajectory], recipe: Recipe, resume: bool) -> None:
-        dtype, device = dtype_named(self.dtype), device_named(self.device)
-        objective = self.objective if isinstance(self.objective, Objective) else Objective(self.objective)
-        train_parts, held_out = hold_out(trajectories, self.validation, self.seed, objective)
-        units = units_of(trajectories, recipe)
-        starts = [Start.of(trajectory) for trajectory in trajectories]
-        model = build(self.get_params(deep=False), recipe, units, starts, dtype.itemsize).to(device, dtype).eval()
-        if isinstance(model, Continuation):  # it goes on from the first of them
-            starts[0] = replace(starts[0], seen=trajectories[0])
-        if isinstance(model, Curve):
-            seconds = check_curve(model, trajectories)
-            self.models_, self.units_, self.histories_, self.train_ = [model], units, [History(seconds=seconds)], starts
-            return
-
-        def problems(parts: Sequence[Trajectory]) -> list[Problem]:
-            both = zip(trajectories, parts, strict=True)
-            return [problem_of(model, whole, part, units, objective, dtype, device) for whole, part in both]
-
-        learn = problems(train_parts)
-        if not isinstance(model, Continuation):
-            check_model(model, learn[0], objective)
-        plan = self._plan(model, recipe, trajectories)
-        self.models_, self.units_, self.histories_, self.train_ = [model], units, [History()], starts
-        train(model, learn, problems(held_out) if held_out else [], objective, plan, self.history_, resume=resume)
-
     def _recipe(self) -> Recipe:
         return recipe_of(self.get_params(deep=False), type(self)().get_params(deep=False))
-
-    def _plan(self, model: nn.Module, recipe: Recipe, trajectories: Sequence[Trajectory]) -> Plan:
-        settings = {k: v for k, v in self.get_params(deep=False).items() if k not in ("checkpoint", "progress", "jobs")}
-        settings |= {"device": str(self.device), "dtype": dtype_named(self.dtype)}
-        return Plan(
-            epochs=recipe.epochs,
-            learning_rate=recipe.learning_rate,
-            weight_decay=recipe.weight_decay,
-            schedule=recipe.schedule,
-            seed=int(self.seed),
-            clip_norm=self.clip_norm,
-            patience=self.patience,
-            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
-            fingerprint=fingerprint(settings, model, trajectories),
-            progress=self.progress,
-        )
 
     # Using what was learned -------------------------------------------------------------------------------------
 
@@ -303,14 +255,16 @@ class DynamicsRegressor(BaseEstimator):
 
         A model that steps on observations (``preset="paper"``) takes the steps of its first training trajectory, from
         ``t0`` on, and those to the times asked for between them. Temporal GNNs and curves go on from all snapshots of
-        their first training trajectory, not from its first state, unless ``x0`` is given; curves do not take one.
+        their first training trajectory, not from its first state, unless ``x0`` is given; curves do not take one. "auto"
+        forecasts after the last snapshot only, up to its horizon, and takes neither ``graph`` nor ``x0``.
 
         Args:
             times: shape (T,), in the data's units.
             graph: another graph on which the same law is to run; then ``x0`` is needed.
             x0: the state at ``t0``, shape (n, d); the first state of the (first) training trajectory by default.
             t0: the time of ``x0``, in the data's units; the first training time by default.
-            return_std: for an ensemble, also return the standard deviation between its members.
+            return_std: also return the standard deviation: of an ensemble between its members, of a law by the errors of
+                its parameters, of a forecast by its past errors.
 
         Raises:
             NotFittedError: before fit.
@@ -319,6 +273,8 @@ class DynamicsRegressor(BaseEstimator):
             IntegrationError: the solution explodes.
         """
         start = self._fitted()
+        if hasattr(self, "forecast_"):
+            return predict_auto(self.forecast_, times, return_std, graph=graph, x0=x0, t0=t0)
         asked = question(start, times, graph, x0, t0)
         if return_std and len(self.models_) == 1 and not hasattr(self, "learned_"):
             raise ValueError("one model has no spread: return_std needs an ensemble, DynamicsRegressor(ensemble=5)")
@@ -331,6 +287,48 @@ class DynamicsRegressor(BaseEstimator):
         # a ready module computes in the data's units, and may decode to other features
         mean, deviation = answers(asked, runs, self.units_.scale if isinstance(self.model, str) else None, start)
         return mean if deviation is None or not return_std else (mean, deviation)
+
+    def intervals(
+        self, times: Any, level: float = 0.9, *, graph: Graph | None = None, x0: Any = None, t0: float | None = None
+    ) -> tuple[Trajectory, Trajectory]:
+        """Lower and upper ends between which a share ``level`` of the values should lie.
+
+        Of "auto" by the errors of its past forecasts. Of laws and ensembles mean -+ z std: what parameters or first weights
+        leave open, without the noise of observations and what the model cannot say.
+
+        Raises:
+            ValueError: as ``predict``; a level outside (0, 1); one model alone has no spread.
+        """
+        if not isinstance(level, float) or not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, as 0.9; got {level!r}")
+        self._fitted()
+        if hasattr(self, "forecast_"):
+            check_goes_on(self.forecast_, graph, x0, t0)
+            return self.forecast_.intervals(times, level)
+        mean, deviation = self.predict(times, graph=graph, x0=x0, t0=t0, return_std=True)
+        return band(mean, deviation, level)
+
+    def network_test(
+        self,
+        data: Trajectory | Dataset | Sequence[Trajectory] | None = None,
+        *,
+        shuffles: int = 99,
+        horizon: int | None = None,
+        feature: int = 0,
+        seed: int = 0,
+        progress: bool | None = None,
+    ) -> NetworkTest:
+        """Whether the network matters for forecasts of the training data, or of ``data``; see ``forecast.network_test``.
+
+        It is about the data, not about the model. Of several runs the longest is tested.
+
+        Raises:
+            ValueError: too few snapshots or shuffles; the model is from a file, which holds no data, and none are given.
+        """
+        self._fitted()
+        return answer_network_test(
+            self, data, shuffles=shuffles, horizon=horizon, feature=feature, seed=seed, progress=progress
+        )
 
     def score(self, data: Trajectory, y: None = None, *, x0: Any = None, t0: float | None = None) -> float:
         """R^2 of the prediction at the times of ``data``: 1 - sum (x - x^)^2 / sum (x - mean)^2; 1 is perfect.
@@ -424,38 +422,3 @@ class DynamicsRegressor(BaseEstimator):
         from .report import write_report
 
         write_report(self, path, data)
-
-
-def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegressor | NodeClassifier:
-    """Read what ``DynamicsRegressor.save`` or ``NodeClassifier.save`` wrote; the file says which.
-
-    Args:
-        path: the file.
-        model: for a model that was made from a ready module: a module of the same kind, which gets the weights; for a
-            classifier with a field of your own: the field.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is damaged, not ours, of another version or kind, or needs ``model``.
-
-    Example:
-        >>> import ndcn, tempfile, torch
-        >>> graph = ndcn.networks.grid(9)
-        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, torch.rand(9, 1), [0.0, 0.5, 1.0])
-        >>> reg = ndcn.DynamicsRegressor(epochs=2).fit(data)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     reg.save(f"{folder}/heat.ndcn")
-        ...     again = ndcn.load(f"{folder}/heat.ndcn")
-        >>> torch.equal(again.predict([0.7]).states, reg.predict([0.7]).states)
-        True
-    """
-    from . import classifier_files, model_files
-    from .model_container import kind_of
-
-    path = Path(path)
-    kind = kind_of(path)
-    if kind == classifier_files.KIND:
-        return classifier_files.load(path, model)
-    if kind == model_files.KIND:
-        return model_files.load(path, model)
-    raise ValueError(f"{path} holds a {kind}, which this ndcn does not know; use a newer ndcn")

@@ -43,10 +43,7 @@ def parts_of(estimator: DynamicsRegressor, truth: Trajectory) -> Parts:
         tensor(5)
     """
     start = estimator.train_[0]
-    if truth.features != start.features:
-        raise ValueError(
-            f"the data have the features {', '.join(truth.features)}, the model was trained on {', '.join(start.features)}"
-        )
+    _check_features(estimator, truth)
     if truth.graph != start.graph:
         raise ValueError(
             f"the data live on another graph ({truth.graph!r}) than the model was trained on ({start.graph!r}); "
@@ -59,6 +56,43 @@ def parts_of(estimator: DynamicsRegressor, truth: Trajectory) -> Parts:
     if abs(truth.times[0].item() - start.t0) <= near and _starts_elsewhere(truth, start.x0):
         x0, scored[0], trained = truth.first_state(), False, torch.zeros_like(trained)
     return Parts(trained, ~trained & ~after & scored, ~trained & after & scored, x0)
+
+
+def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores | None:
+    """Errors of a forecast at the snapshots after the last one that it was made from, up to its horizon.
+
+    Raises:
+        ValueError: there is no such snapshot, or the data have other nodes or features.
+
+    Example:
+        >>> import ndcn, numpy as np
+        >>> x = np.arange(30.0)[:, None] + np.arange(4.0)
+        >>> data = ndcn.Trajectory(times=np.arange(30.0), states=x, graph=ndcn.networks.grid(4))
+        >>> reg = ndcn.DynamicsRegressor(model="auto").fit(data[:27])
+        >>> forecast_scores(reg, data)["snapshots"]
+        3
+    """
+    _check_features(estimator, truth)
+    found = estimator.forecast_
+    if truth.graph.nodes != found.graph.nodes:
+        raise ValueError("the data have other nodes than the forecast was made for")
+    near, end = 1e-6 * found.step, found.start + found.horizon * found.step
+    after = (truth.times > found.start + near) & (truth.times <= end + near)
+    if not after.any():
+        raise ValueError(
+            f"the data have no snapshot after t = {found.start:.15g}, the last that the forecast was made from, up to "
+            f"{end:.15g}: there is nothing to judge it by but its past errors, which `ndcn fit` printed"
+        )
+    real = truth[after]
+    return scores(estimator.predict(real.times), real, torch.ones(len(real), dtype=torch.bool))
+
+
+def _check_features(estimator: DynamicsRegressor, truth: Trajectory) -> None:
+    own = estimator.train_[0].features
+    if truth.features != own:
+        raise ValueError(
+            f"the data have the features {', '.join(truth.features)}, the model was trained on {', '.join(own)}"
+        )
 
 
 def scores(prediction: Trajectory, truth: Trajectory, inside: torch.Tensor) -> Scores | None:

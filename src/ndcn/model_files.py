@@ -11,10 +11,12 @@ import torch
 from scipy import sparse
 from torch import nn
 
+from .auto_forecast import auto_of, keep
 from .estimated_law import EstimatedLaw
 from .estimators import DynamicsRegressor
 from .fields import ClosedForm, Corrected, FreeForm
 from .fitting import Start
+from .forecast import Auto, Forecast
 from .graph import Graph
 from .graph_sequence import GraphSequence
 from .identify.discovery import Evidence
@@ -70,7 +72,10 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         tensors |= learned.tensors() if isinstance(learned, EstimatedLaw) else {}
         for k, draws in enumerate(learned.start_draws or []):
             tensors[f"law.start_draws.{k}"] = draws
+    forecast, numbers = estimator.forecast_.to_state() if hasattr(estimator, "forecast_") else (None, {})
+    tensors |= {f"forecast.{name}": value for name, value in numbers.items()}
     about = {
+        "forecast": forecast,
         "law": None if learned is None else {"form": _form(learned), "evidence": asdict(learned.evidence)},
         "settings": _settings(estimator),
         "model_class": type(estimator.model_).__qualname__,
@@ -100,7 +105,8 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
     try:
         settings = {**settings, "model": model if ready else settings["model"]}
         if isinstance(settings["model"], dict):
-            settings["model"] = _interaction(settings["model"])
+            made = settings["model"]
+            settings["model"] = Auto(**made) if "horizon" in made else _interaction(made)
         settings["solver"] = None if settings["solver"] is None else Solver(**settings["solver"])
         settings["hidden"] = None if ready else settings["hidden"]  # once it was 20 there, of no effect
         if isinstance(settings["objective"], dict):
@@ -115,6 +121,12 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         estimator.graphs_ = GraphSequence([place["time"] for place in places], graphs) if graphs else None
         dtype = dtype_named(estimator.dtype)
         models, histories = [], []
+        if about.get("forecast") is not None and auto_of(estimator.model) is not None:
+            numbers = {name.removeprefix("forecast."): value for name, value in tensors.items()}
+            found = Forecast.from_state(about["forecast"], numbers, starts[0].graph)
+            estimator.units_ = units
+            keep(estimator, found, starts, about["histories"][0]["seconds"])
+            return estimator
         if about.get("law") is not None:
             estimator.learned_ = _law(about["law"], tensors, len(starts), model)
             estimator.models_ = [LawODE(estimator.learned_.law)]
@@ -157,6 +169,8 @@ def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
         what = settings["model"]
         known = {} if what.known is None else {"known": described(what.known)}
         settings["model"] = {"form": what.form, "terms": what.terms, "without": what.without, **known}
+    if isinstance(settings["model"], Auto):
+        settings["model"] = asdict(settings["model"])
     elif not isinstance(settings["model"], str):
         settings["model"] = None
     settings["solver"] = None if settings["solver"] is None else asdict(settings["solver"])

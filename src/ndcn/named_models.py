@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from . import models, operators
 from .field import Field
 from .fields.neural import Activation
 from .fitting import Start
+from .forecast.options import Auto
 from .identify.interaction import Interaction
 from .operators import Operator
 from .recipes import RECIPES, RESIDUAL_GNN, TEMPORAL_GNN, Recipe
@@ -131,6 +132,11 @@ def _found_by_fit(p: Parts) -> nn.Module:
     raise ValueError("a law is found by fit, and there is none")
 
 
+def _chosen_by_fit(p: Parts) -> nn.Module:
+    """Only a damaged file asks for a forecast to be built."""
+    raise ValueError("a forecast is chosen by fit, and there is none")
+
+
 NAMED: dict[str, NamedModel] = {
     "ndcn": NamedModel(_ndcn),
     "no_encode": NamedModel(_no_encode),
@@ -146,14 +152,15 @@ NAMED: dict[str, NamedModel] = {
     "interaction": _law("auto"),
     "closed_form": _law("closed"),
     "free_form": _law("free"),
+    "auto": replace(_law("auto"), build=_chosen_by_fit, law=None),
 }
 
 
-def width_of(model: str | nn.Module | Interaction, hidden: int | None) -> int:
+def width_of(model: str | nn.Module | Interaction | Auto, hidden: int | None) -> int:
     """Features of the hidden state of a model: those asked for, or its own."""
     if hidden is not None:
         return hidden
-    if isinstance(model, Interaction):
+    if isinstance(model, (Interaction, Auto)):
         return 1
     return NAMED[model].hidden if isinstance(model, str) else HIDDEN
 
@@ -183,6 +190,8 @@ def build(
     if isinstance(model, nn.Module):
         ready = copy.deepcopy(model)
         return models.GraphODE(nn.Identity(), ready, nn.Identity(), solver) if isinstance(ready, Field) else ready
+    if isinstance(model, (Interaction, Auto)):
+        model = "auto" if isinstance(model, Auto) else "interaction"
     operator = named(operators.NAMED, "operator", given["operator"])
     activation = named(ACTIVATIONS, "activation", given["activation"])
     kind, nodes, hidden = NAMED[model], max(s.graph.num_nodes for s in starts), width_of(model, given["hidden"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import torch
@@ -100,3 +101,14 @@ def answers(
         return trajectory(every[0]), None
     together = torch.stack(every)
     return trajectory(together.mean(dim=0)), trajectory(together.std(dim=0))
+
+
+def band(mean: Trajectory, deviation: Trajectory, level: float) -> tuple[Trajectory, Trajectory]:
+    """Mean - z std and mean + z std, where z is the normal quantile for a share ``level`` between them."""
+    wide = NormalDist().inv_cdf(0.5 + level / 2) * deviation.states
+    ordered = bool((mean.times.diff() > 0).all())
+    lower, upper = (
+        Trajectory(times=mean.times, states=states, graph=mean.graph, features=mean.features, ordered=ordered)
+        for states in (mean.states - wide, mean.states + wide)
+    )
+    return lower, upper

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from .field import Field
+from .forecast.options import Auto
 from .identify.interaction import Interaction
 from .laws import Law
 from .models.node_curves import Curve
@@ -26,11 +27,12 @@ OF_NAMED_MODELS: tuple[str, ...] = ("preset", "hidden", "operator", "activation"
 
 def recipe_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Recipe:
     """The recipe that the arguments of a ``DynamicsRegressor`` ask for, or an error that says what is wrong with them."""
-    if isinstance(given["model"], Interaction):
-        given = {**given, "model": "interaction"}
+    if isinstance(given["model"], (Interaction, Auto)):
+        given = {**given, "model": "auto" if isinstance(given["model"], Auto) else "interaction"}
     model, named_model = given["model"], isinstance(given["model"], str)
     if not named_model and not isinstance(model, nn.Module):
-        raise TypeError(f"model must be a name, an nn.Module or an ndcn.Interaction, got {type(model).__name__}")
+        kinds = "a name, an nn.Module, an ndcn.Interaction or an ndcn.forecast.Auto"
+        raise TypeError(f"model must be {kinds}, got {type(model).__name__}")
     if named_model and model not in MODELS:
         raise ValueError(f"unknown model {model!r}; known are {', '.join(MODELS)}, or pass a ready nn.Module")
     if given["solver"] is not None and not isinstance(given["solver"], Solver):
@@ -83,6 +85,7 @@ def _refuse_what_has_no_effect(given: Mapping[str, Any], defaults: Mapping[str, 
     if idle:
         what = f"a ready module such as this {type(model).__name__}" if ready else model
         drop = f"drop {'it' if len(idle) == 1 else 'them'}" + (", and make the module as you want it" if ready else "")
+        drop += ", or name a model that is trained, as ndcn" if model == "auto" else ""
         raise ValueError(f"{', '.join(idle)}: of no effect on {what}; {drop}")
 
 

@@ -58,7 +58,7 @@ def test_bad_input(files: Path, words: list[str], message: str) -> None:
 
 
 def test_fit_and_predict_with_dates(files: Path) -> None:
-    out = json.loads(run("fit", "edges.csv", "states.csv", "--epochs", 5, "--json").splitlines()[-1])
+    out = json.loads(run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 5, "--json").splitlines()[-1])
     assert out["snapshots"] == {"train": 14, "interpolation": 3, "extrapolation": 3}
     assert out["calendar"] == {"origin": "2021-03-01", "unit": "day", "tz": None}
     table = pd.read_csv(io.StringIO(run("predict", "model.ndcn", "--times", "2021-03-05,2021-04-01")))
@@ -73,7 +73,7 @@ def test_fit_and_predict_with_dates(files: Path) -> None:
 
 
 def test_what_if(files: Path) -> None:
-    run("fit", "edges.csv", "states.csv", "--epochs", 5)
+    run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 5)
     when = ["--times", "2021-03-01,2021-03-10,2021-03-20"]
     changes = ["--what-if", "remove ann", "--what-if", "shock bob +5", "--at", "2021-03-10"]
     run("predict", "model.ndcn", *when, *changes, "--out", "out.csv")
@@ -99,13 +99,13 @@ def test_runs_and_graphs(files: Path) -> None:
     (files / "edges.csv").write_text("source,target,time\nann,bob,0\nbob,cid,0\nann,cid,5\n")
     rows = [f"{r},{n},{t},{t + k}" for r in "AB" for t in range(12) for k, n in enumerate(["ann", "bob", "cid"])]
     (files / "states.csv").write_text("run,node,time,x\n" + "\n".join(rows) + "\n")
-    out = json.loads(run("fit", "edges.csv", "states.csv", "--epochs", 3, "--json").splitlines()[-1])
+    out = json.loads(run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 3, "--json").splitlines()[-1])
     assert out["snapshots"]["train"] == 16
     table = pd.read_csv(io.StringIO(run("predict", "model.ndcn", "--times", "0,4,11", "--what-if", "remove bob")))
     assert len(table) == 9
     assert table["x"].notna().all()
     assert table["x_changed"].isna().sum() == 3
-    run("fit", "edges.csv", "states.csv", "--one-graph", "--epochs", 2)
+    run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--one-graph", "--epochs", 2)
 
 
 def test_help_shows_the_files() -> None:

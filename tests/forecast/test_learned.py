@@ -56,3 +56,12 @@ def test_they_are_in_the_table(panel: Panel) -> None:
     found = forecast.auto(data, horizon=3, learned=("ndcn",))
     assert any(name == "ndcn" and family == "learned" for name, family, _ in found.table.rows)
     assert found.predict([40.0]).states.isfinite().all()
+
+
+def test_ctrl_c_while_a_model_trains_ends_the_comparison(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(model: object, learn: object, held: object, objective: object, plan: object, history, resume: bool):
+        history.stopped = "interrupted"  # as training leaves it: the best weights are kept, nothing is raised
+
+    monkeypatch.setattr(ndcn.single_fit, "train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Learner("ndcn", panel, kind_of(panel.values)).forecast(39, HORIZONS)

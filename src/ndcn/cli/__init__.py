@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from . import classify, demo, doctor, evaluate, fit, inspect, predict, report, reproduce, simulate
+from . import classify, demo, doctor, evaluate, fit, inspect, network_test, predict, report, reproduce, simulate
 from .guard import Guarded
 
 app = typer.Typer(
@@ -54,6 +54,7 @@ for _command in (
     predict.predict,
     evaluate.evaluate,
     report.report,
+    network_test.network_test,
     classify.classify,
     reproduce.reproduce,
     doctor.doctor,

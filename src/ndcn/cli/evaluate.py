@@ -7,32 +7,80 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import reading
 from .guard import note
 from .options import Json, load_dynamics, print_json
 
 if TYPE_CHECKING:
     from ..estimators import DynamicsRegressor
     from ..evaluation import Scores
+    from ..tables import Dataset
     from ..trajectory import Trajectory
 
 
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as `ndcn fit` writes it.")],
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Folder with data on the graph that the model was trained on.")
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Folder with data on the graph that the model was trained on; or, with STATES, a file of edges.",
+        ),
     ],
+    states: Annotated[
+        Path | None,
+        typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
+    ] = None,
+    directed: reading.Directed = None,
+    source: reading.Source = None,
+    target: reading.Target = None,
+    weight: reading.Weight = None,
+    edge_time: reading.EdgeTime = None,
+    one_graph: reading.OneGraph = False,
+    node: reading.Node = None,
+    time: reading.Time = None,
+    values: reading.Values = None,
+    run: reading.Run = None,
+    date_format: reading.DateFormat = None,
+    unit: reading.TimeUnit = None,
+    step: reading.Step = None,
+    duplicates: reading.Duplicates = reading.Repeats.error,
+    infinite: reading.InfiniteValues = reading.Infinite.auto,
+    same_names: reading.SameNames = False,
     as_json: Json = False,
 ) -> None:
     """Measure the error of a model on data, trained on and held back.
 
     Snapshots not trained on are "interpolation" up to the last training time and "extrapolation" after it. The
-    normalised l1 error is mean |prediction - truth| / mean |truth|.
+    normalised l1 error is mean |prediction - truth| / mean |truth|. A forecast (auto) is measured at the snapshots that came
+    after those it was made from.
 
-    Example: ndcn evaluate model.ndcn data
+    Example: ndcn evaluate model.ndcn data, or: ndcn evaluate model.ndcn edges.csv states.csv
     """
-    import ndcn
-
-    estimator, truth = load_dynamics(model), ndcn.Trajectory.load(data)
+    estimator = load_dynamics(model)
+    known = reading.read_files(
+        data,
+        states,
+        directed=directed,
+        source=source,
+        target=target,
+        weight=weight,
+        edge_time=edge_time,
+        one_graph=one_graph,
+        node=node,
+        time=time,
+        values=values,
+        run=run,
+        date_format=date_format,
+        unit=unit,
+        step=step,
+        duplicates=duplicates,
+        infinite=infinite,
+        same_names=same_names,
+    )
+    for line in known.notes:
+        note(f"note: {line}")
+    truth = _truth(estimator, known)
     scores = score_parts(estimator, truth)
     if as_json:
         print_json(scores)
@@ -48,12 +96,31 @@ def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> dict[str, Sc
     """
     from .. import evaluation
 
+    if hasattr(estimator, "forecast_"):
+        return {"train": None, "interpolation": None, "extrapolation": evaluation.forecast_scores(estimator, truth)}
     parts = evaluation.parts_of(estimator, truth)
     if parts.x0 is not None:
         note("note: the data start from another state than the training data: no snapshot counts as trained on")
     prediction = estimator.predict(truth.times, x0=parts.x0)
     inside = {"train": parts.train, "interpolation": parts.interpolation, "extrapolation": parts.extrapolation}
     return {name: evaluation.scores(prediction, truth, where) for name, where in inside.items()}
+
+
+def _truth(estimator: DynamicsRegressor, known: Dataset) -> Trajectory:
+    """The run, with times counted as those of the model."""
+    from ..auto_forecast import longest_run
+    from ..trajectory import Trajectory
+
+    run, graphs = longest_run(known)
+    if graphs is not None and not hasattr(estimator, "forecast_"):
+        raise ValueError("the graph changes, and the errors of a model are measured on one graph: give --one-graph")
+    own = estimator.calendar_
+    if known.calendar is None or own == known.calendar:
+        return run
+    if own is None:
+        raise ValueError(f"the data have dates ({known.calendar}), but the model was trained on times that are numbers")
+    times = own.numbers(known.calendar.dates(run.times.numpy()))
+    return Trajectory(times=times, states=run.states, graph=run.graph, mask=run.mask, features=run.features)
 
 
 def _print_table(scores: dict[str, Scores | None]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import reading
+from . import automatic, reading
 from .guard import FAILED, note
 from .options import Activation, Json, Loss, ModelName, OperatorName, Precision, Preset, check_output, print_json
 
@@ -32,8 +32,29 @@ def fit(
         typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
     ] = None,
     model: Annotated[
-        ModelName, typer.Option(help="What to learn: the paper's model, one of its ablations, or a baseline.")
-    ] = (ModelName.ndcn),
+        ModelName | None,
+        typer.Option(
+            help="What to learn: auto compares forecasts by their past errors and keeps the best; ndcn is the paper's "
+            "model, no_* are its ablations; interaction, closed_form and free_form find the law; the others are baselines. "
+            "Default: auto for two files, ndcn for a folder.",
+            show_default=False,
+        ),
+    ] = None,
+    horizon: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Of auto: how many steps ahead to forecast. Default: 14, or a quarter of the snapshots if that is less.",
+            show_default=False,
+        ),
+    ] = None,
+    compare_learned: Annotated[
+        bool,
+        typer.Option(
+            "--compare-learned",
+            help="Of auto: train ndcn, interaction and gru_gnn on past windows and compare them too; minutes.",
+        ),
+    ] = False,
     preset: Annotated[Preset, typer.Option(help="Training recipe; paper is the published one.")] = Preset.default,
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Full-batch gradient steps. Default: 2000.", show_default=False)
@@ -86,17 +107,20 @@ def fit(
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     dtype: Annotated[Precision, typer.Option(help="Precision to compute in.")] = Precision.float32,
     interpolation: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Share of the snapshots, in [0, 1), held back between the training times.", show_default="1/6"
+            help="Share of the snapshots, in [0, 1), held back between the training times. Default: 1/6; of auto none.",
+            show_default=False,
         ),
-    ] = 1 / 6,
+    ] = None,
     extrapolation: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Share of the snapshots, in [0, 1), held back at the end. 0 and 0 train on all.", show_default="1/6"
+            help="Share of the snapshots, in [0, 1), held back at the end; 0 and 0 train on all. Default: 1/6; of auto "
+            "none.",
+            show_default=False,
         ),
-    ] = 1 / 6,
+    ] = None,
     split_seed: Annotated[int, typer.Option(min=0, help="Seed of which snapshots are held back.")] = 0,
     out: Annotated[
         Path,
@@ -133,48 +157,44 @@ def fit(
     kept beside the model about every 20 seconds. Ctrl-C ends after the current epoch and saves the best weights so far,
     as OUT.partial where OUT was there before.
 
-    Your own network is two files, one of edges and one of states: `ndcn inspect` tells how they are understood.
+    Your own network is two files, one of edges and one of states: `ndcn inspect` tells how they are understood. Of them
+    auto makes a forecast: it learns from all snapshots, and is judged by what it would have said in the past.
 
-    Example: ndcn fit data --epochs 1000 --out model.ndcn, or: ndcn fit edges.csv states.csv --out model.ndcn
+    Example: ndcn fit edges.csv states.csv --horizon 28 --out model.ndcn, or: ndcn fit data --epochs 1000
     """
     check_output(out)
     unfinished = out.with_name(out.name + ".partial") if out.exists() else out
     checkpoint = out.with_name(out.name + ".checkpoint")
+    name = model.value if model is not None else "ndcn" if states is None else "auto"
+    automatic.check_options(
+        name, horizon, compare_learned, resume=resume, interpolation=interpolation, extrapolation=extrapolation
+    )
     import ndcn
 
-    if states is not None:
-        known = reading.read_files(
-            data,
-            states,
-            directed=directed,
-            source=source,
-            target=target,
-            weight=weight,
-            edge_time=edge_time,
-            one_graph=one_graph,
-            node=node,
-            time=time,
-            values=values,
-            run=run,
-            date_format=date_format,
-            unit=unit,
-            step=step,
-            duplicates=duplicates,
-            infinite=infinite,
-            same_names=same_names,
-        )
-        for line in known.notes:
-            note(f"note: {line}")
-    else:
-        if data.is_file():
-            raise ValueError(f"{data} is a file: give a file of states too, as in `ndcn fit {data.name} states.csv`")
-        known = ndcn.Dataset((ndcn.Trajectory.load(data),))
-    parts = [
-        ndcn.split(one, interpolation=interpolation, extrapolation=extrapolation, seed=split_seed) for one in known.runs
-    ]
-    train = replace(known, runs=tuple(part.train for part in parts))
+    known = reading.read_files(
+        data,
+        states,
+        directed=directed,
+        source=source,
+        target=target,
+        weight=weight,
+        edge_time=edge_time,
+        one_graph=one_graph,
+        node=node,
+        time=time,
+        values=values,
+        run=run,
+        date_format=date_format,
+        unit=unit,
+        step=step,
+        duplicates=duplicates,
+        infinite=infinite,
+        same_names=same_names,
+    )
+    for line in known.notes:
+        note(f"note: {line}")
     estimator = ndcn.DynamicsRegressor(
-        model=model.value,
+        model=automatic.model_named(name, horizon, compare_learned),
         preset=preset.value,
         hidden=hidden,
         operator=operator.value,
@@ -193,12 +213,18 @@ def fit(
         ensemble=ensemble,
         jobs=jobs,
     )
+    if name == "auto":
+        automatic.fit(estimator, known, out, as_json)
+        return
+    between, after = (1 / 6 if share is None else share for share in (interpolation, extrapolation))
+    parts = [ndcn.split(one, interpolation=between, extrapolation=after, seed=split_seed) for one in known.runs]
+    train = replace(known, runs=tuple(part.train for part in parts))
     checkpoints = [checkpoint] if ensemble == 1 else [Path(f"{checkpoint}.{k}") for k in range(ensemble)]
     found = [path for path in checkpoints if path.exists()]
     if found and not resume:
         note(f"note: {found[0]} is from an earlier run and will be overwritten; --resume would go on from it")
     if not sys.stderr.isatty():
-        note(f"{'resuming' if found and resume else 'training'} {model.value} on {train!r}")
+        note(f"{'resuming' if found and resume else 'training'} {name} on {train!r}")
     try:
         estimator.fit(train if states is not None else parts[0].train, resume=resume)
     except ndcn.TrainingError:

@@ -77,6 +77,7 @@ class ModelName(str, Enum):
     interaction = "interaction"
     closed_form = "closed_form"
     free_form = "free_form"
+    auto = "auto"
 
 
 class OperatorName(str, Enum):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import automatic
 from .options import Json, check_table_output, load_dynamics, print_json, write_table
 
 if TYPE_CHECKING:
@@ -32,10 +33,22 @@ def predict(
     until: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Instead of --times: equally spaced from that first time to here, a number or a date."
+            metavar="TIME",
+            help="Instead of --times: equally spaced from that first time to here, a number or a date; of auto all steps "
+            "up to here. Default for auto: all that were forecast.",
         ),
     ] = None,
-    count: Annotated[int, typer.Option(min=2, help="With --until: how many times.")] = 100,
+    count: Annotated[
+        int | None, typer.Option(min=2, help="With --until: how many times. Default: 100.", show_default=False)
+    ] = None,
+    level: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the values, in (0, 1), that should lie between the columns FEATURE_lower and FEATURE_upper. "
+            "Default: 0.9 for auto, for other models no such columns; laws and ensembles have them on request.",
+            show_default=False,
+        ),
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -62,20 +75,23 @@ def predict(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Table to write, .csv or .parquet: time, node, features; of an ensemble also their standard deviations, "
-            "FEATURE_std. Default: CSV to standard output."
+            help="Table to write, .csv or .parquet: time, node, features; of auto also FEATURE_lower and FEATURE_upper, of an "
+            "ensemble FEATURE_std, their standard deviations. Default: CSV to standard output."
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Predict the state of every node at any times.
 
-    Of data with dates, times are dates, here and in the table.
+    Of data with dates, times are dates, here and in the table. A forecast (auto) is given for the steps after the last
+    snapshot, with intervals.
 
     Example: ndcn predict model.ndcn --times 0.5,1.25,4.9 --out prediction.csv
     """
-    if (times is None) == (until is None):
-        raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
+    if times is not None and until is not None:
+        raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100, not both")
+    if level is not None and not 0 < level < 1:
+        raise ValueError(f"--level must lie between 0 and 1, as 0.9; got {level}")
     if at is not None and not what_if:
         raise ValueError("--at says when the changes of --what-if happen: give --what-if too, or drop --at")
     from ..what_if import parse
@@ -89,23 +105,31 @@ def predict(
     other = None if data is None else ndcn.Trajectory.load(data)
     calendar = estimator.calendar_
     begin = estimator.train_[0].t0 if other is None else other.times[0].item()
-    asked = (
-        _spread(begin, _time(until, calendar, "--until"), count)
-        if until is not None
-        else [_time(word, calendar, "--times") for word in (times or "").split(",")]
-    )
+    given = None if times is None else [_time(word, calendar, "--times") for word in times.split(",")]
+    end = None if until is None else _time(until, calendar, "--until")
+    forecast = getattr(estimator, "forecast_", None)
+    if forecast is not None:
+        automatic.check_forecast(changed=bool(changes), elsewhere=other is not None, counted=count is not None)
+        asked, level = automatic.steps_asked(forecast, given, end, calendar), 0.9 if level is None else level
+    elif given is not None or end is not None:
+        asked = given if given is not None else _spread(begin, end or 0.0, 100 if count is None else count)
+    else:
+        raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
     prediction, spread = _predicted(estimator, asked, other)
-    changed = None
+    beside = {} if spread is None else {"std": spread.states}
+    if level is not None:
+        beside |= _between(estimator, asked, other, level)
     if changes:
-        changed = _changed(estimator, prediction, changes, begin if at is None else _time(at, calendar, "--at"), other)
-    table = _table(prediction, spread, changed, calendar)
+        when = begin if at is None else _time(at, calendar, "--at")
+        beside["changed"] = _changed(estimator, prediction, changes, when, other)
+    table = _table(prediction, beside, calendar)
     if out is not None:
         write_table(table, out)
     if as_json:
         about = _about(prediction, calendar)
         content: dict[str, Any] = {"states": _lists(prediction.states)}
-        content |= {} if spread is None else {"std": _lists(spread.states)}
-        content |= {} if changed is None else {"changed": _lists(changed)}
+        content |= {word: _lists(states) for word, states in beside.items()}
+        about |= {} if level is None else {"level": level}
         print_json({**about, **content} if out is None else {"out": str(out), "rows": len(table), **about})
     elif out is None:
         typer.echo(table.to_csv(index=False), nl=False)
@@ -117,16 +141,38 @@ def _predicted(
     estimator: DynamicsRegressor, asked: list[float], other: Trajectory | None
 ) -> tuple[Trajectory, Trajectory | None]:
     """The prediction, and the spread of an ensemble."""
-    if other is None and estimator.graphs_ is not None and len(estimator.graphs_) > 1:
+    if (
+        other is None
+        and estimator.graphs_ is not None
+        and _changes_graph(estimator)
+        and not hasattr(estimator, "forecast_")
+    ):
         from ..piecewise import predict_piecewise
 
         return predict_piecewise(estimator, asked, estimator.graphs_), None
-    where: dict[str, Any] = {}
-    if other is not None:
-        where = {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
+    where = _where(other)
     if len(estimator.models_) == 1:
         return estimator.predict(asked, **where), None
     return estimator.predict(asked, return_std=True, **where)
+
+
+def _where(other: Trajectory | None) -> dict[str, Any]:
+    """Graph and start of other data than those trained on."""
+    return {} if other is None else {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
+
+
+def _between(
+    estimator: DynamicsRegressor, asked: list[float], other: Trajectory | None, level: float
+) -> dict[str, torch.Tensor]:
+    """Ends of intervals."""
+    if other is None and _changes_graph(estimator) and not hasattr(estimator, "forecast_"):
+        raise ValueError("there are no intervals for predictions that go from graph to graph: drop --level")
+    lower, upper = estimator.intervals(asked, level, **_where(other))
+    return {"lower": lower.states, "upper": upper.states}
+
+
+def _changes_graph(estimator: DynamicsRegressor) -> bool:
+    return estimator.graphs_ is not None and len(estimator.graphs_) > 1
 
 
 def _changed(
@@ -155,13 +201,9 @@ def _spread(begin: float, until: float, count: int) -> list[float]:
     return spread
 
 
-def _table(
-    prediction: Trajectory, spread: Trajectory | None, changed: torch.Tensor | None, calendar: Calendar | None
-) -> pd.DataFrame:
-    """The long table, with the standard deviation of each feature and its changed course beside it, if there are any."""
+def _table(prediction: Trajectory, beside: dict[str, torch.Tensor], calendar: Calendar | None) -> pd.DataFrame:
+    """The long table, with what is beside each feature: its standard deviation, ends of intervals, changed course."""
     table = prediction.to_pandas()
-    beside = {} if spread is None else {"std": spread.states}
-    beside |= {} if changed is None else {"changed": changed}
     for word, states in beside.items():
         for k, feature in enumerate(prediction.features):
             if f"{feature}_{word}" in table:
@@ -180,7 +222,7 @@ def _lists(states: torch.Tensor) -> list[Any]:
     return [[[None if x != x else x for x in node] for node in snapshot] for snapshot in states.tolist()]
 
 
-def _about(prediction: Trajectory, calendar: Calendar | None) -> dict[str, list[object]]:
+def _about(prediction: Trajectory, calendar: Calendar | None) -> dict[str, Any]:
     from ..trajectory_files import plain_labels
 
     labels = plain_labels(prediction.graph)

@@ -1,4 +1,4 @@
-"""Options that say how files of edges and states are to be understood, shared by ``ndcn inspect`` and ``ndcn fit``."""
+"""Options that say how files of edges and states are to be understood, shared by the commands that read them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ SameNames = Annotated[bool, _option("--same-names", text="Refuse names of nodes 
 
 def read_files(
     edges: Path,
-    states: Path,
+    states: Path | None,
     *,
     directed: bool | None,
     source: str | None,
@@ -97,9 +97,13 @@ def read_files(
     infinite: Infinite,
     same_names: bool,
 ) -> Dataset:
-    """``ndcn.read`` with what was said on the command line."""
+    """``ndcn.read`` with what was said on the command line; without states, the folder of data that ``edges`` names."""
     import ndcn
 
+    if states is None:
+        if edges.is_file():
+            raise ValueError(f"{edges} is a file: give a file of states too, as in: {edges.name} states.csv")
+        return ndcn.Dataset((ndcn.Trajectory.load(edges),))
     if one_graph and edge_time is not None:
         raise ValueError("--one-graph leaves the times of edges aside, and --edge-time uses them: give one of them")
     return ndcn.read(

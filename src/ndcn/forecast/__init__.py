@@ -2,6 +2,7 @@
 
 from .automatic import auto
 from .network_test import NetworkTest, network_test
+from .options import Auto
 from .result import Forecast
 
-__all__ = ["Forecast", "NetworkTest", "auto", "network_test"]
+__all__ = ["Auto", "Forecast", "NetworkTest", "auto", "network_test"]

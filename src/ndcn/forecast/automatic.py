@@ -14,6 +14,7 @@ from . import backtest, combination, intervals
 from .backtest import Backtest
 from .candidates import LEARNED, Candidate, candidates_for
 from .kind import Kind, kind_of
+from .options import check_learned
 from .panel import Panel, panel_of
 from .result import Forecast
 from .table import Table
@@ -95,10 +96,9 @@ def _choose(panel: Panel, steps: int, learned: tuple[str, ...], seed: int, progr
     candidates = candidates_for(panel, kind)
     learners = []
     if learned:
-        from .learned import NAMES, Learner
+        from .learned import Learner
 
-        if unknown := [name for name in learned if name not in NAMES and not name.endswith("_gnn")]:
-            raise ValueError(f"learned must be names of {', '.join(NAMES)}, got {unknown[0]!r}")
+        check_learned(learned)
         learners = [Learner(name, panel, kind, seed) for name in learned]
         candidates += [learner.candidate() for learner in learners]
     with Progress(len(candidates), 0, progress, "models", "comparing") as bar:

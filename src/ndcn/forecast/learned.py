@@ -17,7 +17,6 @@ from .kind import Kind
 from .panel import Panel
 from .transforms import View
 
-NAMES = ("ndcn", "interaction", "gru_gnn")
 EPOCHS = 150
 WINDOWS = 4
 FITS = 3  # past origins at which each is fitted and judged
@@ -105,6 +104,8 @@ class Learner:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(runs if len(runs) > 1 else runs[0])
+            if model.history_.stopped == "interrupted":  # training ends in good order, the comparison ends with it
+                raise KeyboardInterrupt
             if recurrent:
                 said = model.predict(len(z) - 1 + steps.astype(float))
             else:

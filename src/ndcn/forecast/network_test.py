@@ -18,6 +18,7 @@ from .transforms import View
 if TYPE_CHECKING:
     from ..graph_sequence import GraphSequence
 
+LEAST = 24  # snapshots
 LEAST_SHUFFLES = 19
 ALPHA = 0.05
 
@@ -80,7 +81,7 @@ class NetworkTest:
     @property
     def sentence(self) -> str:
         """The answer in words."""
-        count, gain = len(self.shuffled), 100 * abs(self.gain)
+        count, gain = len(self.shuffled), round(100 * abs(self.gain), 3)
         as_good = round(self.p_value * (1 + count)) - 1
         size = f"{gain:.2g} % {'lower' if self.gain > 0 else 'higher'}"
         versus = f"{as_good} of {count} graphs with shuffled nodes do as well (p = {self.p_value:.2g})"
@@ -154,9 +155,11 @@ def network_test(
         raise ValueError(f"shuffles must be a whole number of at least {LEAST_SHUFFLES}, got {shuffles!r}")
     if isinstance(data, Trajectory) and not 0 <= feature < data.num_features:
         raise ValueError(f"feature must be from 0 to {data.num_features - 1}, got {feature!r}")
+    if isinstance(data, Trajectory) and len(data) < LEAST:
+        raise ValueError(f"the test needs at least {LEAST} snapshots, got {len(data)}")
     panel = panel_of(data, feature, graphs)
-    if len(panel) < 24:
-        raise ValueError(f"the test needs at least 24 snapshots, got {len(panel)}")
+    if len(panel) < LEAST:
+        raise ValueError(f"the test needs at least {LEAST} snapshots on equal steps, got {len(panel)}")
     if all(g.num_edges == 0 for g in panel.graphs):
         raise ValueError("the graph has no edges, so there is nothing to test")
     kind = kind_of(panel.values)

@@ -97,7 +97,7 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     if len(data) < LEAST:
         raise ValueError(
             f"a forecast chosen by backtest needs at least {LEAST} snapshots, got {len(data)}; give more of them, or "
-            'fit one model by name, as model="ndcn"'
+            'fit one model by name, as model="ndcn" (--model ndcn)'
         )
     if graphs is not None and graphs.last.nodes != data.graph.nodes:
         raise ValueError("the graphs have other nodes than the data: give all of them the same nodes in the same order")

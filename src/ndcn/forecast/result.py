@@ -11,12 +11,15 @@ import torch
 
 from ..graph import Graph
 from ..trajectory import Trajectory, checked_times
-from .intervals import Residuals
+from .intervals import LEVELS, Residuals
 from .table import Table
 
 if TYPE_CHECKING:
     from .automatic import Choice
     from .panel import Panel
+
+
+ONE_SIGMA = 0.6827
 
 
 @dataclass(frozen=True)
@@ -122,15 +125,28 @@ class Forecast:
                 low[..., k] = np.maximum(low[..., k], np.minimum(least, self.path[..., k]))
         return self._at(times, low), self._at(times, high)
 
+    def deviation(self, times: Any) -> Trajectory:
+        """Half the width of the interval that should hold 68.27 % of the values, as a standard deviation."""
+        wide = np.zeros_like(self.path)
+        for k, known in enumerate(self.residuals):
+            below, above = known.margins(self.horizon, ONE_SIGMA)
+            wide[1:, :, k] = (above - below) / 2
+        return self._at(times, wide)
+
     def _at(self, times: Any, path: np.ndarray) -> Trajectory:
         asked = checked_times(times, ordered=False)
         at = (asked.numpy() - self.start) / self.step
         if (at < -1e-6).any() or (at > self.horizon + 1e-6).any():
             bad = asked[int(np.argmax((at < -1e-6) | (at > self.horizon + 1e-6)))].item()
             end = self.start + self.horizon * self.step
+            range_ = f"from t = {self.start:.15g} to {end:.15g} ({self.horizon} steps of {self.step:g})"
+            if bad < self.start:
+                raise ValueError(
+                    f"a forecast says something only after the last snapshot, {range_}, but t = {bad:.15g} was asked for; "
+                    'a model of dynamics, as model="ndcn" or "interaction", can be asked there'
+                )
             raise ValueError(
-                f"this forecast goes from t = {self.start:g} to {end:g} ({self.horizon} steps of {self.step:g}), but "
-                f"t = {bad:g} was asked for; fit with a longer horizon to go further"
+                f"this forecast goes {range_}, but t = {bad:.15g} was asked for; fit with a longer horizon to go further"
             )
         at = np.clip(at, 0.0, self.horizon)
         left = np.minimum(np.floor(at + 1e-9).astype(int), self.horizon - 1)
@@ -161,19 +177,34 @@ class Forecast:
 
     @classmethod
     def from_state(cls, plain: dict[str, Any], tensors: dict[str, torch.Tensor], graph: Graph) -> Forecast:
-        """What ``to_state`` gave, on its graph."""
+        """What ``to_state`` gave, on its graph.
+
+        Raises:
+            KeyError: an entry is missing.
+            ValueError: the numbers do not belong together.
+        """
 
         def known(k: int) -> Residuals:
             names = ("horizons", "quantiles", "sizes", "counts")
-            return Residuals(*(tensors[f"residuals.{k}.{name}"].numpy() for name in names))
+            found = Residuals(*(tensors[f"residuals.{k}.{name}"].numpy() for name in names))
+            shapes = [(many := len(found.horizons),), (many, len(LEVELS)), (many, graph.num_nodes), (many,)]
+            if not many or [getattr(found, name).shape for name in names] != shapes:
+                raise ValueError(f"residuals for {graph.num_nodes} nodes were expected")
+            return found
 
-        count = len(plain["features"])
+        count, path = len(plain["features"]), tensors["path"].numpy()
+        if path.ndim != 3 or len(path) < 2 or path.shape[1:] != (graph.num_nodes, count) or not np.isfinite(path).all():
+            raise ValueError(f"forecasts for {graph.num_nodes} nodes and {count} features were expected")
+        if any(len(plain[name]) != count for name in ("tables", "chosen", "reference", "ratios", "kinds", "lower")):
+            raise ValueError(f"the choice of {count} features was expected")
+        if not plain["step"] > 0 or not np.isfinite([plain["start"], plain["step"]]).all():
+            raise ValueError(f"a start and a step > 0 were expected, got {plain['start']} and {plain['step']}")
         return cls(
             graph=graph,
             features=tuple(plain["features"]),
             start=plain["start"],
             step=plain["step"],
-            path=tensors["path"].numpy(),
+            path=path,
             residuals=tuple(known(k) for k in range(count)),
             tables=tuple(Table.from_json(t) for t in plain["tables"]),
             chosen=tuple(tuple(c) for c in plain["chosen"]),

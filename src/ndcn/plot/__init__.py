@@ -13,6 +13,7 @@ from .figures import compare, panels
 from .inspection import inspect
 from .interactions import interaction
 from .matrix import adjacency
+from .shuffles import network_test
 from .snapshots import heat_map, surface
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "heat_map",
     "inspect",
     "interaction",
+    "network_test",
     "panels",
     "surface",
     "training_curve",

@@ -49,6 +49,11 @@ def write_report(
     if data is not None and not isinstance(data, Trajectory):
         raise TypeError(f"data must be an ndcn.Trajectory, got {type(data).__name__}; Trajectory.load reads a folder")
     estimator._fitted()
+    if hasattr(estimator, "forecast_"):
+        raise ValueError(
+            "a forecast has no dynamics that a page could show: predict gives it as a table, with intervals; a model of dynamics "
+            'has a page, as model="interaction" or "ndcn"'
+        )
     text = page(gather(estimator, data, model_name, data_name or (None if data is None else "data")))
     raw = text.encode()
     write(path, lambda new: new.write_bytes(raw))

@@ -1,0 +1,121 @@
+"""``ndcn network-test``: whether the network matters for forecasts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import reading
+from .guard import note
+from .inspect import PICTURES
+from .options import Json, check_output, print_json
+
+
+def network_test(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="File of edges, with STATES; or a folder with data, as `ndcn simulate` or Trajectory.save write it.",
+        ),
+    ],
+    states: Annotated[
+        Path | None,
+        typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
+    ] = None,
+    shuffles: Annotated[
+        int, typer.Option(min=19, help="Graphs with shuffled nodes to compare with; p is at least 1 / (1 + SHUFFLES).")
+    ] = 99,
+    horizon: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Longest number of steps ahead to tell about. Default: 14, or a quarter of the snapshots if that is less.",
+            show_default=False,
+        ),
+    ] = None,
+    feature: Annotated[str | None, typer.Option(help="Which variable. Default: the first.", show_default=False)] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffles.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Picture to draw, .png, .pdf or .svg: errors with shuffled graphs, and with the real one."),
+    ] = None,
+    directed: reading.Directed = None,
+    source: reading.Source = None,
+    target: reading.Target = None,
+    weight: reading.Weight = None,
+    edge_time: reading.EdgeTime = None,
+    one_graph: reading.OneGraph = False,
+    node: reading.Node = None,
+    time: reading.Time = None,
+    values: reading.Values = None,
+    run: reading.Run = None,
+    date_format: reading.DateFormat = None,
+    unit: reading.TimeUnit = None,
+    step: reading.Step = None,
+    duplicates: reading.Duplicates = reading.Repeats.error,
+    infinite: reading.InfiniteValues = reading.Infinite.auto,
+    same_names: reading.SameNames = False,
+    as_json: Json = False,
+) -> None:
+    """Tell whether the network matters: do a node's neighbours make its forecasts better, and more so than other nodes would?
+
+    Forecasts from own past and common mean are compared with forecasts that also know the neighbours, and with the same
+    on graphs whose nodes are shuffled. The answer is about one step ahead.
+
+    Example: ndcn network-test edges.csv states.csv --out picture.png
+    """
+    if out is not None:
+        if out.suffix.lower() not in PICTURES:
+            raise ValueError(
+                f"{out}: the name of the picture must end in {', '.join(PICTURES)}, which decides the format"
+            )
+        check_output(out)
+    known = reading.read_files(
+        data,
+        states,
+        directed=directed,
+        source=source,
+        target=target,
+        weight=weight,
+        edge_time=edge_time,
+        one_graph=one_graph,
+        node=node,
+        time=time,
+        values=values,
+        run=run,
+        date_format=date_format,
+        unit=unit,
+        step=step,
+        duplicates=duplicates,
+        infinite=infinite,
+        same_names=same_names,
+    )
+    for line in known.notes:
+        note(f"note: {line}")
+    from .. import forecast
+    from ..auto_forecast import longest_run
+
+    trajectory, graphs = longest_run(known)
+    if feature is not None and feature not in trajectory.features:
+        raise ValueError(f"--feature {feature}: the data have {', '.join(trajectory.features)}")
+    which = 0 if feature is None else trajectory.features.index(feature)
+    answer = forecast.network_test(
+        trajectory, graphs=graphs, feature=which, horizon=horizon, shuffles=shuffles, seed=seed
+    )
+    if out is not None:
+        from matplotlib.figure import Figure
+
+        from .. import plot
+        from ..files import write
+
+        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+        plot.network_test(answer, ax=figure.add_subplot())
+        write(out, lambda new: figure.savefig(new, dpi=150))
+    if as_json:
+        about = {"feature": trajectory.features[which], **({} if out is None else {"out": str(out)})}
+        print_json({**answer.to_json(), **about})
+    else:
+        typer.echo(f"{answer}" + ("" if out is None else f"\npicture written to {out}"))
