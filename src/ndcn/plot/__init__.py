@@ -13,6 +13,8 @@ from .figures import compare, panels
 from .inspection import inspect
 from .interactions import interaction
 from .matrix import adjacency
+from .network import network
+from .results import table
 from .snapshots import heat_map, surface
 
 __all__ = [
@@ -24,8 +26,10 @@ __all__ = [
     "heat_map",
     "inspect",
     "interaction",
+    "network",
     "panels",
     "surface",
+    "table",
     "training_curve",
     "trajectories",
 ]
