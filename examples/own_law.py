@@ -1,4 +1,4 @@
-"""A law of your own: write it, simulate it, find its unknown number, and let the law be found without being told.
+"""A law of your own: write it, simulate it, find its unknown number, and find the law itself.
 
 Opinions x_i are drawn back to 0 and pulled by neighbours, who are heard less the further away they are:
 dx_i/dt = -0.5 x_i + b sum_j A_ij tanh(x_j - x_i).
@@ -38,9 +38,9 @@ seen = ndcn.Trajectory(times=data.times, states=data.states + noise, graph=graph
 known = ndcn.DynamicsRegressor(Opinions(b=None), progress=False).fit(seen)
 print("told the form:", known.equations())
 
-# Nothing is known but that nodes act on neighbours; one candidate is added to the library.
+# Nothing is known but that nodes act on neighbours; our guess joins the 33 candidates of the library.
 reg = ndcn.DynamicsRegressor(ndcn.Interaction(terms=["tanh(x_j - x_i)"]), progress=False).fit(seen)
-print("told nothing: ", reg.equations())
+print("told the candidates:", reg.equations())
 
 ax = ndcn.plot.interaction(reg, truth=Opinions())
 ax[0, 0].figure.savefig("example_own_law.png")
