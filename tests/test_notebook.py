@@ -76,3 +76,18 @@ def test_result_tables_show_themselves() -> None:
     assert past.to_pandas().isna().to_numpy().tolist() == [[False, True], [False, False]]
     assert errors.to_pandas().loc[("heat", BAD), "grid"] == "1.00 (4.10)"
     assert len(ndcn.plot.table(past, best="min").texts) == 2 + 2 * 3
+
+
+def test_a_forecast_shows_what_was_kept_and_the_table() -> None:
+    import numpy as np
+
+    from ndcn import forecast
+
+    t = np.arange(40.0)
+    states = np.sin(t / 5)[:, None] + np.linspace(0, 3, 9)
+    data = ndcn.Trajectory(times=t, states=states, graph=ndcn.networks.grid(9), features=[BAD])
+    found = forecast.auto(data, horizon=3, progress=False)
+    text = found._repr_html_()
+    assert "<script" not in text
+    assert "3 steps of 1 after t = 39" in text
+    assert found.table._repr_html_() in text

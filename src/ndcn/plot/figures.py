@@ -117,7 +117,9 @@ def compare(
                 words = at_time(t) + ("\nafter training" if after else "")
                 panel.set_title(words, fontsize=10 if given is None else 8, color=INK, pad=5)
             if column == 0:
-                panel.set_ylabel(names[row], fontsize=10 if given is None else 8, color=colours[row], fontweight="bold", labelpad=6)
+                panel.set_ylabel(
+                    names[row], fontsize=10 if given is None else 8, color=colours[row], fontweight="bold", labelpad=6
+                )
             if row == 2 and np.isfinite(picture).any():
                 panel.set_xlabel(
                     f"mean |·| {np.nanmean(np.abs(picture)):.2g}",
