@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-slow check format bench docs browser clean
+.PHONY: demo test test-slow check format bench docs examples browser clean
 
 demo: $(STAMPS)/base
 	$(BIN)/ndcn demo
@@ -29,6 +29,14 @@ bench: $(STAMPS)/dev
 
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# What docs/examples.md shows: the words and pictures of each script; two of them need data (see their first lines).
+examples: $(STAMPS)/base
+	@scratch=$$(mktemp -d) && for script in examples/*.py; do \
+	    name=$$(basename $$script .py); echo $$name; \
+	    (cd $$scratch && PYTHONWARNINGS=ignore $(CURDIR)/$(BIN)/python $(CURDIR)/$$script > $$name.txt) \
+	    && mv $$scratch/$$name.txt examples/output/ && mv $$scratch/example_$$name.png docs/images/; \
+	done; rm -rf $$scratch
 
 # Chromium, in which tests open pages; without it they are skipped. Only root may install it.
 browser:

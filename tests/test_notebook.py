@@ -54,3 +54,40 @@ def test_a_model_shows_what_it_learned() -> None:
 @pytest.mark.parametrize("model", ["ndcn", "interaction"])
 def test_before_fit_it_is_scikit_learns(model: str) -> None:
     assert "DynamicsRegressor" in ndcn.DynamicsRegressor(model)._repr_mimebundle_()["text/html"]
+
+
+def test_result_tables_show_themselves() -> None:
+    from ndcn.experiments.layout import Grid
+    from ndcn.forecast.network_test import NetworkTest
+    from ndcn.forecast.table import Table
+
+    past = Table((1, 3), ((BAD, "guess", (0.5, None)), ("drift", "guess", (0.25, 1.0))), ("drift", "drift"))
+    test = NetworkTest((1,), (1.0,), (0.9,), (0.8,), ((0.85,), (0.95,)), 0)
+    errors = Grid("heat", ["grid"], [("heat", BAD, [("1.00", "4.10")])], ["a note"], ["a summary"])
+    for shown, words in (
+        (past, ["<td ...>0.500</td>", "<td ...>–</td>", "best: drift (1, 3)"]),
+        (test, ["<td ...>0.8000</td>", "11.11", "The network"]),
+        (errors, ["<td ...>1.00 (4.10)</td>", "a note", "a summary"]),
+    ):
+        text = shown._repr_html_()
+        assert "<script" not in text
+        for word in words:
+            assert word.replace("...", 'style="text-align:right"') in text
+    assert past.to_pandas().isna().to_numpy().tolist() == [[False, True], [False, False]]
+    assert errors.to_pandas().loc[("heat", BAD), "grid"] == "1.00 (4.10)"
+    assert len(ndcn.plot.table(past, best="min").texts) == 2 + 2 * 3
+
+
+def test_a_forecast_shows_what_was_kept_and_the_table() -> None:
+    import numpy as np
+
+    from ndcn import forecast
+
+    t = np.arange(40.0)
+    states = np.sin(t / 5)[:, None] + np.linspace(0, 3, 9)
+    data = ndcn.Trajectory(times=t, states=states, graph=ndcn.networks.grid(9), features=[BAD])
+    found = forecast.auto(data, horizon=3, progress=False)
+    text = found._repr_html_()
+    assert "<script" not in text
+    assert "3 steps of 1 after t = 39" in text
+    assert found.table._repr_html_() in text

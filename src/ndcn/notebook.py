@@ -1,4 +1,4 @@
-"""What notebooks show of graphs, trajectories and models: small tables, in which names from files are text."""
+"""What notebooks show of graphs, trajectories, models and results: small tables, in which names from files are text."""
 
 from __future__ import annotations
 
@@ -24,6 +24,23 @@ def card(title: str, rows: Sequence[tuple[str, str]], more: str = "") -> str:
     left = 'style="text-align:left"'
     lines = (f"<tr><th {left}>{html.escape(a)}</th><td {left}>{html.escape(b)}</td></tr>" for a, b in rows)
     return f"<div><strong>{html.escape(title)}</strong><table>{''.join(lines)}</table>{more}</div>"
+
+
+def grid(title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], notes: Sequence[str] = ()) -> str:
+    """A title, column heads, lines of a name and its cells, and notes below, all escaped.
+
+    Example:
+        >>> grid("errors", ["heat"], [("<a>", ["0.1"])], ["one run"])
+        '<div><strong>errors</strong><table>...<th ...>&lt;a&gt;</th><td ...>0.1</td></tr></table><p>one run</p></div>'
+    """
+    left, right = ('style="text-align:' + side + '"' for side in ("left", "right"))
+    head = "".join(f"<th {right}>{html.escape(name)}</th>" for name in heads)
+    lines = (
+        f"<tr><th {left}>{html.escape(name)}</th>{''.join(f'<td {right}>{html.escape(c)}</td>' for c in cells)}</tr>"
+        for name, cells in rows
+    )
+    below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    return f"<div><strong>{html.escape(title)}</strong><table><tr><th></th>{head}</tr>{''.join(lines)}</table>{below}</div>"
 
 
 def graph_html(graph: Graph) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import ndcn
@@ -194,3 +195,17 @@ def test_panels_refuse_other_times_and_too_few_nodes():
     with pytest.raises(ValueError, match="heat map"):
         ndcn.plot.panels(*small)
     assert ndcn.plot.panels(*small, kind="heat_map").axes
+
+
+def test_compare_draws_into_axes_that_are_given():
+    truth, guess = pair()
+    figure = Figure(figsize=(3.4, 3.6), layout="constrained")
+    axes = figure.subplots(3, 2)
+    assert ndcn.plot.compare(truth, guess, [0.0, 2.0], train_until=1.0, ax=axes) is figure
+    assert [panel.get_title() for panel in axes[0]] == ["t = 0", "t = 2\nafter training"]
+    np.testing.assert_allclose(axes[2, 1].images[0].get_array().compressed(), 0.5, rtol=1e-5)
+    assert axes[0, 0].images[0].norm is axes[1, 1].images[0].norm
+    assert len(figure.axes) == 8
+    assert png(figure).std() > 0
+    with pytest.raises(ValueError, match=r"subplots\(3, 3\)"):
+        ndcn.plot.compare(truth, guess, [0.0, 1.0, 2.0], ax=axes)

@@ -379,6 +379,26 @@ def test_it_can_be_used_by_keyboard_and_heard(show: Open) -> None:
     assert not page.is_visible("#help")
 
 
+def test_charts_off_screen_wait_until_they_are_seen(show: Open) -> None:
+    page = show("heat", height=500)
+    pixels = "document.querySelector('#training-chart canvas').toDataURL()"
+    curve = "document.querySelector('#error-time canvas').toDataURL()"
+    blank = page.evaluate(pixels)
+    settle(page)
+    assert page.evaluate(pixels) == blank
+    page.locator("#error-time canvas").scroll_into_view_if_needed()
+    settle(page)
+    before = page.evaluate(curve)
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(200)
+    page.keyboard.press("End")
+    settle(page)
+    assert page.evaluate(curve) == before
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(curve) != before
+    assert page.evaluate(pixels) != blank
+
+
 def test_charts_lead_to_times_and_nodes(show: Open) -> None:
     page = show("heat")
     chart = page.locator("#error-time canvas")

@@ -92,11 +92,22 @@ class NetworkTest:
             return f"The network matters, but hardly for forecasts: {told}."
         return f"The network matters: {told}."
 
+    def _errors(self) -> dict[str, tuple[float, ...]]:
+        shuffled = tuple(float(s) for s in np.array(self.shuffled).mean(axis=0))
+        return {"own past": self.own, "+ mean": self.mean, "+ network": self.network, "shuffled": shuffled}
+
+    def _repr_html_(self) -> str:
+        from ..notebook import grid
+
+        rows = [(name, [f"{e:.4f}" for e in row]) for name, row in self._errors().items()]
+        rows.append(("gain, %", [f"{100 * g:.2f}" for g in self.gains]))
+        rows.append(("p", [f"{p:.3f}" for p in self.p_values]))
+        heads = [str(h) for h in self.horizons]
+        return grid("mean |error| by steps ahead, persistence = 1", heads, rows, [self.sentence])
+
     def __str__(self) -> str:
         lines = ["mean |error|, persistence = 1", "steps ahead" + "".join(f"{h:8d}" for h in self.horizons)]
-        shuffled = tuple(float(s) for s in np.array(self.shuffled).mean(axis=0))
-        names = ("own past", "+ mean", "+ network", "shuffled")
-        for name, row in zip(names, (self.own, self.mean, self.network, shuffled), strict=True):
+        for name, row in self._errors().items():
             lines.append(f"{name:11s}" + "".join(f"{e:8.4f}" for e in row))
         lines.append("gain, %    " + "".join(f"{100 * g:8.2f}" for g in self.gains))
         lines.append("p          " + "".join(f"{p:8.3f}" for p in self.p_values))

@@ -101,6 +101,14 @@ class Forecast:
             return said[0]
         return " ".join(f"{name}: {text}" for name, text in zip(self.features, said, strict=True))
 
+    def _repr_html_(self) -> str:
+        from ..notebook import card
+
+        rows = [("forecast", f"{self.horizon} steps of {self.step:.4g} after t = {self.start:.4g}")]
+        rows += [(name, kind) for name, kind in zip(self.features, self.kinds, strict=True)]
+        rows += [("verdict", self.sentence), *(("note", note) for note in self.notes)]
+        return card("Forecast", rows, "".join(table._repr_html_() for table in self.tables))
+
     def predict(self, times: Any) -> Trajectory:
         """The forecast at these times, in any order: after the last snapshot, up to ``horizon`` steps; linear between.
 

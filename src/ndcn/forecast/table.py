@@ -36,11 +36,36 @@ class Table:
         for name, family, errors in self.rows:
             numbers = "".join("      -" if e is None else f"{min(e, 99.0):7.3f}" for e in errors)
             lines.append(name.ljust(width) + numbers + "  " + family)
+        return "\n".join([*lines, self._best()])
+
+    def _best(self) -> str:
         where: dict[str, list[str]] = {}
         for h, name in zip(self.horizons, self.winners, strict=True):
             where.setdefault(name, []).append(str(h))
-        lines.append("best: " + "; ".join(f"{name} ({', '.join(hs)})" for name, hs in where.items()))
-        return "\n".join(lines)
+        return "best: " + "; ".join(f"{name} ({', '.join(hs)})" for name, hs in where.items())
+
+    def _repr_html_(self) -> str:
+        from ..notebook import grid
+
+        rows = [(n, [*("–" if e is None else f"{e:.3f}" for e in errors), f]) for n, f, errors in self.rows]
+        heads = [*(str(h) for h in self.horizons), "family"]
+        return grid("mean |error| at past origins by steps ahead, persistence = 1", heads, rows, [self._best()])
+
+    def to_pandas(self) -> Any:
+        """A DataFrame: a row for each candidate, a column for each horizon.
+
+        Example:
+            >>> Table((1, 3), (("drift", "guess", (0.5, None)),), ("drift", "drift")).to_pandas().loc["drift", 1]
+            np.float64(0.5)
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            [errors for _, _, errors in self.rows],
+            index=pd.Index([name for name, _, _ in self.rows], name="candidate"),
+            columns=pd.Index(self.horizons, name="steps ahead"),
+            dtype=float,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON."""

@@ -1,7 +1,7 @@
 """Pictures of trajectories, networks, predictions and training.
 
-Single-panel functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes; ``compare``,
-``panels`` and ``inspect`` return a Figure. Nothing is shown and no global setting of matplotlib is changed: save with
+Single-panel functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes; ``compare``
+(into three rows of ``ax`` if given), ``panels`` and ``inspect`` return a Figure. Nothing is shown and no global setting of matplotlib is changed: save with
 ``ax.figure.savefig("name.png")``, or let a notebook display the figure.
 """
 
@@ -13,6 +13,8 @@ from .figures import compare, panels
 from .inspection import inspect
 from .interactions import interaction
 from .matrix import adjacency
+from .network import network
+from .results import table
 from .shuffles import network_test
 from .snapshots import heat_map, surface
 
@@ -25,9 +27,11 @@ __all__ = [
     "heat_map",
     "inspect",
     "interaction",
+    "network",
     "network_test",
     "panels",
     "surface",
+    "table",
     "training_curve",
     "trajectories",
 ]

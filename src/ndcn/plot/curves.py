@@ -84,8 +84,10 @@ def trajectories(
     ax.legend(
         handles=handles,
         title="node",
-        fontsize=8,
-        title_fontsize=8,
+        fontsize=7,
+        title_fontsize=7,
+        labelspacing=0.25,  # twelve nodes fit beside a picture of a column's width
+        handlelength=1.4,
         frameon=False,
         loc="upper left",
         bbox_to_anchor=(1, 1),

@@ -45,6 +45,7 @@ def compare(
     feature: int | str = 0,
     train_until: float | None = None,
     label: str = "prediction",
+    ax: Sequence[Axes] | np.ndarray | None = None,
 ) -> Figure:
     """Truth, prediction and prediction - truth, a row each, at some times on the square layout.
 
@@ -59,9 +60,14 @@ def compare(
         feature: which of the d features, by position or name.
         train_until: the last training time; a dashed line separates the times after it.
         label: name of the second row.
+        ax: where to draw, three rows of axes with a column for each time, as ``figure.subplots(3, k)`` gives them; then
+            the titles say which times lie after training.
 
     Returns:
-        A new figure.
+        A new figure, or that of the axes given.
+
+    Raises:
+        ValueError: shapes or times do not agree, or there are not three axes for each time shown.
 
     Example:
         >>> import ndcn
@@ -85,9 +91,10 @@ def compare(
 
     cell, gap, left, right, top, bottom = 1.15, 0.12, 0.42, 0.95, 0.5, 0.32
     columns = len(shown)
+    given = None if ax is None else _given(ax, columns)
     width = left + columns * cell + (columns - 1) * gap + right
     height = top + 3 * cell + 2 * gap + bottom
-    figure = Figure(figsize=(width, height))
+    figure = Figure(figsize=(width, height)) if given is None else given[0, 0].get_figure(root=True)
 
     def place(x: float, y: float, w: float, h: float) -> Axes:
         """Axes with corners in inches from the top left."""
@@ -97,25 +104,54 @@ def compare(
     for row, pictures in enumerate((real, guess, error)):
         scale = Normalize(-reach, reach) if row == 2 else states
         for column, picture in enumerate(pictures):
-            ax = place(left + column * (cell + gap), top + row * (cell + gap), cell, cell)
-            image = ax.imshow(picture, cmap=DIFFERENCE_MAP if row == 2 else STATE_MAP, norm=scale, aspect="auto")
-            finish_picture(ax)
+            if given is None:
+                panel = place(left + column * (cell + gap), top + row * (cell + gap), cell, cell)
+            else:
+                panel = given[row, column]
+                panel.set_box_aspect(1)
+            image = panel.imshow(picture, cmap=DIFFERENCE_MAP if row == 2 else STATE_MAP, norm=scale, aspect="auto")
+            finish_picture(panel)
             if row == 0:
-                ax.set_title(at_time(truth.times[shown[column]].item()), fontsize=10, color=INK, pad=5)
+                t = truth.times[shown[column]].item()
+                after = given is not None and train_until is not None and t > train_until
+                words = at_time(t) + ("\nafter training" if after else "")
+                panel.set_title(words, fontsize=10 if given is None else 8, color=INK, pad=5)
             if column == 0:
-                ax.set_ylabel(names[row], fontsize=10, color=colours[row], fontweight="bold", labelpad=6)
+                panel.set_ylabel(
+                    names[row], fontsize=10 if given is None else 8, color=colours[row], fontweight="bold", labelpad=6
+                )
             if row == 2 and np.isfinite(picture).any():
-                ax.set_xlabel(f"mean |·| {np.nanmean(np.abs(picture)):.2g}", fontsize=8, color=INK, labelpad=4)
-        if row != 1:
+                panel.set_xlabel(
+                    f"mean |·| {np.nanmean(np.abs(picture)):.2g}",
+                    fontsize=8 if given is None else 7,
+                    color=INK,
+                    labelpad=4,
+                )
+        if given is not None and row:
+            rows = given[:2] if row == 1 else given[2:]
+            bars = figure.colorbar(image, ax=rows.ravel().tolist(), extend=cut if row == 1 else "neither")
+            text = scale_label(truth.features[feature], states, cut, narrow=True) if row == 1 else f"{label} − truth"
+            finish_colour_bar(bars, text, size=8)
+        elif given is None and row != 1:
             bar = place(width - right + gap, top + row * (cell + gap), 0.12, 2 * cell + gap if row == 0 else cell)
             if row == 0:
                 colour_bar(bar, states, scale_label(truth.features[feature], states, cut), cut)
             else:
                 finish_colour_bar(figure.colorbar(image, cax=bar), f"{label} − truth")
-    if train_until is not None:
-        after = sum(truth.times[k].item() <= train_until for k in shown)
-        _mark_window(figure, width, height, left + after * (cell + gap) - gap / 2, top, after, columns)
+    if train_until is not None and given is None:
+        seen = sum(truth.times[k].item() <= train_until for k in shown)
+        _mark_window(figure, width, height, left + seen * (cell + gap) - gap / 2, top, seen, columns)
     return figure
+
+
+def _given(ax: Sequence[Axes] | np.ndarray, columns: int) -> np.ndarray:
+    """Axes that were given as an array of shape (3, columns)."""
+    axes = np.asarray(ax, dtype=object)
+    if axes.size != 3 * columns:
+        raise ValueError(
+            f"{columns} times need three rows of {columns} axes, figure.subplots(3, {columns}), got {axes.size} axes"
+        )
+    return axes.reshape(3, columns)
 
 
 def _mark_window(figure: Figure, width: float, height: float, x: float, top: float, after: int, columns: int) -> None:

@@ -84,16 +84,22 @@ function spanOf(lists, { zero = false, room = 0.05 } = {}) {
   return [zero && low === 0 ? 0 : low - pad, high + pad];
 }
 
+const charts = new Map(); // by canvas
+const sight = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => charts.get(target).sees(isIntersecting)), { rootMargin: "200px" });
+addEventListener("beforeprint", () => charts.forEach((chart) => chart.sees(true)));
+
 class Chart {
-  // spec() and table() are asked when needed; table() gives rows, the first with the headings.
+  // spec() and table() are asked when needed; table() gives rows, the first with the headings. Off screen nothing is drawn.
   constructor(parent, { title, name = title, height, spec, table, legend = null, pick = null }) {
-    Object.assign(this, { height, spec, table, pick, places: null });
+    Object.assign(this, { height, spec, table, pick, places: null, seen: false, stale: false });
     this.canvas = make("canvas", { role: "img", class: "chart" });
     this.canvas.style.height = `${height}px`;
     this.rows = make("div", { class: "scroll" });
     this.details = make("details", { class: "numbers", ontoggle: () => this.fill() }, make("summary", {}, "As a table"), this.rows);
     parent.append(make("figure", { class: "chart-figure" }, make("figcaption", {}, make("strong", {}, title)), this.canvas, ...(legend ? [legend] : []), this.details));
     this.canvas.setAttribute("aria-label", `Chart: ${name}. The same numbers are in the table below it.`);
+    charts.set(this.canvas, this);
+    sight.observe(this.canvas);
     if (pick) {
       const at = (event) => { if (this.places) pick(this.places.fromX(event.offsetX)); };
       this.canvas.classList.add("pickable");
@@ -102,7 +108,14 @@ class Chart {
     }
   }
 
+  sees(seen) {
+    this.seen = seen;
+    if (seen && this.stale) this.draw();
+  }
+
   draw() {
+    this.stale = !this.seen;
+    if (this.stale) return;
     const width = this.canvas.clientWidth;
     if (!width) return;
     this.places = drawChart(new CanvasSurface(fitted(this.canvas, width, this.height)), width, this.height, this.spec());

@@ -1,0 +1,170 @@
+"""A network drawn as dots and lines, its nodes coloured by their states or by groups."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from ..graph import Graph
+from ..report.layout import by_forces, links
+from .curves import PALETTE
+from .square import checked_feature, closest
+from .style import INK, QUIET, STATE_MAP, TRUTH, at_time, clipped, colour_bar, colour_scale, scale_label
+
+if TYPE_CHECKING:
+    from ..trajectory import Trajectory
+
+MOST_LINKS = 30_000  # of more, so many are drawn, evenly chosen
+MOST_GROUPS = len(PALETTE)
+MISSING = "#D9D9D9"
+
+
+def network(
+    data: Trajectory | Graph,
+    time: float | None = None,
+    *,
+    values: Any = None,
+    feature: int | str = 0,
+    scale: Normalize | None = None,
+    labels: Sequence[Hashable] | bool = False,
+    positions: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """A dot for each node, a line for each link, and a dot's colour is x_i at one time, a value, or a group.
+
+    Linked nodes lie near each other; the layout is that of the interactive page, made once for each graph. Dots shrink
+    as there are more of them. Nodes that were not observed are grey. A new figure has a colour bar or, for groups, a
+    legend; for a bar in ``ax`` call ``ax.figure.colorbar(ax.collections[-1])``.
+
+    Args:
+        data: states of shape (T, n, d), or a graph alone.
+        time: the nearest snapshot is shown; by default the last. Not with a graph or ``values``.
+        values: one for each node, in the graph's order: numbers are shades, words or booleans are groups.
+        feature: which of the d features, by position or name.
+        scale: the colour scale; by default that of all snapshots, or of the values. Values outside are clipped.
+        labels: the nodes whose names are written, True for all.
+        positions: where the nodes are, shape (n, 2), y upwards; by default found by forces.
+        ax: where to draw.
+
+    Raises:
+        ValueError: there is no such node or feature, sizes do not fit, or a time is given where there are no states.
+
+    Example:
+        >>> import ndcn
+        >>> graph = ndcn.networks.small_world(30, seed=0)
+        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), [0.0, 0.5])
+        >>> ndcn.plot.network(data, 0.5).get_title()
+        't = 0.5'
+        >>> ax = ndcn.plot.network(graph, values=["left"] * 15 + ["right"] * 15, labels=[0, 29])
+        >>> [text.get_text() for text in ax.get_legend().get_texts()], [text.get_text() for text in ax.texts]
+        (['left', 'right'], ['0', '29'])
+    """
+    graph = data if isinstance(data, Graph) else data.graph
+    title, name, shown = None, "", None
+    if values is not None:
+        shown = np.asarray(values)
+        if shown.shape != (graph.num_nodes,):
+            raise ValueError(f"values must be one for each of {graph.num_nodes} nodes, got shape {shown.shape}")
+    elif not isinstance(data, Graph):
+        place = checked_feature(data, feature)
+        moment = closest(data.times, data.times.max().item() if time is None else time)
+        shown = data.states[moment, :, place].detach().cpu().double().numpy()
+        title, name = at_time(data.times[moment].item()), data.features[place]
+        scale = colour_scale(data.states[..., place].detach().cpu().double().numpy()) if scale is None else scale
+    if time is not None and title is None:
+        raise ValueError("a time needs states over time: give a trajectory, and no values")
+    named = _named(graph, labels)
+    where = _placed(graph, positions)
+    groups = None if shown is None or (shown.dtype.kind in "iuf") else _groups(shown)
+    if groups is None and shown is not None:
+        shown = shown.astype(float)
+        scale = colour_scale(shown) if scale is None else scale
+    ax = _axes(ax, shown, groups, scale, name)
+    _draw_links(ax, graph, where)
+    _draw_nodes(ax, where, shown, groups, scale)
+    for k in named:
+        words = ax.annotate(str(graph.nodes[k]), where[k], (4, 3), textcoords="offset points", fontsize=7, color=INK)
+        words.set_bbox({"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.3})
+    ax.set_aspect("equal")
+    ax.margins(0.05)
+    ax.axis("off")
+    if title is not None:
+        ax.set_title(title, fontsize=10, color=INK, pad=5)
+    return ax
+
+
+def _named(graph: Graph, labels: Sequence[Hashable] | bool) -> list[int]:
+    """Positions of the nodes whose names are written."""
+    if isinstance(labels, bool):
+        return list(range(graph.num_nodes)) if labels else []
+    places = {node: k for k, node in enumerate(graph.nodes)}
+    unknown = [node for node in labels if node not in places]
+    if unknown:
+        raise ValueError(f"the graph has no node {unknown[0]!r}; its first labels are {list(graph.nodes)[:5]}")
+    return [places[node] for node in labels]
+
+
+def _placed(graph: Graph, positions: Any) -> np.ndarray:
+    if positions is None:
+        return by_forces(graph) * (1, -1)  # there y points down, as on a screen
+    where = np.asarray(positions, dtype=float)
+    if where.shape != (graph.num_nodes, 2) or not np.isfinite(where).all():
+        raise ValueError(f"positions must be finite, of shape ({graph.num_nodes}, 2), got shape {where.shape}")
+    return where
+
+
+def _groups(shown: np.ndarray) -> dict[str, np.ndarray]:
+    """For each group, in the order of its name, which nodes are in it."""
+    words = np.array([str(value) for value in shown])
+    names = sorted(set(words))
+    if len(names) > MOST_GROUPS:
+        raise ValueError(f"at most {MOST_GROUPS} groups can be told apart by colour, got {len(names)}: give numbers")
+    return {name: words == name for name in names}
+
+
+def _axes(ax: Axes | None, shown: np.ndarray | None, groups: Any, scale: Normalize | None, name: str) -> Axes:
+    if ax is not None:
+        return ax
+    figure = Figure(figsize=(3.6, 3.0))
+    if shown is None or groups is not None:
+        return figure.add_axes((0.02, 0.02, 0.76 if groups is not None else 0.96, 0.88))
+    assert scale is not None
+    cut = clipped(scale, shown)
+    colour_bar(figure.add_axes((0.8, 0.05, 0.035, 0.84)), scale, scale_label(name, scale, cut, narrow=True), cut)
+    return figure.add_axes((0.02, 0.02, 0.74, 0.88))
+
+
+def _draw_links(ax: Axes, graph: Graph, where: np.ndarray) -> None:
+    i, j, _ = links(graph)
+    if len(i) > MOST_LINKS:
+        kept = np.linspace(0, len(i) - 1, MOST_LINKS).astype(int)
+        i, j = i[kept], j[kept]
+    ends = np.stack([where[i], where[j]], axis=1)
+    faint = float(np.clip(9 / np.sqrt(len(i) + 1), 0.08, 0.8))  # so that many links do not run into one grey
+    lines = LineCollection(list(ends), colors=QUIET, linewidths=0.3 + 0.4 * faint, alpha=faint, zorder=1)
+    lines.set_rasterized(len(i) > 5000)
+    ax.add_collection(lines)
+
+
+def _draw_nodes(ax: Axes, where: np.ndarray, shown: np.ndarray | None, groups: Any, scale: Normalize | None) -> None:
+    n = len(where)
+    style: dict[str, Any] = {"s": float(np.clip(2500 / n, 2.0, 60.0)), "zorder": 2, "rasterized": n > 5000}
+    style |= {"linewidths": 0.3 if n <= 1000 else 0, "edgecolors": "white"}
+    if shown is None:
+        ax.scatter(where[:, 0], where[:, 1], color=TRUTH, **style)
+    elif groups is not None:
+        for colour, (name, inside) in zip(PALETTE, groups.items(), strict=False):
+            ax.scatter(where[inside, 0], where[inside, 1], color=colour, label=name, **style)
+        ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1), handletextpad=0.1, borderpad=0)
+    else:
+        hidden = np.isnan(shown)
+        if hidden.any():
+            ax.scatter(where[hidden, 0], where[hidden, 1], color=MISSING, **style)
+        x, y = where[~hidden].T
+        ax.scatter(x, y, c=shown[~hidden], cmap=STATE_MAP, norm=scale, **style)
