@@ -10,7 +10,7 @@ demo: $(STAMPS)/base
 	$(BIN)/ndcn demo
 
 test: $(STAMPS)/dev
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=95
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-fail-under=95
 
 test-slow: $(STAMPS)/slow
 	$(BIN)/python -m pytest -m slow

@@ -169,7 +169,7 @@ def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
         what = settings["model"]
         known = {} if what.known is None else {"known": described(what.known)}
         settings["model"] = {"form": what.form, "terms": what.terms, "without": what.without, **known}
-    if isinstance(settings["model"], Auto):
+    elif isinstance(settings["model"], Auto):
         settings["model"] = asdict(settings["model"])
     elif not isinstance(settings["model"], str):
         settings["model"] = None
