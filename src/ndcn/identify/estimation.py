@@ -17,7 +17,7 @@ from ..laws import Law
 from ..threads import threads_for
 from ..trajectory import Trajectory
 from .discovery import Evidence
-from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
+from .gauss_newton import Batch, Fit, batch_of, dared, fit, misfit_of, residuals
 from .known_law import KnownLaw, checked_law
 from .network import Network
 from .observations import QUIET, SILENT, Observations, integrals, observed, roughness_of, signed, some_states
@@ -129,16 +129,21 @@ def _fitted(law: Law, data: Sequence[Observations]) -> Fit:
     few = [batch_of(one, torch.linspace(0, len(one.spans) - 1, TRIES).round().long().unique()) for one in data]
     tried = []
     for trial in _first_models(model, few, 1e3 * tolerance):
-        found = fit(trial, few, iterations=8, tolerance=1e3 * tolerance, enough=1e-3, most_steps=128)
+        found = fit(dared(trial, few, 8, 1e3 * tolerance, 128), few, iterations=8, tolerance=1e3 * tolerance, enough=1e-3, most_steps=128)
         if found is not None:
             tried.append(found)
             if found.misfit < GOOD:
                 break
+    best: Fit | None = None
     for first in sorted(tried, key=lambda one: one.misfit):
         found = fit(first.model, [b for one in data for b in _batches(one)], iterations=30, tolerance=tolerance)
-        if found is not None:
-            return found
-    raise ValueError(_lost(law))
+        if found is not None and (best is None or found.misfit < best.misfit):
+            best = found
+        if best is not None and best.excess < ENOUGH:
+            break
+    if best is None:
+        raise ValueError(_lost(law))
+    return best
 
 
 def _lost(law: Law) -> str:
@@ -179,8 +184,8 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
     reason = (
         f"{what} explains every snapshot from the one before to {found.excess:.2g} times the rounding"
         if explained
-        else f"{what} misses snapshots by {found.excess:.2g} times the rounding, so it is not the whole law: "
-        'model="interaction" looks for one that is'
+        else f"{what} misses snapshots by {found.excess:.2g} times the rounding, so it is not the whole law, or "
+        'better values were not found: give some of them a number, or let model="interaction" look for a law that fits'
     )
     values, covariance = found.model.values, variance_of(found) * inverse(found.normal)
     return Estimation(
