@@ -180,7 +180,7 @@ def test_shrinkage_finds_the_spread_behind_the_errors() -> None:
 @pytest.mark.slow
 def test_a_law_that_is_not_the_right_one_says_so() -> None:
     data = simulated(laws.Gene())
-    with pytest.warns(UserWarning, match=r'not the whole law: model="interaction"'):
+    with pytest.warns(UserWarning, match="not the whole law, or better values were not found"):
         reg = DynamicsRegressor(model=laws.SIS(beta=None)).fit(data)
     assert 'model="interaction"' in str(reg.evidence_)
     with pytest.warns(UserWarning, match="times the noise, so it is not the whole law"):
