@@ -129,7 +129,14 @@ def _fitted(law: Law, data: Sequence[Observations]) -> Fit:
     few = [batch_of(one, torch.linspace(0, len(one.spans) - 1, TRIES).round().long().unique()) for one in data]
     tried = []
     for trial in _first_models(model, few, 1e3 * tolerance):
-        found = fit(dared(trial, few, 8, 1e3 * tolerance, 128), few, iterations=8, tolerance=1e3 * tolerance, enough=1e-3, most_steps=128)
+        found = fit(
+            dared(trial, few, 8, 1e3 * tolerance, 128),
+            few,
+            iterations=8,
+            tolerance=1e3 * tolerance,
+            enough=1e-3,
+            most_steps=128,
+        )
         if found is not None:
             tried.append(found)
             if found.misfit < GOOD:
