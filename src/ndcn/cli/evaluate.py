@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..trajectory import Trajectory
 
 
+@reading.reads_files
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as `ndcn fit` writes it.")],
     data: Annotated[
@@ -31,22 +32,7 @@ def evaluate(
         Path | None,
         typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
     ] = None,
-    directed: reading.Directed = None,
-    source: reading.Source = None,
-    target: reading.Target = None,
-    weight: reading.Weight = None,
-    edge_time: reading.EdgeTime = None,
-    one_graph: reading.OneGraph = False,
-    node: reading.Node = None,
-    time: reading.Time = None,
-    values: reading.Values = None,
-    run: reading.Run = None,
-    date_format: reading.DateFormat = None,
-    unit: reading.TimeUnit = None,
-    step: reading.Step = None,
-    duplicates: reading.Duplicates = reading.Repeats.error,
-    infinite: reading.InfiniteValues = reading.Infinite.auto,
-    same_names: reading.SameNames = False,
+    how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
     """Measure the error of a model on data, trained on and held back.
@@ -58,26 +44,7 @@ def evaluate(
     Example: ndcn evaluate model.ndcn data, or: ndcn evaluate model.ndcn edges.csv states.csv
     """
     estimator = load_dynamics(model)
-    known = reading.read_files(
-        data,
-        states,
-        directed=directed,
-        source=source,
-        target=target,
-        weight=weight,
-        edge_time=edge_time,
-        one_graph=one_graph,
-        node=node,
-        time=time,
-        values=values,
-        run=run,
-        date_format=date_format,
-        unit=unit,
-        step=step,
-        duplicates=duplicates,
-        infinite=infinite,
-        same_names=same_names,
-    )
+    known = how.read(data, states)
     for line in known.notes:
         note(f"note: {line}")
     truth = _truth(estimator, known)

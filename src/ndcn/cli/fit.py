@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..sampling import Split
 
 
+@reading.reads_files
 def fit(
     data: Annotated[
         Path,
@@ -133,22 +134,7 @@ def fit(
             help="Go on from OUT.checkpoint if it is there; the result is that of a run never interrupted.",
         ),
     ] = False,
-    directed: reading.Directed = None,
-    source: reading.Source = None,
-    target: reading.Target = None,
-    weight: reading.Weight = None,
-    edge_time: reading.EdgeTime = None,
-    one_graph: reading.OneGraph = False,
-    node: reading.Node = None,
-    time: reading.Time = None,
-    values: reading.Values = None,
-    run: reading.Run = None,
-    date_format: reading.DateFormat = None,
-    unit: reading.TimeUnit = None,
-    step: reading.Step = None,
-    duplicates: reading.Duplicates = reading.Repeats.error,
-    infinite: reading.InfiniteValues = reading.Infinite.auto,
-    same_names: reading.SameNames = False,
+    how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
     """Learn the dynamics of a network from snapshots.
@@ -171,26 +157,7 @@ def fit(
     )
     import ndcn
 
-    known = reading.read_files(
-        data,
-        states,
-        directed=directed,
-        source=source,
-        target=target,
-        weight=weight,
-        edge_time=edge_time,
-        one_graph=one_graph,
-        node=node,
-        time=time,
-        values=values,
-        run=run,
-        date_format=date_format,
-        unit=unit,
-        step=step,
-        duplicates=duplicates,
-        infinite=infinite,
-        same_names=same_names,
-    )
+    known = how.read(data, states)
     for line in known.notes:
         note(f"note: {line}")
     estimator = ndcn.DynamicsRegressor(

@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from . import reading
-from .options import Json, check_output, print_json
-
-PICTURES = (".png", ".pdf", ".svg")
+from .options import Json, check_picture, print_json
 
 
+@reading.reads_files
 def inspect(
     edges: Annotated[
         Path,
@@ -27,22 +26,7 @@ def inspect(
     out: Annotated[
         Path | None, typer.Option(help="Picture to draw, .png, .pdf or .svg: degrees, curves, what is missing.")
     ] = None,
-    directed: reading.Directed = None,
-    source: reading.Source = None,
-    target: reading.Target = None,
-    weight: reading.Weight = None,
-    edge_time: reading.EdgeTime = None,
-    one_graph: reading.OneGraph = False,
-    node: reading.Node = None,
-    time: reading.Time = None,
-    values: reading.Values = None,
-    run: reading.Run = None,
-    date_format: reading.DateFormat = None,
-    unit: reading.TimeUnit = None,
-    step: reading.Step = None,
-    duplicates: reading.Duplicates = reading.Repeats.error,
-    infinite: reading.InfiniteValues = reading.Infinite.auto,
-    same_names: reading.SameNames = False,
+    how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
     """Tell what was understood of your own network: nodes, edges, times, gaps, what is missing, and what will be done.
@@ -52,31 +36,8 @@ def inspect(
     Example: ndcn inspect edges.csv states.csv --out picture.png
     """
     if out is not None:
-        if out.suffix.lower() not in PICTURES:
-            raise ValueError(
-                f"{out}: the name of the picture must end in {', '.join(PICTURES)}, which decides the format"
-            )
-        check_output(out)
-    data = reading.read_files(
-        edges,
-        states,
-        directed=directed,
-        source=source,
-        target=target,
-        weight=weight,
-        edge_time=edge_time,
-        one_graph=one_graph,
-        node=node,
-        time=time,
-        values=values,
-        run=run,
-        date_format=date_format,
-        unit=unit,
-        step=step,
-        duplicates=duplicates,
-        infinite=infinite,
-        same_names=same_names,
-    )
+        check_picture(out)
+    data = how.read(edges, states)
     from .. import tables
 
     facts = tables.inspect(data)

@@ -9,10 +9,10 @@ import typer
 
 from . import reading
 from .guard import note
-from .inspect import PICTURES
-from .options import Json, check_output, print_json
+from .options import Json, check_picture, print_json
 
 
+@reading.reads_files
 def network_test(
     data: Annotated[
         Path,
@@ -42,22 +42,7 @@ def network_test(
         Path | None,
         typer.Option(help="Picture to draw, .png, .pdf or .svg: errors with shuffled graphs, and with the real one."),
     ] = None,
-    directed: reading.Directed = None,
-    source: reading.Source = None,
-    target: reading.Target = None,
-    weight: reading.Weight = None,
-    edge_time: reading.EdgeTime = None,
-    one_graph: reading.OneGraph = False,
-    node: reading.Node = None,
-    time: reading.Time = None,
-    values: reading.Values = None,
-    run: reading.Run = None,
-    date_format: reading.DateFormat = None,
-    unit: reading.TimeUnit = None,
-    step: reading.Step = None,
-    duplicates: reading.Duplicates = reading.Repeats.error,
-    infinite: reading.InfiniteValues = reading.Infinite.auto,
-    same_names: reading.SameNames = False,
+    how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
     """Tell whether the network matters: do a node's neighbours make its forecasts better, and more so than other nodes would?
@@ -68,31 +53,8 @@ def network_test(
     Example: ndcn network-test edges.csv states.csv --out picture.png
     """
     if out is not None:
-        if out.suffix.lower() not in PICTURES:
-            raise ValueError(
-                f"{out}: the name of the picture must end in {', '.join(PICTURES)}, which decides the format"
-            )
-        check_output(out)
-    known = reading.read_files(
-        data,
-        states,
-        directed=directed,
-        source=source,
-        target=target,
-        weight=weight,
-        edge_time=edge_time,
-        one_graph=one_graph,
-        node=node,
-        time=time,
-        values=values,
-        run=run,
-        date_format=date_format,
-        unit=unit,
-        step=step,
-        duplicates=duplicates,
-        infinite=infinite,
-        same_names=same_names,
-    )
+        check_picture(out)
+    known = how.read(data, states)
     for line in known.notes:
         note(f"note: {line}")
     from .. import forecast

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..estimators import DynamicsRegressor
 
 TABLES = (".csv", ".parquet")
+PICTURES = (".png", ".pdf", ".svg")
 
 
 class LawName(str, Enum):
@@ -157,6 +158,13 @@ def check_output(path: Path) -> None:
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file")
     check_parent(path)
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a name of a picture that no format goes by, and what ``check_output`` refuses."""
+    if path.suffix.lower() not in PICTURES:
+        raise ValueError(f"{path}: the name of the picture must end in {', '.join(PICTURES)}, which decides the format")
+    check_output(path)
 
 
 def check_table_output(path: Path) -> None:

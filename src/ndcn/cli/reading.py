@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from enum import Enum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -76,52 +80,78 @@ InfiniteValues = Annotated[
 SameNames = Annotated[bool, _option("--same-names", text="Refuse names of nodes that are not in both files.")]
 
 
-def read_files(
-    edges: Path,
-    states: Path | None,
-    *,
-    directed: bool | None,
-    source: str | None,
-    target: str | None,
-    weight: str | None,
-    edge_time: str | None,
-    one_graph: bool,
-    node: str | None,
-    time: str | None,
-    values: list[str] | None,
-    run: str | None,
-    date_format: str | None,
-    unit: Unit | None,
-    step: float | None,
-    duplicates: Repeats,
-    infinite: Infinite,
-    same_names: bool,
-) -> Dataset:
-    """``ndcn.read`` with what was said on the command line; without states, the folder of data that ``edges`` names."""
-    import ndcn
+@dataclass(frozen=True)
+class How:
+    """How files are to be understood; each field is an option."""
 
-    if states is None:
-        if edges.is_file():
-            raise ValueError(f"{edges} is a file: give a file of states too, as in: {edges.name} states.csv")
-        return ndcn.Dataset((ndcn.Trajectory.load(edges),))
-    if one_graph and edge_time is not None:
-        raise ValueError("--one-graph leaves the times of edges aside, and --edge-time uses them: give one of them")
-    return ndcn.read(
-        edges,
-        states,
-        directed=directed,
-        source=source,
-        target=target,
-        weight=weight,
-        edge_time=False if one_graph else edge_time,
-        node=node,
-        time=time,
-        values=values or None,
-        run=run,
-        date_format=date_format,
-        unit=None if unit is None else unit.value,
-        step=step,
-        duplicates=duplicates.value,
-        infinite=infinite.value,
-        unknown="error" if same_names else "drop",
-    )
+    directed: Directed = None
+    source: Source = None
+    target: Target = None
+    weight: Weight = None
+    edge_time: EdgeTime = None
+    one_graph: OneGraph = False
+    node: Node = None
+    time: Time = None
+    values: Values = None
+    run: Run = None
+    date_format: DateFormat = None
+    unit: TimeUnit = None
+    step: Step = None
+    duplicates: Duplicates = Repeats.error
+    infinite: InfiniteValues = Infinite.auto
+    same_names: SameNames = False
+
+    def read(self, edges: Path, states: Path | None) -> Dataset:
+        """``ndcn.read`` in this way; without states, the folder of data that ``edges`` names."""
+        import ndcn
+
+        if states is None:
+            if edges.is_file():
+                raise ValueError(f"{edges} is a file: give a file of states too, as in: {edges.name} states.csv")
+            return ndcn.Dataset((ndcn.Trajectory.load(edges),))
+        if self.one_graph and self.edge_time is not None:
+            raise ValueError("--one-graph leaves the times of edges aside, and --edge-time uses them: give one of them")
+        return ndcn.read(
+            edges,
+            states,
+            directed=self.directed,
+            source=self.source,
+            target=self.target,
+            weight=self.weight,
+            edge_time=False if self.one_graph else self.edge_time,
+            node=self.node,
+            time=self.time,
+            values=self.values or None,
+            run=self.run,
+            date_format=self.date_format,
+            unit=None if self.unit is None else self.unit.value,
+            step=self.step,
+            duplicates=self.duplicates.value,
+            infinite=self.infinite.value,
+            unknown="error" if self.same_names else "drop",
+        )
+
+
+PLAIN = How()
+
+
+def reads_files(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of ``How`` in the place of its argument ``how``."""
+    types, own = get_type_hints(command, include_extras=True), get_type_hints(How, include_extras=True)
+    parameters = []
+    for parameter in signature(command).parameters.values():
+        if parameter.name != "how":
+            parameters.append(parameter.replace(annotation=types[parameter.name]))
+            continue
+        for one in fields(How):
+            option = Parameter(one.name, Parameter.POSITIONAL_OR_KEYWORD, default=one.default, annotation=own[one.name])
+            parameters.append(option)
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        how = How(**{one.name: given.pop(one.name) for one in fields(How)})
+        command(**given, how=how)
+
+    with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # where typer looks
+    with_options.__annotations__ = {one.name: one.annotation for one in parameters}
+    return with_options
