@@ -11,7 +11,7 @@ import torch
 from .identify.discovery import Evidence
 from .identify.estimates import Estimates
 from .identify.estimation import Estimation
-from .identify.reading import Functions, functions_of
+from .identify.functions import Functions, functions_of
 from .laws import Law
 from .learned_law import LearnedLaw
 from .prediction import Question

@@ -23,8 +23,9 @@ from .graph_sequence import GraphSequence
 from .identify.discovery import Evidence, discover
 from .identify.estimates import Estimates
 from .identify.estimation import estimate
+from .identify.functions import Functions
 from .identify.interaction import Interaction
-from .identify.reading import Equations, Functions
+from .identify.reading import Equations
 from .laws import Law
 from .learned_law import LearnedLaw
 from .models import LawODE

@@ -15,7 +15,8 @@ from .fitting import Start
 from .identify.discovery import Discovery, Evidence
 from .identify.equation import Equation
 from .identify.free import FreeModel
-from .identify.reading import Equations, Functions, functions_of
+from .identify.functions import Functions, functions_of
+from .identify.reading import Equations
 from .laws import Law
 from .models.law_ode import LawODE
 from .prediction import Question, answers

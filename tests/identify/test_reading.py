@@ -17,8 +17,9 @@ from ndcn import laws
 from ndcn.fields.closed_form import ClosedForm
 from ndcn.identify.equation import Equation, Term
 from ndcn.identify.formula import FUNCTIONS, Formula
+from ndcn.identify.functions import functions_of
 from ndcn.identify.library import COUPLING, SELF
-from ndcn.identify.reading import Coefficient, Equations, Inner, functions_of, latex_name, with_error
+from ndcn.identify.reading import Coefficient, Equations, Inner, latex_name, with_error
 
 VW = ("v", "w")
 

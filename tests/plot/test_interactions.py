@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import ndcn
 from ndcn import laws
-from ndcn.identify.reading import Functions, functions_of
+from ndcn.identify.functions import Functions, functions_of
 from pictures import png
 
 

@@ -11,7 +11,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..identify.reading import Functions, latex_name, states_along
+from ..identify.functions import Functions, states_along
+from ..identify.reading import latex_name
 from .style import INK, PREDICTION, QUIET, STATE_MAP
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def interaction(
 
     Example:
         >>> import ndcn, torch
-        >>> from ndcn.identify.reading import functions_of
+        >>> from ndcn.identify.functions import functions_of
         >>> law = ndcn.laws.Gene()
         >>> axes = ndcn.plot.interaction(functions_of(law.node, law.edge, [], 5 * torch.rand(100, 1)), truth=law)
         >>> [ax.get_ylabel() for ax in axes[0]]
