@@ -21,6 +21,7 @@ from .weak import Support, WeakForm, supports, weak_form
 ENOUGH = 5.0  # residuals of so many times the noise are explained
 ROUNDING = 2.0  # a term without which residuals are still below this is not seen in the data
 PROMISING = 1e-3  # a candidate whose weighted misfit on a few intervals is below this is tried on more
+HOPEFUL = 0.25  # one below this may only have stopped too early
 FLOOR = 2e-6  # weighted misfits below this are rounding; no term is kept to lower them further
 
 
@@ -226,13 +227,21 @@ class Search:
         return sorted((found for found in every if found is not None), key=Found.score)
 
     def _tried(self, guess: Equation, few: Sequence[Batch], most: int, *, refine: bool) -> Found | None:
-        """The guess fitted to a few intervals."""
-        if refine:
-            guess = cast(Equation, dared(guess, few, 8, 1e-5 * self.scale, 16))
-        found = self.fitted(guess, few, most, 1e-5, 16, enough=0.03 if refine else 1e-3)
-        if found is not None and found.fit.misfit < 0.1 and refine:
-            found = self.fitted(found.equation, few, 12, 1e-6, 32)
-        return found
+        """The guess fitted to a few intervals: full steps and steps downhill in turn, while that leads anywhere."""
+        if not refine:
+            return self.fitted(guess, few, most, 1e-5, 16)
+        best: Found | None = None
+        for _ in range(3):
+            bold = cast(Equation, dared(guess, few, 8, 1e-5 * self.scale, 16))
+            found = self.fitted(bold, few, most, 1e-5, 16, enough=0.03)
+            if found is None or (best is not None and found.fit.misfit > 0.9 * best.fit.misfit):
+                break
+            best, guess = found, found.equation
+            if not PROMISING < found.fit.misfit < HOPEFUL:
+                break
+        if best is not None and best.fit.misfit < 0.1:
+            best = self.fitted(best.equation, few, 12, 1e-6, 32)
+        return best
 
     def run(self) -> Found | None:
         """The best closed form for observations without noise."""
@@ -277,7 +286,9 @@ class Search:
 
     def _plainer(self, found: Found, few: Sequence[Batch]) -> list[Found]:
         """Plainer equations that explain a few intervals as well, best first."""
-        fits = [self.fitted(e, few, 8, most_steps=128) for e in simpler(found.equation, self.data, self.terms)]
+        starts = [self.fitted(e, few, 0, 1e-5, 32) for e in simpler(found.equation, self.data, self.terms)]
+        near = [one.equation for one in starts if one is not None and one.fit.misfit < HOPEFUL]
+        fits = [self.fitted(e, few, 8, most_steps=128) for e in near]
         as_good = [one for one in fits if one is not None and one.fit.lost == 0 and one.fit.excess < ROUNDING]
         return sorted(as_good, key=Found.score)
 
@@ -339,7 +350,7 @@ class Search:
         if not known:
             return None
         start = min(known, key=lambda one: (one.fit.lost, one.fit.misfit))
-        return self.fitted(start.equation, batches, 4, most_steps=128)
+        return self.fitted(start.equation, batches, 4, most_steps=128) if start.fit.misfit < HOPEFUL else None
 
 
 def _covariance(found: Found) -> torch.Tensor:
