@@ -246,7 +246,7 @@ class Search:
     def run(self) -> Found | None:
         """The best closed form for observations without noise."""
         few, which = self.batches(self.intervals(8, lively)), self.intervals(24, spread_of)
-        more = self.batches(which)
+        more, all_intervals = self.batches(which), [torch.arange(len(one.spans)) for one in self.data]
         if (bare := self.bare()) is not None:
             alone = self.fitted(bare, more, 0, most_steps=128)
             if alone is not None and alone.fit.lost == 0 and alone.fit.excess < ROUNDING:
@@ -263,8 +263,12 @@ class Search:
                     plainer = (
                         self.fitted(one.equation, more, 8, most_steps=128) for one in self._plainer(refined, few)
                     )
-                    explained.append(next((one for one in plainer if one is not None and one.explains()), refined))
-                    return None
+                    best = next((one for one in plainer if one is not None and one.explains()), refined)
+                    whole = self.fitted(best.equation, self.batches(all_intervals), 4, most_steps=128)
+                    if whole is not None and whole.explains():
+                        explained.append(whole)
+                        return None
+                    return self._against(best, all_intervals)
                 missed = refined or missed
             return self._against(missed, which)
 
