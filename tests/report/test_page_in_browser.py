@@ -403,6 +403,8 @@ def test_charts_lead_to_times_and_nodes(show: Open) -> None:
     page = show("heat")
     chart = page.locator("#error-time canvas")
     chart.scroll_into_view_if_needed()
+    page.wait_for_timeout(200)  # a chart is drawn when it is seen
+    settle(page)
     box = chart.bounding_box()
     page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 100)
     settle(page)
