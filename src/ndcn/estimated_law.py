@@ -58,7 +58,7 @@ class EstimatedLaw(LearnedLaw):
     def _warn(self, states: torch.Tensor, asked: Question) -> None:
         """The form of the law is known for all states."""
 
-    def equations(self) -> Estimates:  # type: ignore[override]  # what was estimated, in a law that is known
+    def equations(self) -> Estimates:
         """The parameters with standard errors."""
         return Estimates(self.law, self.names, self.errors)
 

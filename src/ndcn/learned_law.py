@@ -14,6 +14,7 @@ from .fields.free_form import FreeForm
 from .fitting import Start
 from .identify.discovery import Discovery, Evidence
 from .identify.equation import Equation
+from .identify.estimates import Estimates
 from .identify.free import FreeModel
 from .identify.functions import Functions, functions_of
 from .identify.reading import Equations
@@ -119,7 +120,7 @@ class LearnedLaw:
                 stacklevel=4,
             )
 
-    def equations(self) -> Equations:
+    def equations(self) -> Equations | Estimates:
         """The equation that was found with standard errors."""
         found = self.found
         if not isinstance(found, ClosedForm):

@@ -34,12 +34,11 @@ def build_graph(
     """
     notes: list[str] = []
     source, target, weight = place[edges.source], place[edges.target], edges.weight
-    rows = np.flatnonzero((source >= 0) & (target >= 0))
-    if len(rows) < len(source):
+    known = np.flatnonzero((source >= 0) & (target >= 0))
+    rows = known if len(known) < len(source) else None  # those of the file that are used, where not all are
+    if rows is not None:
         source, target, weight = source[rows], target[rows], weight[rows]
         when = None if when is None else when[rows]
-    else:
-        rows = None  # type: ignore[assignment]
     if when is None:
         matrix = _matrix(edges, source, target, weight, rows, labels, notes)
         matrix, is_directed = _directed([matrix], edges, directed, labels, notes)

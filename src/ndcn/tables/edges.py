@@ -175,8 +175,8 @@ def _places(table: Table, chosen: dict[str, int], use_time: bool, notes: list[st
     taken = [k for k in found.values() if k is not None]
     for role, known in (("source", words.SOURCE), ("target", words.TARGET), ("time", words.TIME)):
         if found[role] is None and (role != "time" or (use_time and len(columns) > 2)) and table.headed:
-            found[role] = words.find(columns, known, taken=taken)
-            taken += [] if found[role] is None else [found[role]]  # type: ignore[list-item]
+            found[role] = column = words.find(columns, known, taken=taken)
+            taken += [] if column is None else [column]
     by_place = [role for role in ("source", "target") if found[role] is None]
     for role in by_place:
         heads = [column.strip().lower() for column in columns]

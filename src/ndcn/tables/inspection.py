@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,16 +159,7 @@ def inspect(data: Dataset) -> Inspection:
         if np.array_equal(cube[..., a], cube[..., b], equal_nan=True)
     )
     still, twins = _nodes(cube, graph)
-    facts = {
-        "missing": float(np.isnan(cube).mean()),
-        "isolated": isolated,
-        "runs": runs,
-        "constant_features": constant,
-        "equal_features": equal,
-        "constant_nodes": still,
-        "equal_nodes": twins,
-    }
-    return Inspection(
+    facts = Inspection(
         nodes=graph.num_nodes,
         edges=graph.num_edges,
         directed=graph.directed,
@@ -181,9 +172,16 @@ def inspect(data: Dataset) -> Inspection:
         unit="" if data.calendar is None or not data.calendar.dated else data.calendar.unit,
         ranges=ranges,
         notes=data.notes,
-        plans=tuple(_plans(facts, data, components)),
-        **facts,  # type: ignore[arg-type]
+        plans=(),
+        missing=float(np.isnan(cube).mean()),
+        isolated=isolated,
+        runs=runs,
+        constant_features=constant,
+        equal_features=equal,
+        constant_nodes=still,
+        equal_nodes=twins,
     )
+    return replace(facts, plans=tuple(_plans(facts, data)))
 
 
 def _components(graph: Graph) -> tuple[int, np.ndarray]:
@@ -232,9 +230,9 @@ def _nodes(cube: np.ndarray, graph: Graph) -> tuple[tuple[Hashable, ...], tuple[
     return tuple(graph.nodes[i] for i in np.flatnonzero(still).tolist()), tuple(twins)
 
 
-def _plans(facts: dict[str, Any], data: Dataset, components: int) -> list[str]:
+def _plans(facts: Inspection, data: Dataset) -> list[str]:
     plans = []
-    runs: tuple[RunFacts, ...] = facts["runs"]
+    runs = facts.runs
     if any(run.snapshots < 2 for run in runs):
         plans.append("a run of one snapshot shows no dynamics: `ndcn fit` needs at least two, better ten or more")
     elif min(run.snapshots for run in runs) < 10:
@@ -245,27 +243,27 @@ def _plans(facts: dict[str, Any], data: Dataset, components: int) -> list[str]:
         plans.append(
             "snapshots are not equally spaced, which continuous-time models take as it is; temporal GNNs do not"
         )
-    if facts["missing"] > 0.9:
+    if facts.missing > 0.9:
         plans.append(
             "almost all entries are missing, as nodes were observed at times of their own: --step rounds the times"
         )
-    if facts["missing"]:
+    if facts.missing:
         plans.append("missing entries are masked: models learn from what was observed and predict the rest")
-    if facts["isolated"]:
-        plans.append(f"isolated nodes evolve by themselves, without neighbours: {some(facts['isolated'])}")
-    elif components > 1:
-        plans.append(f"the {components} components do not act on each other and are learned together")
-    if facts["constant_features"]:
-        plans.append(f"{some(facts['constant_features'])} never changes in time: leave it out with --values")
-    if facts["equal_features"]:
-        pairs = [f"{a} = {b}" for a, b in facts["equal_features"]]
+    if facts.isolated:
+        plans.append(f"isolated nodes evolve by themselves, without neighbours: {some(facts.isolated)}")
+    elif facts.components > 1:
+        plans.append(f"the {facts.components} components do not act on each other and are learned together")
+    if facts.constant_features:
+        plans.append(f"{some(facts.constant_features)} never changes in time: leave it out with --values")
+    if facts.equal_features:
+        pairs = [f"{a} = {b}" for a, b in facts.equal_features]
         plans.append(f"columns with the same values are learned twice ({some(pairs)}): leave one out with --values")
-    if facts["constant_nodes"]:
+    if facts.constant_nodes:
         plans.append(
-            f"{counted(len(facts['constant_nodes']), 'node')} that never change stay in: {some(facts['constant_nodes'])}"
+            f"{counted(len(facts.constant_nodes), 'node')} that never change stay in: {some(facts.constant_nodes)}"
         )
-    if facts["equal_nodes"]:
-        pairs = [f"{a} = {b}" for a, b in facts["equal_nodes"]]
+    if facts.equal_nodes:
+        pairs = [f"{a} = {b}" for a, b in facts.equal_nodes]
         plans.append(
             f"{counted(len(pairs), 'pair')} of nodes with the same values stay in, check that it is meant: {some(pairs)}"
         )
