@@ -52,7 +52,7 @@ class ClosedForm(Law):
     def __init__(self, equation: Equation, features: Sequence[str] = ("x",)) -> None:
         super().__init__()
         features = checked_equation(equation, features)
-        self.features = features  # type: ignore[misc]  # other laws have them in the class
+        self.features = features
         self._terms = equation.terms
         self.register_buffer("coefficients", equation.coefficients.detach().double().clone())
         inner = [value for term in equation.terms for value in term.values]

@@ -37,7 +37,7 @@ class Corrected(Law):
     def __init__(self, known: Law, correction: ClosedForm | FreeForm) -> None:
         super().__init__()
         self.known, self.correction = known, correction
-        self.features = correction.features  # type: ignore[misc]  # other laws have them in the class
+        self.features = correction.features
 
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x_i) of both."""

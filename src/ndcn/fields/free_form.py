@@ -40,7 +40,7 @@ class FreeForm(Law):
         super().__init__()
         self.basis, self.names = basis, tuple(names)
         self.register_buffer("coefficients", coefficients.detach().double().clone())
-        self.features = self.names  # type: ignore[misc]  # other laws have them in the class
+        self.features = self.names
 
     def _parts(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
         """Coefficients of each part, (m, d)."""

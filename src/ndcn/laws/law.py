@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -51,7 +51,7 @@ class Law(Field):
         torch.Size([5, 9, 2])
     """
 
-    features: ClassVar[tuple[str, ...] | None] = None
+    features: tuple[str, ...] | None = None
     """Names of the features, for laws that need just these; None for laws that take any number."""
 
     def __init__(self) -> None:
