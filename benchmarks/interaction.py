@@ -37,8 +37,8 @@ FURTHER = {
     "fitzhugh_nagumo": (ndcn.laws.FitzHughNagumo(), 40.0),
     "michaelis_menten": (ndcn.laws.MichaelisMenten(), 5.0),
 }
-FAMILY = {  # what is left out of the library to take the true law away
-    "heat": ["x_j - x_i", "x_j"],
+FAMILY = {  # the true family of each law, and those that contain it or come as near to it as one likes
+    "heat": ["x_j - x_i", "x_j", "tanh(a*(x_j - x_i))", "(x_j - x_i)*exp(-a*(x_j - x_i)^2)"],
     "gene": ["x_j^2/(K^2 + x_j^2)", "x_j^h/(1 + x_j^h)"],
     "mutualistic": ["x_i*x_j/(1 + b*x_i + c*x_j)"],
     "mutualistic (e, h exchanged)": ["x_i*x_j/(1 + b*x_i + c*x_j)"],

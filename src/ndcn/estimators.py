@@ -205,7 +205,7 @@ class DynamicsRegressor(BaseEstimator):
 
     def _identify(self, trajectories: list[Trajectory], what: Interaction) -> None:
         found = discover(trajectories, what, int(self.seed))
-        self._keep(trajectories, LearnedLaw.of(found, trajectories[0].features), found.starts, found.seconds)
+        self._keep(trajectories, LearnedLaw.of(found), found.starts, found.seconds)
 
     def _keep(
         self, trajectories: list[Trajectory], learned: LearnedLaw, first: list[torch.Tensor], seconds: float

@@ -49,9 +49,9 @@ class LearnedLaw:
     states: torch.Tensor
 
     @classmethod
-    def of(cls, found: Discovery, features: Sequence[str]) -> LearnedLaw:
+    def of(cls, found: Discovery) -> LearnedLaw:
         """What was found, as a law."""
-        law = _law_of(found.model, tuple(features), found.known)
+        law = _law_of(found.model, found.names, found.known)
         return cls(law, found.covariance, found.draws, found.start_draws, found.evidence, found.states)
 
     @property

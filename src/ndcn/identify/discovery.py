@@ -20,7 +20,7 @@ from .free_fit import fit_free
 from .gauss_newton import Fit
 from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
-from .library import check_names, library, ranges_of
+from .library import formula_names, library, ranges_of
 from .observations import QUIET, SILENT, Observations, observed, roughness_of, signed, some_states
 from .posterior import DRAWS, drawn, inverse, variance_of
 from .reweighting import reweighted
@@ -29,6 +29,7 @@ from .shooting import steps_needed
 from .trajectory_fit import Course, Path, course_of, fit_path, roll, samples
 from .variants import simpler, without_terms
 
+POOR = 0.05  # weighted misfits above this are said aloud
 EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
 
 
@@ -67,6 +68,7 @@ class Discovery:
         start_draws: first states that belong to them, (draws, n, d) for each trajectory, or None where they are known.
         evidence: why.
         states: some of those seen, the least and largest among them, (N, d).
+        names: of the features, as they stand in formulas.
         known: the law that it corrects, if there is one.
         seconds: it took.
     """
@@ -78,6 +80,7 @@ class Discovery:
     start_draws: list[torch.Tensor] | None
     evidence: Evidence
     states: torch.Tensor
+    names: tuple[str, ...] = ()
     known: Law | None = None
     seconds: float = 0.0
 
@@ -88,13 +91,11 @@ def discover(
     """The law behind the trajectories, or what a known one leaves open of it.
 
     Raises:
-        ValueError: none was found, or a name of a feature cannot stand in formulas, or the known law does not fit the data.
+        ValueError: none was found, or the known law does not fit the data.
     """
     began = time.monotonic()
     if not any(bool((t.states - t.first_state()).nan_to_num(0.0).any()) for t in trajectories):
         raise ValueError("no state ever changes: there is no law to be seen in these trajectories")
-    if what.form != "free":
-        check_names(trajectories[0].features)
     if what.known is not None:
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
     rough = max(roughness_of(t) for t in trajectories)
@@ -115,7 +116,11 @@ def discover(
         if isinstance(found.model, Equation) and not found.model.terms:
             reason += "; nothing was left to correct"
         found = replace(found, known=what.known, evidence=replace(found.evidence, reason=reason))
-    return replace(found, seconds=time.monotonic() - began)
+    return replace(found, names=_names(found.model, trajectories[0].features), seconds=time.monotonic() - began)
+
+
+def _names(model: Equation | FreeModel, features: Sequence[str]) -> tuple[str, ...]:
+    return formula_names(features) if isinstance(model, Equation) else tuple(features)
 
 
 def _prepared(
@@ -148,7 +153,7 @@ def _search(
     say: Callable[[str], None],
 ) -> Search:
     ranges = ranges_of(torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data]))
-    return Search(data, library(trajectories[0].features, ranges, what.terms, what.without), say, base)
+    return Search(data, library(formula_names(trajectories[0].features), ranges, what.terms, what.without), say, base)
 
 
 # Complete observations without noise --------------------------------------------------------------------------------
@@ -170,6 +175,8 @@ def _from_snapshots(
                 else f"a closed form was asked for; it misses snapshots by {closed.fit.excess:.2g} times the rounding, so it is "
                 'not the whole law: form="free" follows the data better'
             )
+            if not explained:
+                warnings.warn(reason, stacklevel=5)
             return _of_snapshots(data, closed.fit, seed, "closed", reason, closed, None)
     if not sure:
         return None  # noise, or curves that are coarsely sampled: judged along whole trajectories
@@ -185,6 +192,8 @@ def _from_snapshots(
         + ("" if closed is None else f" (the best misses them by {closed.fit.excess:.2g} times the rounding)")
         + f"; the free form misses them by {free.excess:.2g} times"
     )
+    if free.misfit > POOR:
+        _warn(f"misses typical snapshots by {100 * free.misfit:.2g} % of the way from the one before")
     return _of_snapshots(data, free, seed, "free", reason, closed, free)
 
 
@@ -225,16 +234,21 @@ def _from_courses(
     if free is None and closed is None:
         return None
     limit = 2.0 if noisy else 50.0
-    keep = free is None or (closed is not None and closed.excess < 1.05 * free.excess)
+    keep = free is None or (closed is not None and closed.excess < limit and _as_good(closed, free))
     best = closed if keep else free
     assert best is not None
     if best.excess > limit:
-        warnings.warn(
-            f"the law that was found leaves residuals of {best.excess:.3g} times the noise: it does not explain the data, do not "
-            'trust it far. More snapshots where the states change fastest would help, or model="ndcn", which assumes less',
-            stacklevel=5,
-        )
+        _warn(f"leaves residuals of {best.excess:.3g} times the noise")
     return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free, noisy)
+
+
+def _warn(how: str) -> None:
+    warnings.warn(
+        f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
+        "fastest would help; or these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j) with the same f and g at every node: if "
+        'nodes differ, give a law and estimate it with per_node; model="ndcn" assumes less',
+        stacklevel=6,
+    )
 
 
 def _reason(closed: Path | None, free: Path | None, what: Interaction) -> str:
@@ -314,10 +328,22 @@ def _followed(model: Model, data: Sequence[Observations], tolerance: torch.Tenso
     return fit_path(model, courses, iterations=iterations, enough=1e-3, move_start=not known)
 
 
+def _as_good(closed: Path, free: Path) -> bool:
+    """Whether what splines explain beyond a formula is little, or no more than so many of them explain of noise."""
+    return closed.excess < 1.05 * free.excess or _score(closed) < _score(free)
+
+
 def _score(path: Path) -> float:
     """BIC: chi^2, and the number of parameters; noise that was underestimated makes chi^2 count less."""
     unit = max(1.0, path.excess) ** 2
-    return path.chi2 / unit + len(path.model.parameters) * math.log(path.count) + path.count * math.log(unit)
+    return path.chi2 / unit + _degrees(path) * math.log(path.count) + path.count * math.log(unit)
+
+
+def _degrees(path: Path) -> float:
+    """Parameters; those that a penalty holds count less."""
+    if path.ridge is None:
+        return len(path.model.parameters)
+    return float((inverse(path.normal + path.ridge) * path.normal.T).sum())
 
 
 def _pruned(path: Path) -> Path:

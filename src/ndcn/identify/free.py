@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 
 from .equation import Model, Slopes
@@ -93,20 +92,18 @@ class Basis:
 
 
 def basis_for(states: torch.Tensor, differences: torch.Tensor) -> Basis:
-    """Splines for the states that were seen, (N, d), and the differences across edges, (M, d)."""
+    """Splines for the states that were seen, (N, d), and the differences across edges, (M, d).
+
+    Knots of differences are equally spaced: couplings such as sin(x_j - x_i) turn as often far from 0 as near it.
+    """
     d = states.shape[-1]
-    count, few = (12, 5) if d == 1 else (7, 3)
-    x, gaps = states.numpy(), differences.numpy()
+    count, few, sides = (20, 5, 10) if d == 1 else (7, 3, 5)
+    x, widest = states.numpy(), differences.abs().amax(dim=0).clamp(min=1e-12)
     return Basis(
         tuple(Splines(knots_for(x[:, b], count)) for b in range(d)),
         tuple(Splines(knots_for(x[:, b], few)) for b in range(d)),
-        tuple(Splines(_symmetric(gaps[:, b], few + 2)) for b in range(d)),
+        tuple(Splines((torch.arange(-sides, sides + 1) * (w / sides)).tolist()) for w in widest.double()),
     )
-
-
-def _symmetric(values: np.ndarray, count: int) -> list[float]:
-    positive = knots_for(np.abs(np.append(values, 0.0)), count // 2 + 1)
-    return sorted({-k for k in positive} | set(positive))
 
 
 @dataclass(frozen=True)

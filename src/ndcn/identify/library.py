@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 from collections.abc import Sequence
@@ -10,9 +11,21 @@ import numpy as np
 import torch
 
 from .equation import Term
-from .formula import FUNCTIONS, Formula, plain_names
+from .formula import Formula, plain_names
 
-SELF = ("1", "x", "x^2", "x^3", "x/(1 + x)", "x^2/(1 + x^2)", "sin(x)", "cos(x)", "exp(-x)", "log1p(abs(x))", "tanh(x)")
+SELF = (
+    "1",
+    "x",
+    "x^2",
+    "x^3",
+    "x/(K + x)",
+    "x^2/(K^2 + x^2)",
+    "sin(x)",
+    "cos(x)",
+    "exp(-a*x)",
+    "log1p(abs(x))",
+    "tanh(a*x)",
+)
 COUPLING = (
     "1",
     "x_j",
@@ -39,24 +52,21 @@ COUPLING = (
 )
 
 
-def check_names(features: Sequence[str]) -> None:
-    """Whether features of these names can stand in the formulas of the library.
-
-    Raises:
-        ValueError: they cannot; the message says which names can.
+def formula_names(features: Sequence[str]) -> tuple[str, ...]:
+    """Names under which the features stand in formulas: their own where they can, else plain words made of them.
 
     Example:
-        >>> check_names(["temperature", "x_2"])
+        >>> formula_names(["temperature", "x_2"]), formula_names(["new cases", "h"]), formula_names(["x", "x_i"])
+        (('temperature', 'x_2'), ('new_cases', 'x_h'), ('x1', 'x2'))
     """
-    taken = sorted({name for text in COUPLING for name in Formula(text).parameters})
-    if plain_names(features) and not set(features) & set(taken):
-        return
-    raise ValueError(
-        f"features named {', '.join(map(repr, features))} cannot stand in formulas: names must differ, also with _i or _j after "
-        f"them, and be plain words of letters, digits and _, none of Python's own, none of the functions {', '.join(FUNCTIONS)}, "
-        f"none of the parameters {', '.join(taken)} of candidates. Give others, Trajectory(..., features=[...]), or take "
-        'form="free", which has no formulas'
-    )
+    taken = {name for text in (*SELF, *COUPLING) for name in Formula(text).parameters}
+
+    def word(name: str) -> str:
+        plain = re.sub(r"\W+", "_", name).strip("_")
+        return plain if plain_names([plain]) and plain not in taken else f"x_{plain}"
+
+    names = tuple(map(word, features))
+    return names if plain_names(names) and "x_" not in names else tuple(f"x{k + 1}" for k in range(len(names)))
 
 
 def library(
@@ -69,6 +79,9 @@ def library(
         ranges: least and largest value of each.
         extra: formulas of the user's own.
         without: formulas to leave out.
+
+    Raises:
+        ValueError: a formula to leave out is not there.
     """
     features = tuple(features)
     out: list[Term] = []
@@ -80,8 +93,20 @@ def library(
         for text in extra:
             formula = Formula(text, features)
             out += _starts(Term(formula, formula.on_edges, output), ranges)
-    gone = {Formula(text, features).text.replace(" ", "") for text in without}
-    return [term for term in out if term.formula.text.replace(" ", "") not in gone]
+    known = {_compact(term.formula.text): term.formula.text for term in out}
+    for text in without:
+        if _compact(text) not in known:
+            near = difflib.get_close_matches(_compact(text), known, n=1)
+            hint = f"; did you mean {known[near[0]]!r}?" if near else ""
+            raise ValueError(
+                f"without: {text!r} is not in the library{hint or '.'} It holds {', '.join(known.values())}"
+            )
+    gone = set(map(_compact, without))
+    return [term for term in out if _compact(term.formula.text) not in gone]
+
+
+def _compact(text: str) -> str:
+    return text.replace(" ", "").replace("**", "^")
 
 
 def _self_terms(features: tuple[str, ...]) -> list[str]:
@@ -115,10 +140,12 @@ def _starts(term: Term, ranges: np.ndarray) -> list[Term]:
     size = float(np.abs(ranges).max()) or 1.0
     spread = float((ranges[1] - ranges[0]).max()) or 1.0
     grids = {
-        "K": size * np.array([0.01, 0.03, 0.1, 0.3, 1.0]),
+        "K": size * (np.array([0.01, 0.03, 0.1, 0.3, 1.0]) if term.coupling else np.geomspace(0.01, 1.0, 13)),
         "h": np.array([0.5, 1.0, 2.0, 3.0, 5.0]),
         "m": ranges[0].min() + spread * np.array([0.05, 0.2, 0.4, 0.6]),
-        "a": np.array([0.5, 2.0, 8.0]) / spread * (2 if "^2" not in term.formula.text else 1),
+        "a": (np.array([0.5, 2.0, 8.0]) if term.coupling else np.geomspace(0.25, 16.0, 10))
+        / spread
+        * (2 if "^2" not in term.formula.text else 1),
         "b": np.array([0.0, 0.2, 1.0, 5.0, 20.0]) / size,
         "c": np.array([0.0, 0.2, 1.0, 5.0, 20.0]) / size,
     }

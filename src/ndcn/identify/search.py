@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -21,6 +22,7 @@ from .weak import Support, WeakForm, supports, weak_form
 ENOUGH = 5.0  # residuals of so many times the noise are explained
 ROUNDING = 2.0  # a term without which residuals are still below this is not seen in the data
 PROMISING = 1e-3  # a candidate whose weighted misfit on a few intervals is below this is tried on more
+PRICE = 0.2  # of a parameter, in logarithms of what the weak form leaves open
 HOPEFUL = 0.25  # one below this may only have stopped too early
 FLOOR = 2e-6  # weighted misfits below this are rounding; no term is kept to lower them further
 
@@ -80,23 +82,37 @@ def _speed(one: Observations) -> torch.Tensor:
 def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term, float]]]:
     """Term sets for the rate of one feature that the weak form finds worth shooting, best first.
 
-    Those of one coupling with all polynomial terms come first, as most laws have one coupling; then any others. What the
-    weak form leaves open says little where the path through the data is poor: sets come by it with a high price on
-    each parameter, and then with a low one.
+    Those of one coupling with all polynomial terms come first, as most laws have one coupling; then those of one coupling
+    with one self term of another kind and polynomial terms of two degrees (with all of them the fit would be lost in
+    valleys); then any others. What the weak form leaves open says little where the path through the data is poor: sets
+    come by it with a high price on each parameter, and then with a low one.
     """
     simple: list[list[tuple[float, int, Support]]] = []
     others: list[list[tuple[float, int, Support]]] = []
+    curved: list[list[tuple[float, int, Support]]] = []
 
     def judged(form: WeakForm, support: Support) -> tuple[float, int, Support]:
         terms = [form.terms[feature][m] for m in support.members]
-        return math.log(support.rest), sum(1 + len(t.values) for t in terms), support
+        return math.log(support.rest), sum(map(_complexity, terms)), support
 
     for form in forms:
         terms = form.terms[feature]
         plain = tuple(k for k, t in enumerate(terms) if not t.coupling and _is_polynomial(t))
         single = [(*plain, k) for k, term in enumerate(terms) if term.coupling]
-        simple.append([judged(form, _solved(form, feature, members)) for members in (*single, plain)])
+        alone = [_solved(form, feature, members) for members in single]
+        simple.append([judged(form, support) for support in (*alone, _solved(form, feature, plain))])
         others.append([judged(form, support) for support in supports(form, feature, most=5)])
+        couplings: dict[tuple, int] = {}
+        for support in sorted(alone, key=lambda s: s.rest):
+            couplings.setdefault(terms[support.members[-1]].family, support.members[-1])
+        low = [tuple(k for k in plain if _degree(terms[k]) in degrees) for degrees in ((0, 1), (1, 2))]
+        bent = [k for k, term in enumerate(terms) if not term.coupling and k not in plain]
+        least: dict[tuple, tuple[float, int, Support]] = {}  # for each kind of self term the best of its sets
+        for members in ((*few, k, m) for few in low for k in bent for m in couplings.values()):
+            one = judged(form, _solved(form, feature, members))
+            key = terms[members[-2]].family
+            least[key] = min(least.get(key, one), one, key=lambda j: j[0] + PRICE * j[1])
+        curved.append(list(least.values()))
 
     def best(form: WeakForm, judged: Sequence[tuple[float, int, Support]], price: float, most: int) -> list[Support]:
         found: dict[tuple, Support] = {}
@@ -105,7 +121,7 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
         return list(found.values())[:most]
 
     out: dict[tuple, list[tuple[Term, float]]] = {}
-    for every, price, most in ((simple, 0.2, 6), (simple, 0.01, 4), (others, 0.2, 3)):
+    for every, price, most in ((simple, PRICE, 6), (simple, 0.01, 4), (curved, PRICE, 5), (others, PRICE, 3)):
         columns = [best(form, one, price, most) for form, one in zip(forms, every, strict=True)]
         for row in zip_longest(*columns):
             for form, support in zip(forms, row, strict=True):
@@ -120,9 +136,19 @@ def _families(form: WeakForm, feature: int, support: Support) -> tuple:
     return tuple(sorted(form.terms[feature][m].family for m in support.members))
 
 
+def _complexity(term: Term) -> int:
+    """Its parameters, and 2 for functions and quotients: where the data cannot tell, a plain product comes first."""
+    return 1 + len(term.values) + (0 if _is_polynomial(term) else 2)
+
+
 def _is_polynomial(term: Term) -> bool:
-    text = term.formula.text
-    return not any(c in text for c in "(/") and not term.values
+    return not term.values and not re.search(r"/|[a-z]\(", term.formula.text)
+
+
+def _degree(term: Term) -> int:
+    """Of a product of features, as x^2 or u*v."""
+    powers = [factor.partition("^")[2] or "1" for factor in term.formula.text.split("*")]
+    return 0 if term.formula.text == "1" else sum(map(int, powers))
 
 
 def _solved(form: WeakForm, feature: int, members: tuple[int, ...]) -> Support:
