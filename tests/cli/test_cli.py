@@ -70,6 +70,11 @@ def test_help_names_every_command():
         assert run(name, "-h").output == run(name, "--help").output
 
 
+def test_the_command_line_is_also_a_module():
+    done = subprocess.run([sys.executable, "-m", "ndcn", "--version"], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, f"ndcn {ndcn.__version__}\n")
+
+
 def test_version():
     assert run("--version").output == f"ndcn {ndcn.__version__}\n"
 

@@ -98,3 +98,26 @@ def test_unequal_times_are_held_on_a_grid() -> None:
     assert held.values[15:, 0].tolist() == [14.0, 15.0, 16.0, 16.0, 16.0, 18.0]
     assert held.observed[15:, 0].tolist() == [False, True, True, False, False, True]
     assert "not equally spaced" in held.notes[0]
+
+
+def test_one_wrong_time_makes_no_huge_grid() -> None:
+    times = np.append(np.arange(30.0), 1e9)
+    data = ndcn.Trajectory(times=times, states=np.ones((31, 9)), graph=ndcn.networks.grid(9))
+    with pytest.raises(ValueError, match=r"1e\+09 between t = 29 and 1e\+09: too much.*Is a time wrong"):
+        panel_of(data)
+
+
+@pytest.mark.parametrize("signed", [False, True], ids=["positive", "signed"])
+def test_a_daily_pattern_of_hours_is_carried_on(signed: bool) -> None:
+    t, rng = np.arange(10 * 24), np.random.default_rng(0)
+    day = np.where((t % 24 > 6) & (t % 24 < 10), 5.0, 0.0)[:, None] + 0.2 * rng.normal(size=(len(t), 9))
+    x = day - 2 if signed else day + 2
+    kind = kind_of(x)
+    assert (kind.period, kind.window, kind.positive) == (24, 24, not signed)
+    held, origins = panel(x), np.arange(8 * 24, 9 * 24)
+    error = {}
+    for one in candidates_for(held, kind):
+        error[one.name] = np.abs(one.rolling(origins, np.array([5]))[:, 0] - x[origins + 5]).mean()
+    best = min(value for name, value in error.items() if "season" in name and name != "seasonal")
+    assert best < 0.5 * error["persistence"]
+    assert ("last season and level" in error) == signed

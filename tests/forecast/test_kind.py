@@ -54,6 +54,30 @@ def test_interpolated_repeated_and_intermittent() -> None:
     assert kind_of((np.random.default_rng(4).random((100, 5)) > 0.8) * 1.0).intermittent
 
 
+def test_a_few_corrections_do_not_make_counts_signed() -> None:
+    x = np.random.default_rng(5).poisson(20, size=(100, 5)).astype(float)
+    x[40, 2] = -3
+    found = kind_of(x)
+    assert found.positive
+    assert found.counts
+    assert found.transforms == ("raw", "sqrt", "log")
+    x[:, 1] -= 30  # a whole node below 0 is no correction
+    assert not kind_of(x).positive
+
+
+def test_values_that_were_filled_in_are_not_judged() -> None:
+    x = np.random.default_rng(6).normal(10, 1, size=(60, 4))
+    seen = np.ones(x.shape, dtype=bool)
+    seen[1::2] = False
+    held = x.copy()
+    held[1::2] = x[::2]
+    assert kind_of(held).repeated > 0.4
+    assert kind_of(held, seen).repeated == 0
+    x[3] = -500
+    assert not kind_of(x).positive
+    assert kind_of(x, seen).positive
+
+
 @pytest.mark.skipif(not REAL.exists(), reason="the real sets are not here")
 def test_real_sets() -> None:
     covid = np.loadtxt(REAL / "epidemics" / "COVID_filter_total_cases_raw.txt")

@@ -78,6 +78,14 @@ def test_p_value_is_that_of_ranks() -> None:
     assert "hardly for forecasts" in tiny.sentence
 
 
+def test_neighbours_must_beat_own_past_without_the_mean_too() -> None:
+    found = NetworkTest((1,), own=(0.8,), mean=(0.9,), network=(0.85,), shuffled=((0.95,),) * 99, seed=0)
+    assert found.p_value == 0.01
+    assert found.gain == pytest.approx(1 - 0.85 / 0.8)
+    assert not found.helps
+    assert "6.2 % higher" in found.sentence
+
+
 def test_seeds_and_json() -> None:
     data = coupled(ring(12), 0.1, seed=4, T=40)
     one, two = (forecast.network_test(data, shuffles=19, seed=7) for _ in range(2))

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import ndcn
 from ndcn.tables import inspect
@@ -78,3 +79,14 @@ def test_several_runs_and_one_snapshot() -> None:
     one = inspect(ndcn.read(EDGES, states().iloc[:1]))
     assert any("no dynamics" in plan for plan in one.plans)
     assert one.constant_nodes == ()
+
+
+def test_the_kind_of_data_and_the_forecast_are_told() -> None:
+    totals = torch.arange(30.0)[:, None].cumsum(0) + torch.arange(9.0)
+    run = ndcn.Trajectory(times=torch.arange(30.0), states=totals, graph=ndcn.networks.grid(9), features=["cases"])
+    plans = inspect(ndcn.Dataset((run,))).plans
+    assert "without --model, a forecast chosen by backtest is made" in plans
+    assert any(plan.startswith("cases: totals so far (cumulative)") for plan in plans)
+    times = torch.cat([torch.arange(29.0), torch.tensor([1e9])])
+    far = ndcn.Trajectory(times=times, states=totals, graph=run.graph)
+    assert any("Is a time wrong?" in plan for plan in inspect(ndcn.Dataset((far,))).plans)

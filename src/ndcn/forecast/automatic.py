@@ -92,7 +92,7 @@ def auto(
 
 
 def _choose(panel: Panel, steps: int, learned: tuple[str, ...], seed: int, progress: bool | None) -> Choice:
-    kind = kind_of(panel.values)
+    kind = kind_of(panel.values, panel.observed)
     candidates = candidates_for(panel, kind)
     learners = []
     if learned:

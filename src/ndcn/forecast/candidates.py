@@ -88,7 +88,23 @@ def _smoothings(panel: Panel, kind: Kind) -> list[Candidate]:
         if view.window > 1:
             shaped = _smoothed(panel, view, simple.Smoothing(), kind.window)
             found.append(Candidate(f"damped trend {view.name}, season", SMOOTHING, shaped))
+        elif kind.period is not None and not (kind.positive and kind.period == kind.window):
+            again = _repeated(panel, view, kind.period)
+            found.append(Candidate(f"last season and level {view.name}".strip(), SMOOTHING, again))
     return found
+
+
+def _repeated(panel: Panel, view: View, period: int) -> Rolling:
+    """y(o + h) = y one period before + the level of y(t) - y(t - period)."""
+
+    def rolling(origins: np.ndarray, horizons: np.ndarray) -> np.ndarray:
+        x, far = panel.values, int(horizons.max())
+        y = view.series(x)
+        since = y - y[np.maximum(np.arange(len(y)) - period, 0)]
+        path = simple.seasonal(y, origins, far, period) + simple.Smoothing(betas=(0.0,)).forecasts(since, origins, far)
+        return view.levels(path, x[origins])[:, horizons - 1]
+
+    return rolling
 
 
 def _smoothed(panel: Panel, view: View, way: simple.Smoothing, period: int | None) -> Rolling:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 PERIODS = (7, 12, 24, 52)  # days in a week, months, hours, weeks in a year
-WEEK = 7
+WEEK, DAY = 7, 24
+SLIPS = 0.01  # share of values below 0, and of their sum, that are taken for corrections of counts
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Kind:
 
     Args:
         cumulative: values never fall (but for one change in a hundred) and most nodes grow: totals so far.
-        positive: no value is below 0.
+        positive: no value is below 0, but for a few small ones that correct others.
         counts: all values are whole numbers.
         centred: values lie on both sides of 0: differences, or standardised values.
         differenced: centred, and a rise is followed by a fall more often than not.
@@ -44,8 +45,8 @@ class Kind:
 
     @property
     def window(self) -> int:
-        """Steps to smooth over and to look back: a short period, or a week."""
-        return self.period if self.period is not None and self.period <= 2 * WEEK else WEEK
+        """Steps to smooth over and to look back: a period of up to a day's hours, or a week."""
+        return self.period if self.period is not None and self.period <= DAY else WEEK
 
     @property
     def transforms(self) -> tuple[str, ...]:
@@ -78,22 +79,23 @@ class Kind:
         return "; ".join(words)
 
 
-def kind_of(values: np.ndarray) -> Kind:
-    """Detect the kind of ``values``, shape (T, n), finite."""
+def kind_of(values: np.ndarray, observed: np.ndarray | None = None) -> Kind:
+    """Detect the kind of ``values``, shape (T, n), finite; of those that were ``observed``, if that is given."""
     x = np.asarray(values, dtype=np.float64)
-    change = np.diff(x, axis=0)
-    positive = bool((x >= 0).all())
+    seen = np.ones(x.shape, dtype=bool) if observed is None else observed
+    change, both = np.diff(x, axis=0), seen[1:] & seen[:-1]
+    positive = _positive(x[seen])
     moving = change != 0
-    grows = change[moving] > 0
-    cumulative = bool(positive and moving.any() and (change < 0).mean() < 0.01 and grows.mean() > 0.95 and len(x) > 2)
-    centred = bool(not positive and _balanced(x))
+    falls, grows = (change < 0)[both], (change > 0)[both & moving]
+    cumulative = bool(positive and grows.size and falls.mean() < 0.01 and grows.mean() > 0.95 and len(x) > 2)
+    centred = not positive and _balanced(x[seen])
     series = np.maximum(change, 0) if cumulative else x
-    active = _active(moving)
-    inner = active[1:] & moving[1:]
+    active = _active(moving) & both
+    inner = active[1:] & active[:-1] & moving[1:]
     return Kind(
         cumulative=cumulative,
         positive=positive,
-        counts=bool((x == np.round(x)).all()),
+        counts=bool((x == np.round(x))[seen].all()),
         centred=centred,
         differenced=centred and _lag_one(x) < -0.1,
         period=_period(series),
@@ -101,6 +103,11 @@ def kind_of(values: np.ndarray) -> Kind:
         interpolated=float((np.abs(np.diff(change, axis=0)) < 1e-9)[inner].mean()) if inner.any() else 0.0,
         intermittent=bool((series == 0).mean() > 0.5),
     )
+
+
+def _positive(x: np.ndarray) -> bool:
+    below = np.minimum(x, 0)
+    return bool((below < 0).mean() < SLIPS and -below.sum() <= SLIPS * np.maximum(x, 0).sum())
 
 
 def _balanced(x: np.ndarray) -> bool:

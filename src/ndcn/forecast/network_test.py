@@ -53,8 +53,9 @@ class NetworkTest:
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """1 - error with neighbours / error without, both with the common mean, for each horizon."""
-        return tuple(1 - n / m if m > 0 else 0.0 for n, m in zip(self.network, self.mean, strict=True))
+        """1 - error with neighbours / the smaller error without, with or without the common mean, for each horizon."""
+        without = [min(o, m) for o, m in zip(self.own, self.mean, strict=True)]
+        return tuple(1 - n / w if w > 0 else 0.0 for n, w in zip(self.network, without, strict=True))
 
     @property
     def gain(self) -> float:
@@ -85,7 +86,10 @@ class NetworkTest:
         as_good = round(self.p_value * (1 + count)) - 1
         size = f"{gain:.2g} % {'lower' if self.gain > 0 else 'higher'}"
         versus = f"{as_good} of {count} graphs with shuffled nodes do as well (p = {self.p_value:.2g})"
-        told = f"one step ahead, its neighbours make the error of a node's forecast {size} than own past and common mean do; {versus}"
+        told = (
+            f"one step ahead, neighbours make the error of a node's forecast {size} than its own past does, alone or with the common "
+            f"mean, whichever is better; {versus}"
+        )
         if not self.helps:
             return f"The network does not matter here, or too little to be seen: {told}."
         if self.gain < 0.01:
@@ -173,7 +177,7 @@ def network_test(
         raise ValueError(f"the test needs at least {LEAST} snapshots on equal steps, got {len(panel)}")
     if all(g.num_edges == 0 for g in panel.graphs):
         raise ValueError("the graph has no edges, so there is nothing to test")
-    kind = kind_of(panel.values)
+    kind = kind_of(panel.values, panel.observed)
     longest = min(14, len(panel) // 4) if horizon is None else horizon
     if not 1 <= longest <= len(panel) // 4:
         raise ValueError(f"horizon must be from 1 to {len(panel) // 4} steps, got {horizon!r}")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..graph_sequence import GraphSequence
 
 LEAST = 12  # snapshots below which nothing can be compared
+EMPTY = 20  # steps of the grid for each snapshot, above which times are too uneven for one
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
 
     Raises:
         TypeError: ``data`` is no Trajectory.
-        ValueError: too few snapshots, or graphs with other nodes.
+        ValueError: too few snapshots, or times too uneven for equal steps, or graphs with other nodes.
     """
     if not isinstance(data, Trajectory):
         raise TypeError(f"expected an ndcn.Trajectory, got {type(data).__name__}")
@@ -108,6 +109,13 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     step = float(np.median(gaps))
     notes: list[str] = []
     if not np.allclose(gaps, step, rtol=1e-3):
+        if times[-1] - times[0] > EMPTY * step * len(times):
+            k = int(gaps.argmax())
+            raise ValueError(
+                f"snapshots are usually {step:.4g} apart, but there are {gaps[k]:.4g} between t = {times[k]:.6g} and {times[k + 1]:.6g}: "
+                f"too much for a forecast on equal steps. Is a time wrong? Else give what is before or after that gap, or fit one "
+                'model by name, as model="ndcn" (--model ndcn), which takes any times'
+            )
         grid = times[0] + step * np.arange(int(np.floor((times[-1] - times[0]) / step + 1e-6)) + 1)
         at = np.searchsorted(times, grid + 1e-6 * step, side="right") - 1
         fresh = np.diff(at, prepend=-1) > 0

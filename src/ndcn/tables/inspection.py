@@ -237,6 +237,7 @@ def _plans(facts: Inspection, data: Dataset) -> list[str]:
         plans.append("a run of one snapshot shows no dynamics: `ndcn fit` needs at least two, better ten or more")
     elif min(run.snapshots for run in runs) < 10:
         plans.append(f"{min(run.snapshots for run in runs)} snapshots are few: expect a rough model")
+    plans += _forecast_plans(data)
     if all(run.equal_steps for run in runs):
         plans.append("snapshots are equally spaced: all models can be used")
     else:
@@ -268,8 +269,26 @@ def _plans(facts: Inspection, data: Dataset) -> list[str]:
             f"{counted(len(pairs), 'pair')} of nodes with the same values stay in, check that it is meant: {some(pairs)}"
         )
     if data.graphs is not None:
-        plans.append("the runs are cut where the graph changes, and each piece is learned on its own graph")
+        plans.append(
+            "models by name: the runs are cut where the graph changes, and each piece is learned on its own graph"
+        )
     if len(runs) > 1:
-        plans.append("all runs are learned by one model")
-    plans.append("values and times are scaled for learning and scaled back in predictions")
+        plans.append("all runs are learned by one model: name it, as --model ndcn")
     return plans
+
+
+def _forecast_plans(data: Dataset) -> list[str]:
+    """What `ndcn fit` does if no model is named."""
+    from ..forecast.kind import kind_of
+    from ..forecast.panel import LEAST, panel_of
+
+    if len(data.runs) > 1 or len(data.runs[0]) < LEAST:
+        return []
+    plans = ["without --model, a forecast chosen by backtest is made"]
+    for k, name in enumerate(data.runs[0].features):
+        try:
+            panel = panel_of(data.runs[0], k, data.graphs)
+        except ValueError as error:
+            return [f"no forecast can be chosen by backtest: {error}"]
+        plans.append(f"{short(name)[1:-1]}: {kind_of(panel.values, panel.observed).sentence}")
+    return plans + [note for note in panel.notes if note.startswith("times")]
