@@ -68,9 +68,15 @@ def test_errors_and_choices_use_what_was_known() -> None:
     np.testing.assert_allclose(tested.errors[0, at, k], np.abs(x[o + 7] - x[o]).mean(), rtol=1e-6)
     assert np.isnan(tested.errors[:, -1]).all()
     spoiled = tested.errors.copy()
-    spoiled[:, tested.origins > 33] = 1e9
+    spoiled[:, tested.origins[:, None] + HORIZONS > tested.origins[at]] = 1e9
     changed = backtest.Backtest(tested.names, tested.families, tested.origins, HORIZONS, tested.forecasts, spoiled)
-    np.testing.assert_array_equal(changed.weights(k, at), tested.weights(k, at))
+    np.testing.assert_array_equal(changed.likely(k, at), tested.likely(k, at))
+    assert not np.allclose(changed.likely(k, at + 1), tested.likely(k, at + 1))
+    at_one = tested.past(0, at)
+    np.testing.assert_allclose(tested.likely(0, at), at_one)
+    np.testing.assert_allclose(
+        tested.likely(2, at) ** 4, at_one * tested.past(1, at) * tested.past(2, at) ** 2, rtol=1e-9
+    )
     assert changed.guess(k, at) == tested.guess(k, at)
     assert tested.families[tested.guess(k, at)] in ("guess", "smoothing")
 

@@ -54,7 +54,7 @@ def auto(
     """Forecast with what past forecasts were best with; no model is trusted unless a backtest says so.
 
     At past origins every candidate forecasts from the data before it. At each horizon the five with the smallest
-    discounted past errors are combined, weighted by 1 / error. A simple guess (of one node at a time: persistence, drift,
+    discounted past errors (there, and at shorter horizons) are combined, weighted by 1 / error. A simple guess (of one node at a time: persistence, drift,
     season, mean, exponential smoothing), chosen online by the same errors, is kept instead where it was clearly better
     over at least 30 past origins.
 
@@ -135,7 +135,7 @@ def _decide(
 
 def combined(tested: Backtest, k: int, at: int) -> np.ndarray:
     """Weights of the combination at horizon number k, as known at origin number ``at``."""
-    past = tested.past(k, at)
+    past = tested.likely(k, at)
     trained = np.array([family == LEARNED for family in tested.families])
     return combination.weights(np.where(trained, HANDICAP * past, past))
 

@@ -13,6 +13,7 @@ from .panel import Panel
 
 FIRST = 8  # the earliest origin
 ORIGINS = 40  # how many past origins are looked at, besides the longest horizon
+OWN = 2.0  # how much past errors at a horizon count for it; those at a shorter one count 1
 USUAL = (1, 3, 7, 14, 28, 56)
 
 
@@ -61,9 +62,17 @@ class Backtest:
         ages = self.origins[at] - self.horizons[k] - self.origins[q]
         return combination.past_errors(self.errors[:, q, k], ages, self.errors[0, q, k])
 
-    def weights(self, k: int, at: int) -> np.ndarray:
-        """Of the combination at horizon number k, as they would have been at origin number ``at``: shape (K,)."""
-        return combination.weights(self.past(k, at))
+    def likely(self, k: int, at: int) -> np.ndarray:
+        """Errors to be expected at horizon number k: past ones, and those at shorter horizons, which are known up to later.
+
+        Their geometric mean, in which those at the horizon itself count OWN times: shape (K,).
+        """
+        past = [self.past(j, at) for j in range(k + 1)]
+        known = [(OWN if j == k else 1.0, p) for j, p in enumerate(past) if np.isfinite(p).any()]
+        if not known:
+            return past[k]
+        share, errors = np.array([w for w, _ in known]), np.maximum([p for _, p in known], 1e-12)
+        return np.asarray(np.exp(share @ np.log(errors) / share.sum()))
 
     def guess(self, k: int, at: int, families: Sequence[str] = SIMPLE) -> int:
         """The best simple guess chosen online: which candidate of these families had the smallest past error."""
