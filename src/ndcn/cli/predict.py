@@ -134,7 +134,14 @@ def predict(
     elif out is None:
         typer.echo(table.to_csv(index=False), nl=False)
     else:
-        typer.echo(f"{prediction!r}\nwritten to {out}")
+        typer.echo(f"{_said(prediction, calendar)}\nwritten to {out}")
+
+
+def _said(prediction: Trajectory, calendar: Calendar | None) -> str:
+    if calendar is None or not calendar.dated:
+        return repr(prediction)
+    first, last = calendar.texts(prediction.times[[0, -1]].numpy())
+    return f"{len(prediction)} times from {first} to {last}, {prediction.graph.num_nodes} nodes: {', '.join(prediction.features)}"
 
 
 def _predicted(
