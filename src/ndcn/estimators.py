@@ -25,7 +25,7 @@ from .identify.estimates import Estimates
 from .identify.estimation import estimate
 from .identify.functions import Functions
 from .identify.interaction import Interaction
-from .identify.reading import Equations
+from .identify.printing import Equations
 from .laws import Law
 from .learned_law import LearnedLaw
 from .models import LawODE

@@ -17,7 +17,7 @@ from .identify.equation import Equation
 from .identify.estimates import Estimates
 from .identify.free import FreeModel
 from .identify.functions import Functions, functions_of
-from .identify.reading import Equations
+from .identify.printing import Equations
 from .laws import Law
 from .models.law_ode import LawODE
 from .prediction import Question, answers

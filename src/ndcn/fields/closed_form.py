@@ -11,7 +11,7 @@ import torch
 from ..graph import Graph
 from ..identify.equation import Equation, Term
 from ..identify.formula import Formula
-from ..identify.reading import Equations, checked_equation
+from ..identify.printing import Equations, checked_equation
 from ..laws.law import Law
 
 

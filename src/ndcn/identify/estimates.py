@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from .reading import latex_name, with_error
+from .printing import with_error
+from .styles import latex_name
 
 if TYPE_CHECKING:
     from ..laws import Law

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..identify.functions import Functions, states_along
-from ..identify.reading import latex_name
+from ..identify.styles import latex_name
 from .style import INK, PREDICTION, QUIET, STATE_MAP
 
 if TYPE_CHECKING:

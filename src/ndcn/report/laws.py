@@ -11,7 +11,7 @@ from .encode import plain
 if TYPE_CHECKING:
     from ..estimators import DynamicsRegressor
     from ..identify.estimates import Estimates
-    from ..identify.reading import Equations
+    from ..identify.printing import Equations
 
 POINTS = 41
 

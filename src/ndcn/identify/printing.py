@@ -1,31 +1,18 @@
-"""Reading a law: its equations as text, LaTeX and sympy with standard errors."""
+"""Printing a law: its equations as text, LaTeX and sympy with standard errors."""
 
 from __future__ import annotations
 
-import ast
 import math
-import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 
 from .equation import Equation, Term
-from .formula import Formula, _parsed, plain_names
-
-if TYPE_CHECKING:
-    pass
+from .formula import plain_names
+from .styles import LATEX, TEXT, Text, short
 
 DIGITS = 7  # of a number at most
-GREEK = re.findall(
-    r"\w+",
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega",
-)
-_LATEX_FUNCTIONS = {
-    "atan": r"\arctan",
-    **{name: rf"\{name}" for name in ("log", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
-}
 
 
 class Coefficient(NamedTuple):
@@ -152,17 +139,17 @@ class Equations:
             >>> print(Equations(heat).latex())
             \frac{dx_i}{dt} = \sum_j A_{ij}\, 0.5\, \left(x_j - x_i\right)
         """
-        return "\n".join(self._line(name, _LATEX) for name in self.features)
+        return "\n".join(self._line(name, LATEX) for name in self.features)
 
     def _repr_latex_(self) -> str:
-        return "\n".join(f"$${self._line(name, _LATEX)}$$" for name in self.features)
+        return "\n".join(f"$${self._line(name, LATEX)}$$" for name in self.features)
 
     def __str__(self) -> str:
-        return "\n".join(self._line(name, _TEXT) for name in self.features)
+        return "\n".join(self._line(name, TEXT) for name in self.features)
 
     __repr__ = __str__
 
-    def _line(self, feature: str, style: _Text) -> str:
+    def _line(self, feature: str, style: Text) -> str:
         """The equation of one feature."""
         own: list[tuple[bool, str]] = [(False, style.known)] if self.corrects else []
         coupling: list[tuple[bool, str]] = []
@@ -202,7 +189,7 @@ def with_error(value: float, error: float) -> str:
         ('1.024(3)', '1.02(15)', '3.21(2)e-7', '0.25')
     """
     if not (math.isfinite(value) and math.isfinite(error) and error > 0):
-        return _short(f"{value:.6g}") + ("(?)" if math.isinf(error) else "")
+        return short(f"{value:.6g}") + ("(?)" if math.isinf(error) else "")
     top = math.floor(math.log10(max(abs(value), error)))
     place = math.floor(math.log10(error))
     place -= round(error / 10.0**place, 6) < 2
@@ -210,11 +197,6 @@ def with_error(value: float, error: float) -> str:
     shift = top if top < -4 or top >= DIGITS or place > 0 else 0
     digits = max(1, round(error / 10.0**place))
     return f"{value / 10.0**shift:.{shift - place}f}({digits})" + f"e{shift}" * (shift != 0)
-
-
-def _short(number: str) -> str:
-    """1e-07 as 1e-7."""
-    return re.sub(r"e([+-])0*(\d)", lambda found: f"e{found[1].strip('+')}{found[2]}", number)
 
 
 def checked_equation(equation: Equation, features: Sequence[str]) -> tuple[str, ...]:
@@ -285,126 +267,3 @@ def _labels(terms: Sequence[Term]) -> list[list[str]]:
             labels.append(label)
         out.append(labels)
     return out
-
-
-class _Text:
-    """How equations look as plain text."""
-
-    neighbours, bracket, comma, known = "sum_j A_ij ", ("[", "]"), ",  ", "known law"
-
-    def rate(self, feature: str) -> str:
-        return f"d{feature}_i/dt"
-
-    def number(self, text: str) -> str:
-        return text
-
-    def name(self, text: str) -> str:
-        return text
-
-    def times(self, number: str, formula: Formula, names: Mapping[str, str]) -> str:
-        """A coefficient and a formula."""
-        tree = _parsed(formula.text).body
-        text = re.sub(r"\b[^\W\d]\w*", lambda found: names.get(found[0], found[0]), ast.unparse(tree))
-        for wide, narrow in ((" ** ", "^"), (" * ", "*"), (" / ", "/")):
-            text = text.replace(wide, narrow)
-        if text == "1":
-            return number
-        if text.startswith("1/"):
-            return number + text[1:]
-        return f"{number} ({text})" if _is_sum(tree) or text[0].isdigit() else f"{number} {text}"
-
-
-class _Latex(_Text):
-    """How they look in LaTeX."""
-
-    neighbours, bracket, comma = r"\sum_j A_{ij}\, ", (r"\left[", r"\right]"), r", \quad "
-    known = r"\text{known law}"
-
-    def rate(self, feature: str) -> str:
-        return rf"\frac{{d{latex_name(f'{feature}_i')}}}{{dt}}"
-
-    def number(self, text: str) -> str:
-        return _latex_number(text)
-
-    def name(self, text: str) -> str:
-        return latex_name(text)
-
-    def times(self, number: str, formula: Formula, names: Mapping[str, str]) -> str:
-        tree = _parsed(formula.text).body
-        if isinstance(tree, ast.Constant) and tree.value == 1:
-            return number
-        text = _latex(tree, {name: latex_name(shown) for name, shown in names.items()}, 2)
-        return rf"{number} \cdot {text}" if text[0].isdigit() else rf"{number}\, {text}"
-
-
-_TEXT, _LATEX = _Text(), _Latex()
-
-
-def _is_sum(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) or (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)))
-
-
-def _latex_number(text: str) -> str:
-    mantissa, _, exponent = text.partition("e")
-    return rf"{mantissa} \times 10^{{{exponent}}}" if exponent else mantissa
-
-
-def latex_name(name: str) -> str:
-    r"""A name in LaTeX: what follows a _ is an index, Greek letters are known, other words are upright.
-
-    Example:
-        >>> print(latex_name("x_i"), latex_name("alpha_12"), latex_name("prey_i"), latex_name("x_1_i"))
-        x_i \alpha_{12} \mathrm{prey}_i x_{1,i}
-    """
-    head, *indices = name.split("_")
-    index = ",".join(part for part in indices if part)
-    shown = rf"\{head}" if head in GREEK else head if len(head) <= 1 else rf"\mathrm{{{head}}}"
-    return shown if not index else f"{shown}_{index}" if len(index) == 1 else f"{shown}_{{{index}}}"
-
-
-def _latex(node: ast.expr, names: Mapping[str, str], level: int = 0) -> str:
-    """A formula in LaTeX, in parentheses if it binds less than ``level``: sums 1, products 2, powers 3, functions 4."""
-    own = 5
-    if isinstance(node, ast.Constant):
-        text = _latex_number(_short(str(node.value)))
-    elif isinstance(node, ast.Name):
-        text = names[node.id]
-    elif isinstance(node, ast.UnaryOp):
-        own = 1
-        text = ("-" if isinstance(node.op, ast.USub) else "") + _latex(node.operand, names, 2)
-    elif isinstance(node, ast.BinOp):
-        own, text = _latex_operation(node, names)
-    else:
-        assert isinstance(node, ast.Call)
-        assert isinstance(node.func, ast.Name)
-        own, text = 4, _latex_call(node.func.id, _latex(node.args[0], names))
-    return text if own >= level else rf"\left({text}\right)"
-
-
-def _latex_operation(node: ast.BinOp, names: Mapping[str, str]) -> tuple[int, str]:
-    """How tightly a sum, product, fraction or power binds, and its text."""
-    if isinstance(node.op, ast.Div):
-        return 4, rf"\frac{{{_latex(node.left, names)}}}{{{_latex(node.right, names)}}}"
-    if isinstance(node.op, ast.Pow):
-        exponent = _latex(node.right, names)
-        base = _latex(node.left, names, 5)
-        return 3, f"{base}^{exponent}" if len(exponent) == 1 else f"{base}^{{{exponent}}}"
-    if isinstance(node.op, ast.Mult):
-        left, right = _latex(node.left, names, 2), _latex(node.right, names, 2)
-        return 2, rf"{left} \cdot {right}" if right[0].isdigit() else f"{left} {right}"
-    minus = isinstance(node.op, ast.Sub)
-    right = _latex(node.right, names, 2 if minus or isinstance(node.right, ast.UnaryOp) else 1)
-    return 1, f"{_latex(node.left, names, 1)} {'-' if minus else '+'} {right}"
-
-
-def _latex_call(function: str, argument: str) -> str:
-    if function == "exp":
-        return f"e^{{{argument}}}"
-    if function == "sqrt":
-        return rf"\sqrt{{{argument}}}"
-    if function == "abs":
-        return rf"\left|{argument}\right|"
-    if function == "log1p":
-        return rf"\log\left(1 + {argument}\right)"
-    name = _LATEX_FUNCTIONS.get(function, rf"\operatorname{{{function}}}")
-    return rf"{name}\left({argument}\right)"

@@ -19,7 +19,8 @@ from ndcn.identify.equation import Equation, Term
 from ndcn.identify.formula import FUNCTIONS, Formula
 from ndcn.identify.functions import functions_of
 from ndcn.identify.library import COUPLING, SELF
-from ndcn.identify.reading import Coefficient, Equations, Inner, latex_name, with_error
+from ndcn.identify.printing import Coefficient, Equations, Inner, with_error
+from ndcn.identify.styles import latex_name
 
 VW = ("v", "w")
 
