@@ -36,5 +36,5 @@ for name in ("ndcn", "no_graph"):
 
 # Truth, prediction and difference; the dashed line is where training ended.
 last = parts.train.times.max().item()
-ndcn.plot.compare(data, prediction, train_until=last, label="NDCN").savefig("example_heat.png")
+ndcn.plot.compare(data, prediction, train_until=last, label="NDCN")[0, 0].figure.savefig("example_heat.png")
 print("drew example_heat.png")

@@ -14,7 +14,7 @@ from pictures import pair, png, steady
 
 def test_compare_shows_truth_prediction_and_difference():
     truth, guess = pair()
-    figure = ndcn.plot.compare(truth, guess, times=[0.0, 1.01, 2.0], label="NDCN")
+    figure = ndcn.plot.compare(truth, guess, times=[0.0, 1.01, 2.0], label="NDCN")[0, 0].figure
     pictures = [ax for ax in figure.axes if ax.images]
     assert len(pictures) == 9
     assert [ax.get_title() for ax in pictures[:3]] == ["t = 0", "t = 1", "t = 2"]
@@ -29,17 +29,17 @@ def test_compare_shows_truth_prediction_and_difference():
 
 def test_compare_shows_six_times_by_default_and_each_snapshot_once():
     truth, guess = pair()
-    assert sum(bool(ax.images) for ax in ndcn.plot.compare(truth, guess).axes) == 18
-    assert sum(bool(ax.images) for ax in ndcn.plot.compare(truth[:2], guess[:2]).axes) == 6
+    assert sum(bool(ax.images) for ax in ndcn.plot.compare(truth, guess)[0, 0].figure.axes) == 18
+    assert sum(bool(ax.images) for ax in ndcn.plot.compare(truth[:2], guess[:2])[0, 0].figure.axes) == 6
 
 
 def test_compare_marks_the_end_of_the_training_window():
     truth, guess = pair()
-    marked = ndcn.plot.compare(truth, guess, train_until=1.1)
+    marked = ndcn.plot.compare(truth, guess, train_until=1.1)[0, 0].figure
     assert [text.get_text() for text in marked.texts] == ["after training →"]
     assert len(marked.artists) == 1
-    assert not ndcn.plot.compare(truth, guess, train_until=2.0).texts
-    assert not ndcn.plot.compare(truth[1:], guess[1:], train_until=0.1).artists
+    assert not ndcn.plot.compare(truth, guess, train_until=2.0)[0, 0].figure.texts
+    assert not ndcn.plot.compare(truth[1:], guess[1:], train_until=0.1)[0, 0].figure.artists
 
 
 def test_compare_draws_missing_entries_and_equal_trajectories():
@@ -47,13 +47,13 @@ def test_compare_draws_missing_entries_and_equal_trajectories():
     mask = torch.ones(11, 23, dtype=torch.bool)
     mask[0], mask[5, 3] = False, False
     seen = ndcn.Trajectory(times=truth.times, states=truth.states, graph=truth.graph, mask=mask)
-    assert png(ndcn.plot.compare(seen, truth)).std() > 0
-    assert png(ndcn.plot.compare(truth, truth)).std() > 0
+    assert png(ndcn.plot.compare(seen, truth)[0, 0].figure).std() > 0
+    assert png(ndcn.plot.compare(truth, truth)[0, 0].figure).std() > 0
 
 
 def test_compare_takes_a_feature_by_name_or_position():
     truth, guess = pair(features=["prey", "predator"])
-    by_name, by_place = (ndcn.plot.compare(truth, guess, feature=f) for f in ("predator", 1))
+    by_name, by_place = (ndcn.plot.compare(truth, guess, feature=f)[0, 0].figure for f in ("predator", 1))
     assert (png(by_name) == png(by_place)).all()
     assert by_name.axes[6].get_ylabel().startswith("predator") or any(
         ax.get_ylabel().startswith("predator") for ax in by_name.axes
@@ -78,7 +78,7 @@ def test_compare_refuses_what_does_not_fit():
 
 def test_an_exploding_prediction_does_not_blank_the_truth():
     truth, _ = pair()
-    figure = ndcn.plot.compare(truth, steady(1e9, truth))
+    figure = ndcn.plot.compare(truth, steady(1e9, truth))[0, 0].figure
     assert figure.axes[0].images[0].get_clim()[1] < 1.01
     assert any("clipped" in ax.get_ylabel() for ax in figure.axes)
 
@@ -201,7 +201,7 @@ def test_compare_draws_into_axes_that_are_given():
     truth, guess = pair()
     figure = Figure(figsize=(3.4, 3.6), layout="constrained")
     axes = figure.subplots(3, 2)
-    assert ndcn.plot.compare(truth, guess, [0.0, 2.0], train_until=1.0, ax=axes) is figure
+    assert ndcn.plot.compare(truth, guess, [0.0, 2.0], train_until=1.0, ax=axes).tolist() == axes.tolist()
     assert [panel.get_title() for panel in axes[0]] == ["t = 0", "t = 2\nafter training"]
     np.testing.assert_allclose(axes[2, 1].images[0].get_array().compressed(), 0.5, rtol=1e-5)
     assert axes[0, 0].images[0].norm is axes[1, 1].images[0].norm

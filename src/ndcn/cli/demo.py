@@ -61,7 +61,7 @@ def demo(
     prediction = models["ndcn"].predict(moments)
     files = {name: out / name for name in ("compare.png", "animation.gif", "model.ndcn", "data", "report.html")}
     out.mkdir(exist_ok=True)
-    figure = ndcn.plot.compare(truth, prediction, train_until=until, label="NDCN")
+    figure = ndcn.plot.compare(truth, prediction, train_until=until, label="NDCN")[0, 0].figure
     write(files["compare.png"], lambda new: figure.savefig(new, dpi=150, format="png"))
     ndcn.plot.animate(truth, prediction, files["animation.gif"], frames=FRAMES, train_until=until, label="NDCN")
     models["ndcn"].save(files["model.ndcn"])

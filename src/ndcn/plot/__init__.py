@@ -1,8 +1,8 @@
 """Pictures of trajectories, networks, predictions and training.
 
-Single-panel functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes; ``compare``
-(into three rows of ``ax`` if given), ``panels`` and ``inspect`` return a Figure. Nothing is shown and no global setting of matplotlib is changed: save with
-``ax.figure.savefig("name.png")``, or let a notebook display the figure.
+Functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes, ``compare`` and ``interaction`` an array
+of them; ``panels`` and ``inspect``, which lay out a whole page, return its Figure. Nothing is shown and no global setting of
+matplotlib is changed: save with ``ax.figure.savefig("name.png")``, or let a notebook display the figure.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def compare(
     train_until: float | None = None,
     label: str = "prediction",
     ax: Sequence[Axes] | np.ndarray | None = None,
-) -> Figure:
+) -> np.ndarray:
     """Truth, prediction and prediction - truth, a row each, at some times on the square layout.
 
     Node i is the cell at row i // N, column i % N, N = ceil(sqrt(n)); cells without a node stay blank. Truth and
@@ -64,7 +64,7 @@ def compare(
             the titles say which times lie after training.
 
     Returns:
-        A new figure, or that of the axes given.
+        The axes, shape (3, times), of a new figure if none were given.
 
     Raises:
         ValueError: shapes or times do not agree, or there are not three axes for each time shown.
@@ -74,9 +74,9 @@ def compare(
         >>> graph = ndcn.networks.grid(100)
         >>> x0, times = ndcn.laws.initial_state(graph), ndcn.sampling.regular_times(2.0, 11)
         >>> truth, guess = (ndcn.simulate(ndcn.laws.Heat(k), graph, x0, times) for k in (1.0, 0.9))
-        >>> figure = ndcn.plot.compare(truth, guess, train_until=1.5)
-        >>> len(figure.axes)  # three rows of six, and two colour bars
-        20
+        >>> ax = ndcn.plot.compare(truth, guess, train_until=1.5)
+        >>> ax.shape, len(ax[0, 0].figure.axes)  # with two colour bars
+        ((3, 6), 20)
     """
     feature = checked_pair(truth, prediction, feature)
     wanted = np.linspace(truth.times.min().item(), truth.times.max().item(), 6) if times is None else np.array(times)
@@ -101,6 +101,7 @@ def compare(
         return figure.add_axes((x / width, 1 - (y + h) / height, w / width, h / height))
 
     names, colours = ("truth", label, "difference"), (TRUTH, PREDICTION, INK)
+    drawn = np.empty((3, columns), dtype=object)
     for row, pictures in enumerate((real, guess, error)):
         scale = Normalize(-reach, reach) if row == 2 else states
         for column, picture in enumerate(pictures):
@@ -109,6 +110,7 @@ def compare(
             else:
                 panel = given[row, column]
                 panel.set_box_aspect(1)
+            drawn[row, column] = panel
             image = panel.imshow(picture, cmap=DIFFERENCE_MAP if row == 2 else STATE_MAP, norm=scale, aspect="auto")
             finish_picture(panel)
             if row == 0:
@@ -141,7 +143,7 @@ def compare(
     if train_until is not None and given is None:
         seen = sum(truth.times[k].item() <= train_until for k in shown)
         _mark_window(figure, width, height, left + seen * (cell + gap) - gap / 2, top, seen, columns)
-    return figure
+    return drawn
 
 
 def _given(ax: Sequence[Axes] | np.ndarray, columns: int) -> np.ndarray:
