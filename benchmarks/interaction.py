@@ -53,6 +53,7 @@ FAMILY = {  # the true family of each law, and those that contain it or come as 
 }
 BARS = {  # normalised l1 in percent
     "clean": 0.01,
+    "free": 0.3,  # 2 for the mutualistic laws
     "regular": 0.05,
     "transfer": 0.1,
     "noise": 1.0,
@@ -263,12 +264,15 @@ def main() -> None:
     parser.add_argument("--store", type=Path, default=Path("interaction.jsonl"))
     parser.add_argument("--only", default="", help="laws to run, separated by commas")
     parser.add_argument("--networks", default="", help="networks to run, separated by commas")
+    parser.add_argument("--report", action="store_true", help="only print what is in the store")
     given = parser.parse_args()
     done = [json.loads(line) for line in given.store.read_text().splitlines()] if given.store.exists() else []
     keys = {(r["row"], r["law"], r["network"], r["seed"]) for r in done}
     todo = [c for c in cells(given.rows, given.seeds) if tuple(c.values()) not in keys]
     todo = [c for c in todo if not given.only or c["law"] in given.only.split(",")]
     todo = [c for c in todo if not given.networks or c["network"] in given.networks.split(",")]
+    if given.report:
+        todo = []
     with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1, mp_context=get_context("spawn")) as pool:
         for future in as_completed([pool.submit(run, cell) for cell in todo]):
             result = future.result()
