@@ -11,6 +11,7 @@ import torch
 
 import ndcn
 from ndcn import forecast
+from ndcn.forecast.automatic import _margin
 from ndcn.forecast.result import _verdict
 from ndcn.forecast.table import Table
 from ndcn.graph_sequence import GraphSequence
@@ -63,15 +64,36 @@ def test_the_table_names_all_and_the_reference(counts: np.ndarray) -> None:
 
 
 def test_the_sentence_tells_horizons_apart() -> None:
-    table = Table((1, 3, 7, 14, 28), (), ("a",) * 5)
+    table = Table((1, 3, 7, 14, 28), (("combination", "", (0.8, 0.9, 1.2, 1.5, None)),), ("a",) * 5)
     kept = ("combination", "combination", "combination", "drift", "combination")
-    text = _verdict(table, kept, ("mean", "mean", "level", "drift", "mean"), (0.8, 1.01, 1.3, 1.0, float("nan")))
+    ratios, margins = (0.8, 0.9, 1.3, 1.0, 0.5), (0.1, 0.2, 0.1, 0.1, float("inf"))
+    text = _verdict(table, kept, ("mean", "mean", "level", "drift", "mean"), ratios, margins)
     assert text == (
         "The combination was better than the best simple guess chosen online at steps 1 (by 20 %, mean); a simple guess was "
-        "as good at steps 3 (mean); a simple guess was better, though not clearly enough to be kept, at steps 7 (by 30 %, "
-        "level); a simple guess wins and is kept at steps 14 (drift); there is too little past to compare the combination "
-        "with simple guesses at steps 28."
+        "as good, as far as the past can tell, at steps 3 (mean); a simple guess was better, though not clearly enough to be "
+        "kept, at steps 7 (by 30 %, level); a simple guess wins and is kept at steps 14 (drift); there is too little past to "
+        "compare the combination with simple guesses at steps 28; to say that nothing changes would have been better at steps 7."
     )
+
+
+def test_chance_is_rarely_taken_for_skill() -> None:
+    graph, claims = ndcn.networks.grid(9), 0
+    for seed in range(12):
+        noise = np.random.default_rng(seed).normal(size=((15, 30, 60)[seed % 3], 9))
+        found = forecast.auto(ndcn.Trajectory(times=np.arange(len(noise)), states=noise, graph=graph), progress=False)
+        claims += "was better than the best simple guess" in found.sentence
+    assert claims <= 2
+
+
+def test_a_margin_is_two_standard_errors() -> None:
+    rng = np.random.default_rng(0)
+    simple = 2 + rng.normal(size=400)
+    mine = simple - 0.1 + 0.5 * rng.normal(size=400)
+    assert _margin(mine, simple, 1) == pytest.approx(2 * 0.5 / 20 / 2, rel=0.15)
+    slow = np.convolve(rng.normal(size=409), np.ones(10) / 10, mode="valid")  # errors of ten steps ahead overlap
+    assert _margin(simple + slow, simple, 10) > 2 * _margin(simple + slow, simple, 1)
+    assert _margin(mine[:9], simple[:9], 1) == float("inf")
+    assert _margin(mine[:20], simple[:20], 14) == float("inf")
 
 
 def test_twice_is_the_same(counts: np.ndarray) -> None:

@@ -98,7 +98,16 @@ def _short(table: Table) -> str:
 
 def _facts(estimator: DynamicsRegressor, known: Dataset, out: Path) -> dict[str, Any]:
     found, calendar = estimator.forecast_, estimator.calendar_
-    choices = zip(found.features, found.kinds, found.tables, found.chosen, found.reference, found.ratios, strict=True)
+    choices = zip(
+        found.features,
+        found.kinds,
+        found.tables,
+        found.chosen,
+        found.reference,
+        found.ratios,
+        found.margins,
+        strict=True,
+    )
     return {
         "out": str(out),
         "model": "auto",
@@ -115,8 +124,9 @@ def _facts(estimator: DynamicsRegressor, known: Dataset, out: Path) -> dict[str,
                 "kept": list(kept),
                 "best_simple_guess": list(reference),
                 "error_ratio": [ratio if isfinite(ratio) else None for ratio in ratios],
+                "margin": [margin if isfinite(margin) else None for margin in margins],
             }
-            for feature, kind, table, kept, reference, ratios in choices
+            for feature, kind, table, kept, reference, ratios, margins in choices
         },
         "notes": [*known.notes, *found.notes],
         **({} if calendar is None else {"calendar": calendar.to_json()}),

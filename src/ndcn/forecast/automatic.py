@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LONGEST = 14
 CLEARLY = 0.95  # a simple guess is kept where its error is below this share of the combination's ...
 ENOUGH = 30  # ... over at least so many past origins
+FEW = 10  # past origins below which no difference is said to be one
 HANDICAP = 1.1  # of trained models, which are judged at a few origins only
 
 
@@ -38,6 +39,7 @@ class Choice:
     kept: tuple[str, ...]
     reference: tuple[str, ...]
     ratios: tuple[float, ...]
+    margins: tuple[float, ...]
     kind: Kind
     failures: tuple[str, ...]
 
@@ -110,7 +112,7 @@ def _decide(
     panel: Panel, tested: Backtest, candidates: Sequence[Candidate], steps: int, kind: Kind, failures: tuple[str, ...]
 ) -> Choice:
     now = len(tested.origins) - 1
-    weights, kept, reference, ratios, errors, quantiles, counts = [], [], [], [], [], [], []
+    weights, kept, reference, ratios, margins, errors, quantiles, counts = [], [], [], [], [], [], [], []
     for k, h in enumerate(tested.horizons):
         q, said = tested.online(k, now, lambda k, at: combined(tested, k, at))
         _, guessed = tested.online(k, now, lambda k, at: simple_guess(tested, k, at))
@@ -121,6 +123,7 @@ def _decide(
         kept.append(tested.names[guess] if keep_guess else "combination")
         reference.append(tested.names[guess])
         ratios.append(1.0 if keep_guess or simple == 0 else float(mine / simple))
+        margins.append(_margin(_errors(panel, tested, k, q, said), _errors(panel, tested, k, q, guessed), int(h)))
         errors.append((mine, simple))
         r, weight = intervals.residuals(panel, tested.origins[q], guessed if keep_guess else said, int(h))
         quantiles.append(intervals.quantiles_of(r, weight))
@@ -130,7 +133,7 @@ def _decide(
     known = intervals.Residuals(tested.horizons, np.stack(quantiles), size, np.array(counts))
     path = _path(panel, tested, candidates, np.stack(weights), steps)
     table = _table(tested, errors)
-    return Choice(path, known, table, tuple(kept), tuple(reference), tuple(ratios), kind, failures)
+    return Choice(path, known, table, tuple(kept), tuple(reference), tuple(ratios), tuple(margins), kind, failures)
 
 
 def combined(tested: Backtest, k: int, at: int) -> np.ndarray:
@@ -151,10 +154,30 @@ def _error(panel: Panel, tested: Backtest, k: int, q: np.ndarray, said: np.ndarr
     """Discounted error of what a rule said online, in units of persistence's; NaN where there was no past."""
     if not len(q):
         return float("nan")
+    origins, error = tested.origins[q], _errors(panel, tested, k, q, said)
+    return float(combination.past_errors(error[None], origins[-1] - origins, tested.errors[0, q, k])[0])
+
+
+def _errors(panel: Panel, tested: Backtest, k: int, q: np.ndarray, said: np.ndarray) -> np.ndarray:
+    """Mean |error| over nodes of what a rule said online, for each origin."""
     at = tested.origins[q] + tested.horizons[k]
     seen = panel.observed[at]
-    error = np.where(seen, np.abs(said - panel.values[at]), 0.0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
-    return float(combination.past_errors(error[None], at[-1] - at, tested.errors[0, q, k])[0])
+    size = np.where(seen, np.abs(said - panel.values[at]), 0.0).sum(axis=1)
+    return np.asarray(size / np.maximum(seen.sum(axis=1), 1))
+
+
+def _margin(mine: np.ndarray, simple: np.ndarray, h: int) -> float:
+    """Two standard errors of the ratio of mean errors; infinite where there are too few origins to tell.
+
+    That of the mean difference, with the covariance of origins less than h steps apart, whose forecasts overlap (Newey
+    and West).
+    """
+    count = len(mine)
+    if count < max(FEW, 2 * h) or simple.mean() == 0:
+        return float("inf")
+    d = mine - simple - (mine - simple).mean()
+    variance = (d * d).mean() + 2 * sum((1 - j / h) * (d[j:] * d[:-j]).sum() / count for j in range(1, h))
+    return float(2 * np.sqrt(max(variance, 0.0) / count) / simple.mean())
 
 
 def _path(

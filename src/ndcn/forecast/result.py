@@ -37,6 +37,7 @@ class Forecast:
         chosen: for each feature and horizon, "combination" or the simple guess that was kept.
         reference: for each feature and horizon, the best simple guess.
         ratios: for each feature and horizon, past error of what was chosen over that of the best simple guess online.
+        margins: of the ratios: differences from 1 that are no larger may be chance.
         kinds: for each feature, what kind of data it is, in words.
         lower: for each feature, below what no forecast can lie: "none", "zero", or "last" for totals.
         notes: what was done to the data, and what failed.
@@ -52,6 +53,7 @@ class Forecast:
     chosen: tuple[tuple[str, ...], ...]
     reference: tuple[tuple[str, ...], ...]
     ratios: tuple[tuple[float, ...], ...]
+    margins: tuple[tuple[float, ...], ...]
     kinds: tuple[str, ...]
     lower: tuple[str, ...]
     notes: tuple[str, ...]
@@ -72,6 +74,7 @@ class Forecast:
             chosen=tuple(c.kept for c in choices),
             reference=tuple(c.reference for c in choices),
             ratios=tuple(c.ratios for c in choices),
+            margins=tuple(c.margins for c in choices),
             kinds=tuple(k.sentence for k in kinds),
             lower=tuple("last" if k.cumulative else "zero" if k.positive else "none" for k in kinds),
             notes=panels[0].notes + tuple(f for c in choices for f in c.failures),
@@ -95,8 +98,8 @@ class Forecast:
     @property
     def sentence(self) -> str:
         """At which horizons what was kept had beaten the best simple guess chosen online, and by how much, in words."""
-        rows = zip(self.tables, self.chosen, self.reference, self.ratios, strict=True)
-        said = [_verdict(table, kept, reference, ratios) for table, kept, reference, ratios in rows]
+        rows = zip(self.tables, self.chosen, self.reference, self.ratios, self.margins, strict=True)
+        said = [_verdict(*row) for row in rows]
         if len(said) == 1:
             return said[0]
         return " ".join(f"{name}: {text}" for name, text in zip(self.features, said, strict=True))
@@ -173,6 +176,7 @@ class Forecast:
             "chosen": [list(c) for c in self.chosen],
             "reference": [list(r) for r in self.reference],
             "ratios": [[float(r) if np.isfinite(r) else None for r in row] for row in self.ratios],
+            "margins": [[float(m) if np.isfinite(m) else None for m in row] for row in self.margins],
             "kinds": list(self.kinds),
             "lower": list(self.lower),
             "notes": list(self.notes),
@@ -203,7 +207,10 @@ class Forecast:
         count, path = len(plain["features"]), tensors["path"].numpy()
         if path.ndim != 3 or len(path) < 2 or path.shape[1:] != (graph.num_nodes, count) or not np.isfinite(path).all():
             raise ValueError(f"forecasts for {graph.num_nodes} nodes and {count} features were expected")
-        if any(len(plain[name]) != count for name in ("tables", "chosen", "reference", "ratios", "kinds", "lower")):
+        if any(
+            len(plain[name]) != count
+            for name in ("tables", "chosen", "reference", "ratios", "margins", "kinds", "lower")
+        ):
             raise ValueError(f"the choice of {count} features was expected")
         if not plain["step"] > 0 or not np.isfinite([plain["start"], plain["step"]]).all():
             raise ValueError(f"a start and a step > 0 were expected, got {plain['start']} and {plain['step']}")
@@ -218,6 +225,7 @@ class Forecast:
             chosen=tuple(tuple(c) for c in plain["chosen"]),
             reference=tuple(tuple(r) for r in plain["reference"]),
             ratios=tuple(tuple(float("nan") if r is None else r for r in row) for row in plain["ratios"]),
+            margins=tuple(tuple(float("inf") if m is None else m for m in row) for row in plain["margins"]),
             kinds=tuple(plain["kinds"]),
             lower=tuple(plain["lower"]),
             notes=tuple(plain["notes"]),
@@ -225,26 +233,37 @@ class Forecast:
 
 
 def _verdict(
-    table: Table, kept: Sequence[str], reference: Sequence[str], ratios: Sequence[float], same: float = 0.02
+    table: Table,
+    kept: Sequence[str],
+    reference: Sequence[str],
+    ratios: Sequence[float],
+    margins: Sequence[float],
+    same: float = 0.02,
 ) -> str:
     """One clause for each of: a combination was better, no better, worse; a simple guess is kept; nothing is known."""
-    parts: dict[str, list[str]] = {"better": [], "no better": [], "worse": [], "kept": [], "unknown": []}
-    for h, name, simple, ratio in zip(table.horizons, kept, reference, ratios, strict=True):
+    parts: dict[str, list[str]] = {"better": [], "no better": [], "worse": [], "kept": [], "unknown": [], "still": []}
+    own = next((errors for name, _, errors in table.rows if name == "combination"), (None,) * len(table.horizons))
+    for h, name, simple, ratio, margin, error in zip(
+        table.horizons, kept, reference, ratios, margins, own, strict=True
+    ):
         if name != "combination":
             parts["kept"].append(f"{h} ({simple})")
-        elif not np.isfinite(ratio):
+        elif not np.isfinite(ratio + margin):
             parts["unknown"].append(str(h))
-        elif abs(ratio - 1) <= same:
+        elif abs(ratio - 1) <= max(same, margin):
             parts["no better"].append(f"{h} ({simple})")
         else:
             word = "better" if ratio < 1 else "worse"
             parts[word].append(f"{h} (by {100 * abs(1 - ratio):.0f} %, {simple})")
+        if name == "combination" and error is not None and error > 1 + same:
+            parts["still"].append(str(h))
     clauses = {
         "better": "the combination was better than the best simple guess chosen online at steps",
-        "no better": "a simple guess was as good at steps",
+        "no better": "a simple guess was as good, as far as the past can tell, at steps",
         "worse": "a simple guess was better, though not clearly enough to be kept, at steps",
         "kept": "a simple guess wins and is kept at steps",
         "unknown": "there is too little past to compare the combination with simple guesses at steps",
+        "still": "to say that nothing changes would have been better at steps",
     }
     said = "; ".join(f"{clauses[key]} {', '.join(found)}" for key, found in parts.items() if found)
     return said[0].upper() + said[1:] + "."
