@@ -91,3 +91,13 @@ def test_a_forecast_shows_what_was_kept_and_the_table() -> None:
     assert "<script" not in text
     assert "3 steps of 1 after t = 39" in text
     assert found.table._repr_html_() in text
+
+
+def test_a_model_without_a_law_can_be_looked_into() -> None:
+    reg = pages.ensemble()
+    assert not hasattr(reg, "law_")
+    assert "predict" in dir(reg)
+    assert reg._repr_html_() == reg._repr_mimebundle_()["text/html"]
+    assert "DynamicsRegressor" in ndcn.DynamicsRegressor()._repr_html_()
+    with pytest.raises(ValueError, match="has no law to read"):
+        reg.law_  # noqa: B018

@@ -27,7 +27,7 @@ from .identify.functions import Functions
 from .identify.interaction import Interaction
 from .identify.printing import Equations
 from .laws import Law
-from .learned_law import LearnedLaw
+from .learned_law import LearnedLaw, NoLawError
 from .models import LawODE
 from .named_models import RAW, interaction_of, width_of
 from .objective import Objective
@@ -389,7 +389,7 @@ class DynamicsRegressor(BaseEstimator):
         self._fitted()
         learned: LearnedLaw | None = getattr(self, "learned_", None)
         if learned is None:
-            raise ValueError(
+            raise NoLawError(
                 f"{self.model if isinstance(self.model, str) else type(self.model).__name__} has no law to read: use "
                 'DynamicsRegressor(model="interaction")'
             )
@@ -400,6 +400,9 @@ class DynamicsRegressor(BaseEstimator):
             raise NotFittedError("this DynamicsRegressor has learned nothing yet: call fit first")
         start: Start = self.train_[0]
         return start
+
+    def _repr_html_(self) -> str:
+        return self._repr_mimebundle_()["text/html"]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What a notebook shows: scikit-learn's table before fit, what was learned after it."""

@@ -25,6 +25,11 @@ from .solve import IntegrationError
 from .threads import threads_for
 from .trajectory import Trajectory
 
+
+class NoLawError(ValueError, AttributeError):
+    """The model has no law to read; an AttributeError too, so that ``hasattr`` and ``dir`` work."""
+
+
 MARGIN = 0.05  # of the range of states seen, within which functions are taken to be known
 
 
