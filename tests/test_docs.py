@@ -7,6 +7,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -72,9 +74,25 @@ def headings(text: str) -> set[str]:
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in titles}
 
 
+def own_files(folder: Path) -> None:
+    """The files that pages take for the reader's own: a ring of 12 places, 60 days and what came after, classes of some."""
+    places, rng = [f"place {k}" for k in range(12)], np.random.default_rng(0)
+    lines = [f"{a},{b}" for a, b in zip(places, places[1:] + places[:1], strict=True)]
+    (folder / "edges.csv").write_text("source,target\n" + "\n".join(lines) + "\n")
+    table = pd.DataFrame(rng.poisson(20, size=(80, 12)), columns=places, index=pd.date_range("2021-01-01", periods=80))
+    table[:60].to_csv(folder / "states.csv", index_label="date")
+    table[60:].to_csv(folder / "later.csv", index_label="date")
+    sides = pd.DataFrame({"node": places, "a": np.arange(12) < 6, "b": rng.random(12)}).astype({"a": float})
+    sides.to_csv(folder / "features.csv", index=False)
+    sides.assign(label=np.where(sides["a"] > 0, "left", "right"))[["node", "label"]][::2].to_csv(
+        folder / "labels.csv", index=False
+    )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    own_files(tmp_path)
     run_page(page, page.read_text())
 
 
