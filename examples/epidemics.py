@@ -42,8 +42,8 @@ def regions(file):
         edges = [(u, v, w) for (u, v), w in zip(index, weight, strict=True)]
         graphs.append(ndcn.Graph.from_edges(edges, num_nodes=values.shape[1], directed=True))
     times = np.arange(len(values), dtype=float)
-    data = ndcn.Trajectory(times=times, states=values, graph=graphs[-1], features=["cases"])
-    return data, ndcn.GraphSequence(times, graphs)
+    moving = ndcn.GraphSequence(times, graphs)
+    return ndcn.Trajectory(times=times, states=values, graph=graphs[-1], features=["cases"]), moving
 
 
 folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2] / "shared/data"
@@ -72,12 +72,17 @@ for ax, (name, (data, graphs)) in zip(axes.flat, sets.items(), strict=True):
     # Do neighbours say more than a node's own past and the common trend? Compared with graphs whose nodes are shuffled.
     print(forecast.network_test(known, graphs=graphs, shuffles=19, progress=False).sentence)
 
-    most = int(known.states[-1].argmax())  # the node with the largest value at the end of what is known
+    most = int(known.states[-1].argmax())  # drawn: the node with the largest value at the end of what is known
     past, t = known[-40:], hidden.times
-    ax.fill_between(t, low.states[:, most, 0], high.states[:, most, 0], color="tab:orange", alpha=0.3, linewidth=0)
-    ax.plot(past.times, past.states[:, most, 0], color="0.3")
-    ax.plot(t, hidden.states[:, most, 0], "o", color="0.3", markersize=3)
-    ax.plot(t, said.states[:, most, 0], color="tab:orange")
-    ax.set_title(f"{name}: node {data.graph.nodes[most]}", fontsize=9)
+    ax.fill_between(
+        t, low.states[:, most, 0], high.states[:, most, 0], color="tab:orange", alpha=0.3, label="90 % interval"
+    )
+    ax.plot(past.times, past.states[:, most, 0], color="0.3", label="known")
+    ax.plot(t, hidden.states[:, most, 0], "o", color="0.3", markersize=3, label="what came")
+    ax.plot(t, said.states[:, most, 0], color="tab:orange", label="forecast")
+    ax.set_title(name, fontsize=9)
+    ax.set_xlabel("week" if "Hungarian" in name else "day", fontsize=8)
+    ax.set_ylabel(found.kind.split(" (")[0].split(",")[0].split(" that")[0], fontsize=8)
+axes[0, 0].legend(fontsize=7, frameon=False)
 fig.savefig("example_epidemics.png", dpi=150)
 print("\ndrew example_epidemics.png")

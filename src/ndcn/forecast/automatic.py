@@ -173,7 +173,7 @@ def _margin(mine: np.ndarray, simple: np.ndarray, h: int) -> float:
     and West).
     """
     count = len(mine)
-    if count < max(FEW, 2 * h) or simple.mean() == 0:
+    if count < max(FEW, 3 * h // 2) or simple.mean() == 0:
         return float("inf")
     d = mine - simple - (mine - simple).mean()
     variance = (d * d).mean() + 2 * sum((1 - j / h) * (d[j:] * d[:-j]).sum() / count for j in range(1, h))
