@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 
@@ -28,6 +30,15 @@ ONE_WAY = ndcn.Graph.from_edges([("a", "b"), ("b", "a", 3.0)], directed=True)
         ("shock a *2", Shock("a", "*", 2.0)),
         ("shock a =1e-3", Shock("a", "=", 1e-3)),
         ("shock a cases*0.5", Shock("a", "*", 0.5, "cases")),
+        ("remove New York", Remove("New York")),
+        ("cut 'New York' 'San Jose'", Cut("New York", "San Jose")),
+        ("cut New York->San Jose", Cut("New York", "San Jose", one_way=True)),
+        ("cut 'New York' -> San Jose", Cut("New York", "San Jose", one_way=True)),
+        ("shock New York +5", Shock("New York", "+", 5.0)),
+        ("shock 'New York' 'new cases'*2", Shock("New York", "*", 2.0, "new cases")),
+        ("shock a new-cases+5", Shock("a", "+", 5.0, "new-cases")),
+        ("shock a new-cases-5", Shock("a", "+", -5.0, "new-cases")),
+        ("shock a new-cases=-1e-2", Shock("a", "=", -0.01, "new-cases")),
     ],
 )
 def test_how_changes_are_written(text: str, change: object) -> None:
@@ -35,16 +46,18 @@ def test_how_changes_are_written(text: str, change: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "remove", "remove a b", "explode a", "shock a", "shock a much", "shock a +inf", "cut a"]
+    "text",
+    ["", "remove", "explode a", "shock a", "shock a much", "shock a +inf", "cut a", "cut a->", "cut New York Boston"],
 )
 def test_what_is_no_change(text: str) -> None:
-    with pytest.raises(ValueError, match='write "remove NODE"'):
+    with pytest.raises(ValueError, match=r'write "remove NODE".*names with blanks stand in quotes'):
         parse(text)
 
 
 def test_a_quote_never_closed() -> None:
-    with pytest.raises(ValueError, match="never closed"):
-        parse("remove 'New York")
+    with pytest.raises(ValueError, match=r"never closed.*a name with ' in it"):
+        parse("remove Cote d'Ivoire")
+    assert parse("""remove "Cote d'Ivoire\"""") == Remove("Cote d'Ivoire")
 
 
 def test_graphs() -> None:
@@ -56,10 +69,18 @@ def test_graphs() -> None:
     assert CHAIN.num_edges == 2
 
 
+def test_an_undirected_edge_is_cut_one_way() -> None:
+    """a -> b goes, b -> a stays: the graph is directed from then on."""
+    left = changed_graph(CHAIN, [Cut("a", "b", one_way=True)])
+    assert left.directed
+    assert left.to_dense().tolist() == [[0, 1, 0], [0, 0, 2], [0, 2, 0]]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (Remove("z"), "no node 'z'; its nodes are 'a', 'b', 'c'"),
+        (Remove("a b"), "no node 'a b'; its nodes are 'a', 'b', 'c'; names with blanks stand in quotes"),
         (Cut("a", "c"), "no edge from 'a' to 'c'"),
     ],
 )
@@ -111,6 +132,28 @@ def test_a_shock_acts_from_its_time_on(heat: ndcn.DynamicsRegressor) -> None:
     shocked[4] += 9
     truth = ndcn.simulate(ndcn.laws.Heat(), graph, shocked.double(), [0.0, 0.5]).states[1]
     torch.testing.assert_close(changed[3].double(), truth, rtol=1e-2, atol=1e-2)
+
+
+def test_a_model_that_misses_the_shock_says_so() -> None:
+    """NDCN decodes to another state than it encodes; a law starts where it is told to."""
+    graph = ndcn.networks.grid(9)
+    data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), torch.linspace(0, 2, 20))
+    rough = ndcn.DynamicsRegressor(epochs=5).fit(data)
+    exact = ndcn.DynamicsRegressor(model=ndcn.laws.Heat(k=None)).fit(data)
+    change = [Shock("4", "=", 0.0)]
+
+    def state(model: ndcn.DynamicsRegressor) -> float:
+        base = model.predict([1.0])
+        return changed_course(model, base, change, at=1.0, start=base.states[0])[0, 4, 0].item()
+
+    with pytest.warns(
+        UserWarning, match='x is up to .* off the state that was asked for .*model="interaction"'
+    ) as said:
+        missed = state(rough)
+    assert f"up to {abs(missed):.3g} off" in str(said[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert state(exact) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_removed_node_is_gone(heat: ndcn.DynamicsRegressor) -> None:

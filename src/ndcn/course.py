@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from .estimators import DynamicsRegressor
     from .graph import Graph
 
+MISSED = 0.03  # of the size of a shock, or of the range of states: what a model may miss before it is said
+
 
 def changed_course(
     estimator: DynamicsRegressor, base: Trajectory, changes: Sequence[Change], *, at: float, start: torch.Tensor
@@ -23,7 +26,8 @@ def changed_course(
     """X'(t) = X(t) + (Y'(t) - Y(t)), where Y and Y' run from time ``at`` on, without and with the changes.
 
     Both start from the same unchanged state, so that their difference is due to the changes alone, also for models that
-    do not give back exactly the state in which they are started. Before ``at`` the course is unchanged.
+    do not give back exactly the state in which they are started. Before ``at`` the course is unchanged. Such models also
+    take a shock for a somewhat other one: a warning says by how much X'(at) misses the changed state.
 
     Args:
         estimator: a fitted one.
@@ -50,13 +54,30 @@ def changed_course(
     out = base.states.clone()
     if not later.any():
         return out
-    times = base.times[later]
+    times = torch.cat([base.times.new_tensor([at]), base.times[later]])
     plain = predict_piecewise(estimator, times, GraphSequence(clock, before), x0=start, t0=at).states
     changed = predict_piecewise(estimator, times, GraphSequence(clock, after), x0=x0, t0=at).states
-    whole = torch.full((len(times), *out.shape[1:]), torch.nan, dtype=out.dtype)
-    whole[:, keep] = base.states[later][:, keep] + (changed - plain[:, keep]).to(out.dtype)
+    effect = changed - plain[:, keep]
+    _warn_of_miss(base.features, effect[0], x0 - start[keep], start)
+    whole = torch.full((len(times) - 1, *out.shape[1:]), torch.nan, dtype=out.dtype)
+    whole[:, keep] = base.states[later][:, keep] + effect[1:].to(out.dtype)
     out[later] = whole
     return out
+
+
+def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.Tensor, start: torch.Tensor) -> None:
+    """Say by how much the state at the time of the changes is not the changed one, if it is more than a little."""
+    shocks, misses = wanted.abs().amax(dim=0).tolist(), (effect - wanted).abs().amax(dim=0).tolist()
+    ranges = (start.amax(dim=0) - start.amin(dim=0)).tolist()
+    for name, shock, span, miss in zip(features, shocks, ranges, misses, strict=True):
+        if miss > MISSED * (shock or span):
+            share = f"{100 * miss / (shock or span or miss):.0f} % of {'the shock' if shock else 'its range'}"
+            warnings.warn(
+                f"just after the changes, {name} is up to {miss:.3g} off the state that was asked for ({share}): this model does "
+                "not give back the state it starts from, and the course that follows is as far off; a law starts exactly "
+                'there: fit model="interaction" (--model interaction)',
+                stacklevel=3,
+            )
 
 
 def _again(graph: Graph, changes: Sequence[Change]) -> Graph:

@@ -16,7 +16,8 @@ from .graph import Graph
 FORMS = (
     '"remove NODE", "cut A B" (both ways) or "cut A->B" (A no longer acts on B), "shock NODE +5", "shock NODE x*0.5"'
 )
-_AMOUNT = re.compile(r"(?P<feature>[^-+*=]+)?(?P<sign>[-+*=])=?(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)")
+QUOTES = "names with blanks stand in quotes of their own, as in: cut 'New York' Boston"
+_AMOUNT = re.compile(r"(?P<feature>.+?)??(?P<sign>[-+*=])=?(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ Change = Remove | Cut | Shock
 
 
 def parse(text: str) -> Change:
-    """A change from its text; names with blanks stand in quotes.
+    """A change from its text; names with blanks stand in quotes, which only ``cut A B`` needs.
 
     Raises:
         ValueError: it is none of the three.
@@ -57,36 +58,38 @@ def parse(text: str) -> Change:
     Example:
         >>> parse("cut 'New York' Boston")
         Cut(source='New York', target='Boston', one_way=False)
+        >>> parse("remove New York")
+        Remove(node='New York')
         >>> parse("shock Boston cases*2")
         Shock(node='Boston', sign='*', value=2.0, feature='cases')
     """
-    wrong = ValueError(f"{text!r} is no change that is known; write {FORMS}")
+    wrong = ValueError(f"{text!r} is no change that is known; write {FORMS}; {QUOTES}")
     try:
         words = shlex.split(text)
     except ValueError:
-        raise ValueError(f"{text!r} has a quote that is never closed; write {FORMS}") from None
+        raise ValueError(
+            f'{text!r} has a quote that is never closed; write {FORMS}; a name with \' in it stands between " and "'
+        ) from None
     if len(words) < 2:
         raise wrong
     verb, rest = words[0].lower(), words[1:]
-    if verb == "remove" and len(rest) == 1:
-        return Remove(rest[0])
+    if verb == "remove":
+        return Remove(" ".join(rest))
     if verb == "cut":
-        if len(rest) == 1 and "->" in rest[0]:
-            rest = [*rest[0].split("->", 1)]
-            return Cut(rest[0].strip(), rest[1].strip(), one_way=True)
-        if len(rest) == 3 and rest[1] == "->":
-            return Cut(rest[0], rest[2], one_way=True)
-        if len(rest) == 2:
+        source, arrow, target = (part.strip() for part in " ".join(rest).partition("->"))
+        if arrow and source and target:
+            return Cut(source, target, one_way=True)
+        if len(rest) == 2 and not arrow:
             return Cut(rest[0], rest[1])
-    if verb == "shock" and len(rest) == 2 and (amount := _AMOUNT.fullmatch(rest[1])) is not None:
+    if verb == "shock" and len(rest) > 1 and (amount := _AMOUNT.fullmatch(rest[-1])) is not None:
         sign, value, feature = amount["sign"], float(amount["value"]), amount["feature"]
         if math.isfinite(value):
-            return Shock(rest[0], "+" if sign == "-" else sign, -value if sign == "-" else value, feature)
+            return Shock(" ".join(rest[:-1]), "+" if sign == "-" else sign, -value if sign == "-" else value, feature)
     raise wrong
 
 
 def changed_graph(graph: Graph, changes: Sequence[Change]) -> Graph:
-    """The graph after these changes; removed nodes are no longer in it.
+    """The graph after these changes; removed nodes are no longer in it, and after a cut one way it is directed.
 
     Raises:
         ValueError: a node or an edge that is not there, or no node is left.
@@ -101,19 +104,19 @@ def changed_graph(graph: Graph, changes: Sequence[Change]) -> Graph:
     for change in changes:
         if isinstance(change, Cut):
             i, j = node_place(graph, change.source), node_place(graph, change.target)
-            one_way = change.one_way and graph.directed
-            there = bool(matrix[j, i]) or (not one_way and bool(matrix[i, j]))
+            there = bool(matrix[j, i]) or (not change.one_way and bool(matrix[i, j]))
             if not there:
                 raise ValueError(f"there is no edge from {change.source!r} to {change.target!r} to cut")
             matrix[j, i] = 0
-            if not one_way:
+            if not change.one_way:
                 matrix[i, j] = 0
     keep = kept_nodes(graph, changes)
     if not keep:
         raise ValueError("all nodes are removed: nothing is left to predict")
     left = sparse.csr_array(matrix.tocsr()[keep][:, keep])
     left.eliminate_zeros()
-    return Graph(left, nodes=[graph.nodes[k] for k in keep], directed=graph.directed)
+    directed = graph.directed or any(isinstance(change, Cut) and change.one_way for change in changes)
+    return Graph(left, nodes=[graph.nodes[k] for k in keep], directed=directed)
 
 
 def changed_state(
@@ -158,7 +161,8 @@ def node_place(graph: Graph, name: Hashable) -> int:
             return k
     from .tables.columns import some
 
-    raise ValueError(f"the network has no node {name!r}; its nodes are {some(list(graph.nodes))}")
+    hint = f"; {QUOTES}" if " " in str(name) else ""
+    raise ValueError(f"the network has no node {name!r}; its nodes are {some(list(graph.nodes))}{hint}")
 
 
 def _columns(feature: str | None, features: Sequence[str]) -> list[int]:
