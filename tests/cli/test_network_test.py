@@ -169,6 +169,10 @@ def test_several_runs_and_variables(files: Path) -> None:
     table = pd.read_csv(io.StringIO(out("predict", "model.ndcn")))
     assert {"a", "b", "a_lower", "a_upper", "b_lower", "b_upper"} <= set(table.columns)
     assert table["time"].unique().tolist() == [30, 31]
+    said = out("network-test", "edges.csv", "states.csv", "--shuffles", 19)
+    assert "This is about 'a'; 'b' was not tested: name it with feature= (--feature NAME)" in said
+    said = out("network-test", "edges.csv", "states.csv", "--shuffles", 19, "--feature", "b")
+    assert "This is about 'b'; 'a' was not tested" in said
 
 
 def test_evaluate_with_what_came_later(files: Path) -> None:

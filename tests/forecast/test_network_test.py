@@ -112,6 +112,38 @@ def test_what_cannot_be_tested_is_said() -> None:
         forecast.network_test(data, horizon=30)
 
 
+def test_where_nothing_can_be_tested() -> None:
+    times, noise = np.arange(40.0), np.random.default_rng(0).normal(size=(40, 3))
+    loops = ndcn.Graph.from_edges([(k, k) for k in range(3)], num_nodes=3)
+    with pytest.raises(ValueError, match="no edges between different nodes, so there is nothing to test"):
+        forecast.network_test(ndcn.Trajectory(times=times, states=noise, graph=loops))
+    alone = ndcn.Graph.from_edges([(0, 0)], num_nodes=1)
+    with pytest.raises(ValueError, match="one node only"):
+        forecast.network_test(ndcn.Trajectory(times=times, states=noise[:, :1], graph=alone))
+    still = noise.copy()
+    still[20:] = still[20]
+    for states in (np.ones((40, 3)), still):
+        with pytest.raises(ValueError, match="'x' never changes in the second half"):
+            forecast.network_test(ndcn.Trajectory(times=times, states=states, graph=ring(3)))
+
+
+def test_of_several_features_the_one_tested_is_named() -> None:
+    states = np.random.default_rng(0).normal(size=(40, 12, 2))
+    data = ndcn.Trajectory(times=np.arange(40.0), states=states, graph=ring(12), features=("cases", "tests"))
+    found = forecast.network_test(data, feature=1, shuffles=19)
+    assert found.sentence.endswith(
+        "This is about 'tests'; 'cases' was not tested: name it with feature= (--feature NAME)."
+    )
+    assert str(found).startswith("mean |error| of 'tests', persistence = 1\n")
+    assert "of &#x27;tests&#x27;" in found._repr_html_()
+    assert found.to_json()["feature"] == "tests"
+    assert found.to_json()["untested"] == ["cases"]
+    assert ndcn.plot.network_test(found).get_xlabel() == "mean |error| of tests one step ahead, persistence = 1"
+    one = forecast.network_test(coupled(ring(12), 0.1, seed=4, T=40), shuffles=19)
+    assert "This is about" not in one.sentence
+    assert ndcn.plot.network_test(one).get_xlabel() == "mean |error| one step ahead, persistence = 1"
+
+
 @pytest.mark.slow
 def test_false_alarms_are_as_rare_as_promised() -> None:
     """100 sets of independent nodes with a common factor: p <= 0.05 in about 5 of them (12 or more: p < 0.005)."""

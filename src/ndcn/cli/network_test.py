@@ -77,7 +77,6 @@ def network_test(
         plot.network_test(answer, ax=figure.add_subplot())
         write(out, lambda new: figure.savefig(new, dpi=150))
     if as_json:
-        about = {"feature": trajectory.features[which], **({} if out is None else {"out": str(out)})}
-        print_json({**answer.to_json(), **about})
+        print_json({**answer.to_json(), **({} if out is None else {"out": str(out)})})
     else:
         typer.echo(f"{answer}" + ("" if out is None else f"\npicture written to {out}"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..progress import Progress
+from ..tables.columns import short, some
 from ..trajectory import Trajectory
 from . import ridge
 from .backtest import scored_horizons
@@ -16,6 +17,7 @@ from .panel import Panel, panel_of
 from .transforms import View
 
 if TYPE_CHECKING:
+    from ..graph import Graph
     from ..graph_sequence import GraphSequence
 
 LEAST = 24  # snapshots
@@ -34,6 +36,8 @@ class NetworkTest:
         network: the same with the neighbours added to both.
         shuffled: the same with the neighbours in graphs with shuffled nodes, shape (shuffles, len(horizons)).
         seed: of the shuffles.
+        feature: which one was tested.
+        untested: the other features of the data.
 
     Example:
         >>> import ndcn, numpy as np
@@ -50,6 +54,8 @@ class NetworkTest:
     network: tuple[float, ...]
     shuffled: tuple[tuple[float, ...], ...]
     seed: int
+    feature: str = "x"
+    untested: tuple[str, ...] = ()
 
     @property
     def gains(self) -> tuple[float, ...]:
@@ -81,7 +87,7 @@ class NetworkTest:
 
     @property
     def sentence(self) -> str:
-        """The answer in words."""
+        """The answer in words; of several features, with the name of the one that was tested."""
         count, gain = len(self.shuffled), round(100 * abs(self.gain), 3)
         as_good = round(self.p_value * (1 + count)) - 1
         size = f"{gain:.2g} % {'lower' if self.gain > 0 else 'higher'}"
@@ -90,11 +96,21 @@ class NetworkTest:
             f"one step ahead, neighbours make the error of a node's forecast {size} than its own past does, alone or with the common "
             f"mean, whichever is better; {versus}"
         )
+        verdict = "The network matters"
         if not self.helps:
-            return f"The network does not matter here, or too little to be seen: {told}."
-        if self.gain < 0.01:
-            return f"The network matters, but hardly for forecasts: {told}."
-        return f"The network matters: {told}."
+            verdict = "The network does not matter here, or too little to be seen"
+        elif self.gain < 0.01:
+            verdict = "The network matters, but hardly for forecasts"
+        return f"{verdict}: {told}.{self._scope()}"
+
+    def _scope(self) -> str:
+        """Of several features, which this is about."""
+        if not self.untested:
+            return ""
+        others, were = some(self.untested), "was" if len(self.untested) == 1 else "were"
+        return (
+            f" This is about {short(self.feature)}; {others} {were} not tested: name it with feature= (--feature NAME)."
+        )
 
     def _errors(self) -> dict[str, tuple[float, ...]]:
         shuffled = tuple(float(s) for s in np.array(self.shuffled).mean(axis=0))
@@ -107,10 +123,12 @@ class NetworkTest:
         rows.append(("gain, %", [f"{100 * g:.2f}" for g in self.gains]))
         rows.append(("p", [f"{p:.3f}" for p in self.p_values]))
         heads = [str(h) for h in self.horizons]
-        return grid("mean |error| by steps ahead, persistence = 1", heads, rows, [self.sentence])
+        of = f" of {short(self.feature)}" if self.untested else ""
+        return grid(f"mean |error|{of} by steps ahead, persistence = 1", heads, rows, [self.sentence])
 
     def __str__(self) -> str:
-        lines = ["mean |error|, persistence = 1", "steps ahead" + "".join(f"{h:8d}" for h in self.horizons)]
+        of = f" of {short(self.feature)}" if self.untested else ""
+        lines = [f"mean |error|{of}, persistence = 1", "steps ahead" + "".join(f"{h:8d}" for h in self.horizons)]
         for name, row in self._errors().items():
             lines.append(f"{name:11s}" + "".join(f"{e:8.4f}" for e in row))
         lines.append("gain, %    " + "".join(f"{100 * g:8.2f}" for g in self.gains))
@@ -131,6 +149,8 @@ class NetworkTest:
             "helps": self.helps,
             "shuffles": len(self.shuffled),
             "seed": self.seed,
+            "feature": self.feature,
+            "untested": list(self.untested),
             "sentence": self.sentence,
         }
 
@@ -164,7 +184,8 @@ def network_test(
         progress: whether to show a progress bar; None shows it on a terminal.
 
     Raises:
-        TypeError, ValueError: data that cannot be tested, or too few shuffles.
+        TypeError, ValueError: data that cannot be tested (too few snapshots; one node, or no edges between nodes; nothing
+            that changes), or too few shuffles.
     """
     if isinstance(shuffles, bool) or not isinstance(shuffles, int) or shuffles < LEAST_SHUFFLES:
         raise ValueError(f"shuffles must be a whole number of at least {LEAST_SHUFFLES}, got {shuffles!r}")
@@ -175,15 +196,22 @@ def network_test(
     panel = panel_of(data, feature, graphs)
     if len(panel) < LEAST:
         raise ValueError(f"the test needs at least {LEAST} snapshots on equal steps, got {len(panel)}")
-    if all(g.num_edges == 0 for g in panel.graphs):
-        raise ValueError("the graph has no edges, so there is nothing to test")
+    n = panel.values.shape[1]
+    if n == 1:
+        raise ValueError("there is one node only, which has no neighbours, so there is nothing to test")
+    if not any(_linked(g) for g in panel.graphs):
+        raise ValueError("the graph has no edges between different nodes, so there is nothing to test")
+    if (np.ptp(panel.values[len(panel) // 2 :], axis=0) == 0).all():
+        raise ValueError(
+            f"{short(data.features[feature])} never changes in the second half of the times, where forecasts are judged, so there is "
+            "nothing to test"
+        )
     kind = kind_of(panel.values, panel.observed)
     longest = min(14, len(panel) // 4) if horizon is None else horizon
     if not 1 <= longest <= len(panel) // 4:
         raise ValueError(f"horizon must be from 1 to {len(panel) // 4} steps, got {horizon!r}")
     horizons = scored_horizons(longest)
     generator = np.random.default_rng(seed)
-    n = panel.values.shape[1]
     base = _errors(panel, kind, horizons, ("own", "mean"), None)
     with Progress(shuffles, 0, progress, "graphs", "shuffling") as bar:
         others = []
@@ -199,7 +227,15 @@ def network_test(
         tuple((_errors(panel, kind, horizons, ridge.BLOCKS, None) / unit).tolist()),
         tuple(tuple((e / unit).tolist()) for e in others),
         seed,
+        data.features[feature],
+        tuple(name for k, name in enumerate(data.features) if k != feature),
     )
+
+
+def _linked(graph: Graph) -> bool:
+    """Whether an edge leads from a node to another one."""
+    matrix = graph.to_scipy().tocoo()
+    return bool((matrix.row != matrix.col).any())
 
 
 def _errors(

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..tables.inspection import GAP
-from .style import INK, SHADE, TRUTH
+from .style import INK, SHADE, TRUTH, short_label
 
 if TYPE_CHECKING:
     from ..tables import Dataset
@@ -80,7 +80,7 @@ def _values(ax: Axes, data: Dataset) -> None:
     for k, name in enumerate(data.runs[0].features[:6]):
         values = np.concatenate([run.states[..., k].numpy().ravel() for run in data.runs])
         values = values[np.isfinite(values)]
-        ax.hist(values, bins=50, histtype="step", color=PALETTE[k], label=_short(name), linewidth=1.3)
+        ax.hist(values, bins=50, histtype="step", color=PALETTE[k], label=short_label(name), linewidth=1.3)
     ax.set_yscale("log")
     ax.set_xlabel("value")
     ax.set_ylabel("entries")
@@ -103,13 +103,13 @@ def _curves(ax: Axes, run: Trajectory, clock: Any, name: str) -> None:
     gaps = np.flatnonzero(steps > GAP * np.median(steps)) if len(steps) else np.empty(0, dtype=int)
     broken, when = np.insert(states, gaps + 1, np.nan, axis=0), np.insert(clock, gaps + 1, clock[gaps])
     for colour, node in zip(colormaps["viridis"](np.linspace(0, 0.9, len(chosen))), chosen.tolist(), strict=True):
-        label = _short(str(run.graph.nodes[node]))
+        label = short_label(str(run.graph.nodes[node]))
         ax.plot(when, broken[:, node], color=colour, linewidth=1.1, marker=".", markersize=3, label=label)
     for k in gaps.tolist():
         ax.axvspan(clock[k], clock[k + 1], color=SHADE, zorder=0)
     shaded = ", gaps shaded" if len(gaps) else ""
-    which = f"run {_short(name)}, " if name else ""
-    ax.set_title(f"{which}{_short(run.features[0])} of {len(chosen)} nodes{shaded}", color=INK, fontsize=10)
+    which = f"run {short_label(name)}, " if name else ""
+    ax.set_title(f"{which}{short_label(run.features[0])} of {len(chosen)} nodes{shaded}", color=INK, fontsize=10)
     ax.legend(frameon=False, fontsize=7, ncols=1, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     ax.tick_params(labelbottom=False)
 
@@ -135,7 +135,7 @@ def _missing(ax: Axes, run: Trajectory, clock: Any) -> None:
     ax.pcolormesh(edges, rows, shares, cmap="Greys_r", vmin=-0.25, vmax=1.15, rasterized=True)
     ax.set_ylim(n, 0)
     if n <= NAMED:
-        ax.set_yticks(np.arange(n) + 0.5, [_short(str(node)) for node in run.graph.nodes])
+        ax.set_yticks(np.arange(n) + 0.5, [short_label(str(node)) for node in run.graph.nodes])
     else:
         ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.set_ylabel("node, by place")
@@ -143,10 +143,3 @@ def _missing(ax: Axes, run: Trajectory, clock: Any) -> None:
     what = "everything was observed" if hidden == 0 else f"observed (light) and missing (dark): {hidden:.3g} % missing"
     ax.set_title(what, color=INK, fontsize=10)
     ax.set_xlabel("date" if clock.dtype.kind == "M" else "time")
-
-
-def _short(text: str) -> str:
-    """A label that fits, and that matplotlib takes literally."""
-    plain = " ".join(text.split()).replace("$", r"\$")
-    shown = plain if len(plain) <= 18 else plain[:17] + "…"
-    return shown.lstrip("_") or shown or "?"

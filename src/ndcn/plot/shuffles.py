@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from .style import INK, PREDICTION, QUIET, TRUTH
+from .style import INK, PREDICTION, QUIET, TRUTH, short_label
 
 if TYPE_CHECKING:
     from ..forecast import NetworkTest
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def network_test(answer: NetworkTest, *, ax: Axes | None = None) -> Axes:
     """Errors one step ahead with shuffled graphs as a histogram, with the real graph and without a graph as lines.
+
+    Of several features, the one that was tested is named below.
 
     Example:
         >>> import ndcn, numpy as np
@@ -35,7 +37,8 @@ def network_test(answer: NetworkTest, *, ax: Axes | None = None) -> Axes:
     size = f"error {100 * abs(answer.gain):.2g} % {'lower' if answer.gain > 0 else 'higher'}"
     verdict = "the network matters" if answer.helps else "no effect of the network is seen"
     ax.set_title(f"{verdict}: {size} with it, p = {answer.p_value:.2g}", fontsize=10, color=INK)
-    ax.set_xlabel("mean |error| one step ahead, persistence = 1")
+    of = f" of {short_label(answer.feature)}" if answer.untested else ""
+    ax.set_xlabel(f"mean |error|{of} one step ahead, persistence = 1")
     ax.set_ylabel("shuffled graphs")
     ax.ticklabel_format(axis="x", useOffset=False)
     ax.xaxis.set_major_locator(MaxNLocator(6))

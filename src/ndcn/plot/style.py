@@ -119,3 +119,10 @@ def at_time(t: float) -> str:
         't = 0.05'
     """
     return f"t = {t:.3g}" if abs(t) < 1000 else f"t = {t:.6g}"
+
+
+def short_label(text: str) -> str:
+    """A name that fits, and that matplotlib takes literally."""
+    plain = " ".join(text.split()).replace("$", r"\$")
+    shown = plain if len(plain) <= 18 else plain[:17] + "…"
+    return shown.lstrip("_") or shown or "?"
