@@ -90,6 +90,7 @@ def network(
     _draw_nodes(ax, where, shown, groups, scale)
     for k in named:
         words = ax.annotate(str(graph.nodes[k]), where[k], (4, 3), textcoords="offset points", fontsize=7, color=INK)
+        words.set_parse_math(False)
         words.set_bbox({"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.3})
     ax.set_aspect("equal")
     ax.margins(0.05)
