@@ -199,3 +199,17 @@ def test_what_cannot_be_done_is_said(counts: np.ndarray) -> None:
     for bad in (78.0, 83.0):
         with pytest.raises(ValueError, match=f"t = {bad:g} was asked for"):
             found.predict([80.0, bad])
+
+
+def test_notes_name_each_feature_with_missing_entries() -> None:
+    states = np.random.default_rng(0).normal(size=(40, 4, 2)).cumsum(axis=0)
+    states[5:7, 0, 0] = states[5:9, 1, 1] = np.nan
+    times = np.delete(np.arange(41.0), 30)
+    data = ndcn.Trajectory(
+        times=times, states=states, graph=ndcn.networks.grid(4), mask=np.isfinite(states), features=("cases", "tests")
+    )
+    assert forecast.auto(data, horizon=2).notes == (
+        "times are not equally spaced: values were held on a grid of step 1",
+        "3.66 % of the entries of 'cases' are missing: the last value before was used",
+        "4.88 % of the entries of 'tests' are missing: the last value before was used",
+    )

@@ -58,6 +58,8 @@ def test_what_says_nothing() -> None:
 
 def test_missing_and_ranges() -> None:
     facts = inspect(ndcn.read(EDGES, states(a=[1.0, np.nan, 3, np.nan, np.nan, 6])))
+    assert "filled in" not in " ".join(facts.notes)
+    assert any("a forecast (without --model) holds the last value" in plan for plan in facts.plans)
     assert facts.missing == pytest.approx(3 / 36)
     assert facts.ranges["x"].min == -8
     assert any("masked" in plan for plan in facts.plans)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..graph import Graph
+from ..tables.columns import short
 from ..trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
         x, seen, times = x[at], seen[at] & fresh[:, None], grid
         notes.append(f"times are not equally spaced: values were held on a grid of step {step:.4g}")
     if not seen.all():
-        notes.append(f"{100 * (1 - seen.mean()):.3g} % of the entries are missing: the last value before was used")
+        gone = f"{100 * (1 - seen.mean()):.3g} % of the entries of {short(data.features[feature])} are missing"
+        notes.append(f"{gone}: the last value before was used")
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
     return Panel(_held(x), seen, float(times[0]), step, in_force, tuple(notes))
 

@@ -77,7 +77,8 @@ class Forecast:
             margins=tuple(c.margins for c in choices),
             kinds=tuple(k.sentence for k in kinds),
             lower=tuple("last" if k.cumulative else "zero" if k.positive else "none" for k in kinds),
-            notes=panels[0].notes + tuple(f for c in choices for f in c.failures),
+            notes=tuple(dict.fromkeys(note for p in panels for note in p.notes))
+            + tuple(f for c in choices for f in c.failures),
         )
 
     @property

@@ -249,7 +249,10 @@ def _plans(facts: Inspection, data: Dataset) -> list[str]:
             "almost all entries are missing, as nodes were observed at times of their own: --step rounds the times"
         )
     if facts.missing:
-        plans.append("missing entries are masked: models learn from what was observed and predict the rest")
+        plans.append(
+            "missing entries are masked: a model named with --model learns from what was observed and predicts the rest; a "
+            "forecast (without --model) holds the last value of the node in their place, and is not judged there"
+        )
     if facts.isolated:
         plans.append(f"isolated nodes evolve by themselves, without neighbours: {some(facts.isolated)}")
     elif facts.components > 1:

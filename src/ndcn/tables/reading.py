@@ -145,9 +145,7 @@ def _missing(runs: Sequence[Any]) -> list[str]:
     hidden = sum(0 if run.mask is None else int((~run.mask).sum()) for run in runs)
     total = sum(run.states.numel() for run in runs)
     if hidden:
-        notes.append(
-            f"{100 * hidden / total:.3g} % of the entries are missing; they are masked, and nothing is filled in"
-        )
+        notes.append(f"{100 * hidden / total:.3g} % of the entries are missing; they are masked as the data are read")
         never = [
             runs[0].graph.nodes[i]
             for i in range(runs[0].graph.num_nodes)
