@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 import torch
 
@@ -37,6 +38,20 @@ def test_a_trajectory_shows_ranges_and_what_is_missing() -> None:
     assert "50 %" in text
     wide = ndcn.Trajectory(times=[0.0], states=torch.zeros(1, 2, 30), graph=graph)._repr_html_()
     assert "30 features in all" in wide
+
+
+def test_a_dataset_shows_runs_dates_and_what_is_missing() -> None:
+    edges = pd.DataFrame({"source": ["a"], "target": ["b"]})
+    states = pd.DataFrame({"date": ["2021-03-01", "2021-03-02", "2021-03-04"], "a": [1, 2, 3.0], "b": [5, None, 7]})
+    data = ndcn.read(edges, states)
+    text = data._repr_html_()
+    for words in ("3, from 2021-03-01 to 2021-03-04", "t in days from", "2 nodes, 1 edges", "1 to 7", "16.7 %"):
+        assert words in text
+    plain = ndcn.Trajectory(times=[0.0, 1.5], states=torch.ones(2, 2), graph=data.runs[0].graph, features=[BAD])
+    text = ndcn.Dataset((plain, plain))._repr_html_()
+    assert "<script" not in text
+    assert "4 in 2 runs, from 0 to 1.5" in text
+    assert "missing" not in text
 
 
 def test_a_model_shows_what_it_learned() -> None:

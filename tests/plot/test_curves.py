@@ -199,3 +199,36 @@ def test_error_curves_know_median_and_mean_only():
 def test_error_curves_need_times_and_errors():
     with pytest.raises(TypeError, match="a: expected a pair"):
         ndcn.plot.error_curves({"a": TIMES})
+
+
+def test_long_names_leave_room_for_the_curves() -> None:
+    graph = ndcn.Graph(ndcn.networks.grid(12).to_scipy(), nodes=[f"{k}, a town in the far North" for k in range(12)])
+    data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), torch.linspace(0, 5, 20))
+    figure = Figure(figsize=(3.3, 2.4), layout="constrained")
+    ax = ndcn.plot.trajectories(data, ax=figure.add_subplot())
+    png(figure)
+    legend = ax.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().width < 0.4 * figure.bbox.width
+    names = [text.get_text() for text in legend.get_texts()]
+    assert len(set(names)) == 12
+    assert all("…" in name for name in names)
+
+
+def test_what_is_no_trajectory_is_refused() -> None:
+    truth, guess = pair()
+    data = ndcn.Dataset((truth,))
+    for draw in (
+        lambda: ndcn.plot.trajectories(data),
+        lambda: ndcn.plot.trajectories(truth, data),
+        lambda: ndcn.plot.network(data),
+        lambda: ndcn.plot.heat_map(data, 0.0),
+        lambda: ndcn.plot.compare(data, guess),
+        lambda: ndcn.plot.error_over_time(data, truth),
+    ):
+        with pytest.raises(TypeError, match=r"expected an ndcn.Trajectory, got Dataset: .*data\.runs\[0\]"):
+            draw()
+    with pytest.raises(TypeError, match=r"expected an ndcn.Graph, got Dataset: .*data\.runs\[0\]\.graph"):
+        ndcn.plot.adjacency(data)
+    with pytest.raises(TypeError, match="got DynamicsRegressor: give its history_"):
+        ndcn.plot.training_curve(ndcn.DynamicsRegressor())

@@ -36,6 +36,21 @@ def test_text_stays_inside_the_figure():
     assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
 
 
+@pytest.mark.parametrize(("size", "rows", "more"), [((6, 4), 47, True), ((6, 4), 20, False), ((3.3, 2.4), 47, True)])
+def test_many_rows_in_given_axes_do_not_overlap(size: tuple[float, float], rows: int, more: bool) -> None:
+    figure = Figure(figsize=size, layout="constrained")
+    ax = ndcn.plot.table(
+        {f"a model {k}": {"heat": float(k), "gene": 1.0} for k in range(rows)}, ax=figure.add_subplot()
+    )
+    png(figure)
+    names = [text for text in ax.texts if text.get_text().startswith(("a model", "and "))]
+    boxes = [text.get_window_extent() for text in names]
+    assert all(above.y0 >= below.y1 - 0.5 for above, below in pairwise(boxes))
+    shown = len(names) - more
+    assert (names[-1].get_text() == f"and {rows - shown} more rows") == more
+    assert shown >= 10
+
+
 def test_what_is_no_table_is_refused():
     with pytest.raises(TypeError, match="got int"):
         ndcn.plot.table(3)

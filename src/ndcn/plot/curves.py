@@ -10,14 +10,15 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from ..metrics import per_time
-from .square import checked_feature
+from ..training import History
+from .square import check_run, checked_feature
 from .style import INK, PREDICTION, SHADE, STATE_MAP, TRUTH, curve_axes
 
 if TYPE_CHECKING:
-    from ..training import History
     from ..trajectory import Trajectory
 
 MOST_CURVES = 12
+NARROW, LETTERS = 3.5, 4.0  # inches of axes that are narrow; letters of a name for each inch
 # The Okabe-Ito palette without its yellow, which is hard to see on white; line styles that survive grey print.
 PALETTE = (PREDICTION, TRUTH, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777", "#332288")
 STYLES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 2)))
@@ -36,6 +37,8 @@ def trajectories(
 ) -> Axes:
     """x_i(t) of some nodes: dots where observed, and lines for the prediction, or through the dots if there is none.
 
+    Names in the legend are cut in the middle where there is little room, as far as they can still be told apart.
+
     Args:
         data: states of shape (T, n, d).
         prediction: of the same nodes at any times; drawn as lines.
@@ -43,6 +46,10 @@ def trajectories(
         feature: which of the d features, by position or name.
         train_until: the last training time; the window up to it is shaded.
         ax: where to draw.
+
+    Raises:
+        TypeError: what is given is no trajectory; of a Dataset give ``data.runs[0]``.
+        ValueError: there is no such node or feature, or the prediction has other nodes.
 
     Example:
         >>> import ndcn
@@ -54,6 +61,8 @@ def trajectories(
         3
     """
     feature = checked_feature(data, feature)
+    if prediction is not None:
+        check_run(prediction)
     if prediction is not None and prediction.graph.num_nodes != data.graph.num_nodes:
         raise ValueError(
             f"the prediction has {prediction.graph.num_nodes} nodes, the data {data.graph.num_nodes}: they must agree"
@@ -63,8 +72,9 @@ def trajectories(
     palette = colormaps[STATE_MAP](np.linspace(0.0, 0.9, len(chosen)))
     order = data.times.argsort()
     observed = data.states[order][..., feature].detach().cpu().numpy()
-    for colour, node in zip(palette, chosen, strict=True):
-        name = str(data.graph.nodes[node])
+    width = ax.get_window_extent().width / ax.figure.dpi
+    names = _fitting([str(data.graph.nodes[node]) for node in chosen], int(LETTERS * width))
+    for colour, node, name in zip(palette, chosen, names, strict=True):
         marker: dict[str, Any] = {
             "marker": "o",
             "markersize": 2.5,
@@ -84,15 +94,26 @@ def trajectories(
     ax.legend(
         handles=handles,
         title="node",
-        fontsize=7,
-        title_fontsize=7,
+        fontsize=7 if width > NARROW else 6,
+        title_fontsize=7 if width > NARROW else 6,
         labelspacing=0.25,  # twelve nodes fit beside a picture of a column's width
-        handlelength=1.4,
+        handlelength=1.4 if width > NARROW else 0.8,
+        handletextpad=0.5,
         frameon=False,
         loc="upper left",
         bbox_to_anchor=(1, 1),
     )
     return ax
+
+
+def _fitting(names: Sequence[str], most: int) -> list[str]:
+    """Names cut in the middle to ``most`` letters, or to as many as tell them apart."""
+    for size in range(max(most, 3), max(map(len, names))):
+        head, tail = size // 2, (size - 1) // 2
+        cut = [name if len(name) <= size else f"{name[:head]}…{name[-tail:]}" for name in names]
+        if len(set(cut)) == len(set(names)):
+            return cut
+    return list(names)
 
 
 def _chosen_nodes(data: Trajectory, nodes: Sequence[Hashable] | None, feature: int) -> list[int]:
@@ -118,6 +139,10 @@ def training_curve(history: History, *, ax: Axes | None = None) -> Axes:
         history: ``history_`` of a fitted estimator.
         ax: where to draw.
 
+    Raises:
+        TypeError: it is no history.
+        ValueError: nothing was trained.
+
     Example:
         >>> import ndcn, torch
         >>> graph = ndcn.networks.grid(9)
@@ -126,6 +151,9 @@ def training_curve(history: History, *, ax: Axes | None = None) -> Axes:
         >>> ndcn.plot.training_curve(reg.history_).get_yscale()
         'log'
     """
+    if not isinstance(history, History):
+        hint = ": give its history_" if hasattr(type(history), "history_") else ""
+        raise TypeError(f"expected the history_ of a fitted estimator, got {type(history).__name__}{hint}")
     if not history.loss:
         raise ValueError("the history is empty: nothing was trained")
     ax = curve_axes(ax)
@@ -160,6 +188,8 @@ def error_over_time(
         >>> ndcn.plot.error_over_time(guess, truth, train_until=1.5).get_ylabel()
         'error, % of mean |truth|'
     """
+    check_run(prediction)
+    check_run(truth)
     errors = per_time(prediction, truth)
     size = truth.states.double().abs().nanmean().item()
     if size == 0:

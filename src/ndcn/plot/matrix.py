@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,10 +10,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ..graph import Graph
 from .style import INK, QUIET
-
-if TYPE_CHECKING:
-    from ..graph import Graph
 
 DOTS_PER_INCH = 160  # cells finer than that run into each other
 INKS = LinearSegmentedColormap.from_list("ink", ["white", "#1B2A41"])
@@ -32,12 +29,18 @@ def adjacency(graph: Graph, *, title: str | None = None, ax: Axes | None = None)
         title: above the picture.
         ax: where to draw.
 
+    Raises:
+        TypeError: it is no graph.
+
     Example:
         >>> import ndcn
         >>> ax = ndcn.plot.adjacency(ndcn.Graph.from_edges([(0, 1), (1, 2)]))
         >>> ax.images[0].get_array().astype(int).tolist()
         [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     """
+    if not isinstance(graph, Graph):
+        hint = ": give that of a run, as data.runs[0].graph" if hasattr(graph, "runs") else ""
+        raise TypeError(f"expected an ndcn.Graph, got {type(graph).__name__}{hint}")
     if ax is None:
         ax = Figure(figsize=(3.6, 3.6), layout="constrained").add_subplot()
     draw_adjacency(ax, graph)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from ..graph import Graph
 from ..report.layout import by_forces, links
 from .curves import PALETTE
-from .square import checked_feature, closest
+from .square import check_run, checked_feature, closest
 from .style import INK, QUIET, STATE_MAP, TRUTH, at_time, clipped, colour_bar, colour_scale, scale_label
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def network(
         ax: where to draw.
 
     Raises:
+        TypeError: ``data`` is neither; of a Dataset give ``data.runs[0]``.
         ValueError: there is no such node or feature, sizes do not fit, or a time is given where there are no states.
 
     Example:
@@ -65,6 +66,8 @@ def network(
         >>> [text.get_text() for text in ax.get_legend().get_texts()], [text.get_text() for text in ax.texts]
         (['left', 'right'], ['0', '29'])
     """
+    if not isinstance(data, Graph):
+        check_run(data)
     graph = data if isinstance(data, Graph) else data.graph
     title, name, shown = None, "", None
     if values is not None:

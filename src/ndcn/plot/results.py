@@ -12,6 +12,7 @@ from .style import INK
 
 ROW = 0.2  # inches
 LETTER = 0.068  # inches, of text of size 8
+LARGEST, SMALLEST = 8.0, 5.0  # sizes of text
 BEST = {"min": np.nanmin, "max": np.nanmax}
 
 
@@ -26,7 +27,8 @@ def table(
         digits: significant ones of a number.
         best: "min" or "max", which number of a column is in bold; by default none is.
         title: above the table.
-        ax: where to draw; it is filled, at text size 8.
+        ax: where to draw; it is filled, at text size 8 or, if there is little room, down to 5. Rows that do not fit even then are
+            left out at the end, and the last line says how many.
 
     Raises:
         ValueError: there is nothing to draw, or ``best`` is another word.
@@ -52,15 +54,20 @@ def table(
     bold = _bold(frame, best)
     widths = [max(map(len, names)), *(max(len(head), *(len(row[k]) for row in cells)) for k, head in enumerate(heads))]
     ax = _axes(ax, widths, len(names), title)
+    size, most = _room(ax, widths, len(names))
+    left_out = len(names) - most
+    names, cells = names[:most], cells[:most]
     right = np.cumsum([width + 2 for width in widths]) / (sum(widths) + 2 * len(widths))
-    lines, gap = len(names) + 1, 0.5
-    style: dict[str, Any] = {"fontsize": 8, "color": INK, "va": "center"}
+    lines, gap = len(names) + 1 + (left_out > 0), 0.5
+    style: dict[str, Any] = {"fontsize": size, "color": INK, "va": "center"}
     for k, head in enumerate(heads):
         ax.text(right[k + 1], gap, head, ha="right", **style)
     for row, (name, values) in enumerate(zip(names, cells, strict=True)):
         ax.text(0, row + 1 + gap, name, ha="left", **style)
         for k, value in enumerate(values):
             ax.text(right[k + 1], row + 1 + gap, value, ha="right", weight="bold" if bold[row, k] else 400, **style)
+    if left_out:
+        ax.text(0, lines - 1 + gap, f"and {left_out} more rows", ha="left", style="italic", **style)
     for y, thick in ((0, 1.0), (1, 0.6), (lines, 1.0)):
         ax.plot([0, 1], [y, y], color=INK, linewidth=thick, clip_on=False)
     ax.set(xlim=(0, 1), ylim=(lines, 0))
@@ -106,6 +113,18 @@ def _bold(frame: Any, best: str | None) -> np.ndarray:
             numbers = column.to_numpy(dtype=float)
             found[:, k] = numbers == BEST[best](numbers)
     return found
+
+
+def _room(ax: Axes, widths: list[int], rows: int) -> tuple[float, int]:
+    """The size of text with which the table fits into the axes, and how many rows are then shown."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    box = ax.get_window_extent()
+    high, wide = box.height / figure.dpi, box.width / figure.dpi
+    needed = LETTER * (sum(widths) + 2 * len(widths))
+    size = float(np.clip(LARGEST * min(1.02 * high / (ROW * (rows + 1)), 1.02 * wide / needed), SMALLEST, LARGEST))
+    lines = int(1.02 * high / (ROW * size / LARGEST) + 1e-6)  # with the heads
+    return size, rows if lines > rows else max(1, lines - 2)
 
 
 def _axes(ax: Axes | None, widths: list[int], rows: int, title: str | None) -> Axes:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import torch
 
-if TYPE_CHECKING:
-    from ..trajectory import Trajectory
+from ..trajectory import Trajectory
 
 
 def squares(states: torch.Tensor) -> np.ndarray:
@@ -32,8 +31,11 @@ def checked_pair(truth: Trajectory, prediction: Trajectory, feature: int | str, 
     """The position of the feature, once it is clear that both trajectories can be compared.
 
     Raises:
+        TypeError: one of them is no trajectory.
         ValueError: they differ in shape or times, or there is no such feature.
     """
+    check_run(truth)
+    check_run(prediction)
     span = (truth.times.max() - truth.times.min()).item()
     slack = 1e-6 * span if span > 0 else 1e-12 * abs(truth.times[0].item())
     if prediction.states.shape != truth.states.shape or (prediction.times - truth.times).abs().max().item() > slack:
@@ -44,8 +46,25 @@ def checked_pair(truth: Trajectory, prediction: Trajectory, feature: int | str, 
     return checked_feature(truth, feature)
 
 
+def check_run(data: Any) -> None:
+    """Refuse what is no trajectory.
+
+    Raises:
+        TypeError: it is something else; of a Dataset, the message says which part to give.
+
+    Example:
+        >>> check_run([1, 2])
+        Traceback (most recent call last):
+        TypeError: expected an ndcn.Trajectory, got list
+    """
+    if not isinstance(data, Trajectory):
+        hint = ": give one of its runs, as data.runs[0]" if hasattr(data, "runs") else ""
+        raise TypeError(f"expected an ndcn.Trajectory, got {type(data).__name__}{hint}")
+
+
 def checked_feature(data: Trajectory, feature: int | str) -> int:
-    """The position of a feature given by name or position."""
+    """The position of a feature given by name or position, once it is clear that these are states."""
+    check_run(data)
     if isinstance(feature, str):
         if feature not in data.features:
             raise ValueError(f"unknown feature {feature!r}; known are {', '.join(data.features)}")

@@ -89,6 +89,11 @@ class Dataset:
         graphs = "" if self.graphs is None else f", {len(self.graphs)} graphs in turn"
         return f"Dataset({runs}{self.runs[0]!r} on {self.runs[0].graph!r}{dates}{graphs})"
 
+    def _repr_html_(self) -> str:
+        from ..notebook import dataset_html
+
+        return dataset_html(self)
+
 
 def _on(piece: Trajectory, graphs: GraphSequence, k: int) -> Trajectory:
     return Trajectory(
