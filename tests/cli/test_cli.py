@@ -511,7 +511,9 @@ def test_predict_on_other_data_with_labels(folder, made):
     assert about["states"] == expected.states.tolist()
     spread = parsed("predict", made / "model.ndcn", "--until", 1.5, "--count", 3, "--data", "other")
     assert spread["times"] == [0.5, 1.0, 1.5]
-    assert "the state x0 is given at 0.5" in refused("predict", made / "model.ndcn", "--times", 0, "--data", "other")
+    assert "the prediction starts at t = 0.5" in refused(
+        "predict", made / "model.ndcn", "--times", 0, "--data", "other"
+    )
     ndcn.Trajectory(times=[0.0, 1.0], states=torch.rand(2, 3, 2), graph=graph).save("two")
     assert "2 features" in refused("predict", made / "model.ndcn", "--times", "1", "--data", "two")
 
@@ -524,7 +526,7 @@ def test_predict_on_other_data_with_labels(folder, made):
         (["--times", "one"], "separated by commas"),
         (["--times", ""], "separated by commas"),
         (["--times", "nan"], "finite"),
-        (["--times", "-1"], ">= 0"),
+        (["--times", "-1"], "starts at t = 0 and only goes forward, but t = -1"),
         (["--until", "0"], "after the first time"),
         (["--until", "inf"], "after the first time"),
         (["--times", "1", "--out", "p.xlsx"], ".csv or .parquet"),

@@ -138,7 +138,9 @@ def test_intervals_of_ensembles(files: Path) -> None:
     assert np.allclose(table["x_upper"] - table["x"], 1.96 * table["x_std"], rtol=1e-3)
     assert "say when" in refused("predict", "model.ndcn")
     out("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 2)
-    assert "one model has no spread" in refused("predict", "model.ndcn", "--times", "2021-01-05", "--level", 0.9)
+    said = refused("predict", "model.ndcn", "--times", "2021-01-05", "--level", 0.9)
+    assert "one model has no spread" in said
+    assert "ndcn fit --ensemble 5" in said
 
 
 def test_unequal_times(files: Path) -> None:

@@ -46,7 +46,9 @@ def test_inspect(files: Path) -> None:
         (["inspect", "edges.csv", "states.csv", "--out", "picture.txt"], "must end in .png"),
         (["inspect", "edges.csv", "states.csv", "--out", "nowhere/picture.png"], "no folder"),
         (["inspect", "edges.csv", "states.csv", "--time", "when"], "no column 'when'"),
-        (["inspect", "edges.csv", "edges.csv"], "edges.csv"),
+        (["inspect", "edges.csv", "edges.csv"], "error: edges.csv has the columns"),
+        (["inspect", "states.csv", "edges.csv"], "are the two files swapped? edges.csv looks like edges"),
+        (["fit", "states.csv", "edges.csv"], "edges come first, then states"),
         (["inspect", "edges.csv", "states.csv", "--one-graph", "--edge-time", "x"], "give one of them"),
         (["fit", "edges.csv"], "give a file of states too"),
         (["fit", "edges.csv", "nothing.csv"], "no file nothing.csv"),
@@ -70,6 +72,18 @@ def test_fit_and_predict_with_dates(files: Path) -> None:
     assert until["dates"] == ["2021-03-01", "2021-03-31"]
     assert until["times"] == [0, 30]
     assert "--times soon" in run("predict", "model.ndcn", "--times", "soon", code=2)
+    early = "the prediction starts at 2021-03-01 and only goes forward, but 2021-02-01 was asked for"
+    for words in (
+        ["--times", "2021-03-05,2021-02-01"],
+        ["--times", "2021-03-05", "--what-if", "remove ann", "--at", "2021-02-01"],
+    ):
+        assert early in " ".join(run("predict", "model.ndcn", *words, code=2).split())
+    said = run("predict", "model.ndcn", "--until", "2021-02-01", code=2)
+    assert "--until must lie after the first time 2021-03-01, got 2021-02-01" in " ".join(said.split())
+    said = run("predict", "model.ndcn", "--times", "2021-03-05", "--out", "one.csv")
+    assert said.startswith("1 time, 2021-03-05, 3 nodes: x\n")
+    said = run("predict", "model.ndcn", "--times", "2021-03-09,2021-03-05", "--out", "two.csv")
+    assert said.startswith("2 times from 2021-03-05 to 2021-03-09, 3 nodes: x\n")
 
 
 def test_what_if(files: Path) -> None:
@@ -93,6 +107,17 @@ def test_what_if(files: Path) -> None:
         (["--at", "2021-03-10"], "give --what-if too"),
     ):
         assert message in " ".join(run("predict", "model.ndcn", *when, *words, code=2).split())
+
+
+def test_names_with_blanks_and_variables_with_hyphens(files: Path) -> None:
+    (files / "edges.csv").write_text("source,target\nNew York,bob\nbob,cid\n")
+    rows = "".join(f"{t},{n},{t + k}\n" for t in range(12) for k, n in enumerate(["New York", "bob", "cid"]))
+    (files / "states.csv").write_text("time,node,new-cases\n" + rows)
+    run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 2)
+    for change in ("remove New York", "remove 'New York'", "cut 'New York' bob", "shock New York new-cases+5"):
+        assert "new-cases_changed" in run("predict", "model.ndcn", "--times", "0,4", "--what-if", change)
+    said = run("predict", "model.ndcn", "--times", "0,4", "--what-if", "cut New York bob", code=2)
+    assert "names with blanks stand in quotes of their own, as in: cut 'New York' Boston" in " ".join(said.split())
 
 
 def test_runs_and_graphs(files: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -307,3 +308,12 @@ def test_times_of_their_own(tmp_path: Path) -> None:
         ndcn.read(edges, table)
     data = ndcn.read(edges, table, step=0.5)
     assert data.trajectory.times.tolist() == [0.5 * k for k in range(21)]
+
+
+def test_files_that_are_swapped_are_asked_about() -> None:
+    edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
+    states = pd.DataFrame({"time": [0, 1, 2], "a": [1.0, 2, 3], "b": [1.0, 2, 3], "c": [1.0, 2, 3]})
+    with pytest.raises(ValueError, match="are the two files swapped\\? the table of states looks like edges"):
+        ndcn.read(states, edges)
+    with pytest.raises(ValueError, match=r"^the table of states has the columns 'source', 'target'"):
+        ndcn.read(ndcn.Graph.from_edges([("a", "b")]), edges)  # a graph is in its place

@@ -107,20 +107,24 @@ def predict(
     begin = estimator.train_[0].t0 if other is None else other.times[0].item()
     given = None if times is None else [_time(word, calendar, "--times") for word in times.split(",")]
     end = None if until is None else _time(until, calendar, "--until")
+    when = begin if at is None else _time(at, calendar, "--at")
     forecast = getattr(estimator, "forecast_", None)
     if forecast is not None:
         automatic.check_forecast(changed=bool(changes), elsewhere=other is not None, counted=count is not None)
         asked, level = automatic.steps_asked(forecast, given, end, calendar), 0.9 if level is None else level
-    elif given is not None or end is not None:
-        asked = given if given is not None else _spread(begin, end or 0.0, 100 if count is None else count)
+    elif given is not None:
+        _check_start(min(given), begin, estimator, "--times")
+        asked = given
+    elif end is not None:
+        asked = _spread(begin, end, 100 if count is None else count, calendar)
     else:
         raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
+    _check_start(when, begin, estimator, "--at")
     prediction, spread = _predicted(estimator, asked, other)
     beside = {} if spread is None else {"std": spread.states}
     if level is not None:
         beside |= _between(estimator, asked, other, level)
     if changes:
-        when = begin if at is None else _time(at, calendar, "--at")
         beside["changed"] = _changed(estimator, prediction, changes, when, other)
     table = _table(prediction, beside, calendar)
     if out is not None:
@@ -140,8 +144,11 @@ def predict(
 def _said(prediction: Trajectory, calendar: Calendar | None) -> str:
     if calendar is None or not calendar.dated:
         return repr(prediction)
-    first, last = calendar.texts(prediction.times[[0, -1]].numpy())
-    return f"{len(prediction)} times from {first} to {last}, {prediction.graph.num_nodes} nodes: {', '.join(prediction.features)}"
+    from ..tables.columns import counted
+
+    first, last = calendar.texts([prediction.times.min().item(), prediction.times.max().item()])
+    times = f"1 time, {first}" if len(prediction) == 1 else f"{len(prediction)} times from {first} to {last}"
+    return f"{times}, {counted(prediction.graph.num_nodes, 'node')}: {', '.join(prediction.features)}"
 
 
 def _predicted(
@@ -174,6 +181,11 @@ def _between(
     """Ends of intervals."""
     if other is None and _changes_graph(estimator) and not hasattr(estimator, "forecast_"):
         raise ValueError("there are no intervals for predictions that go from graph to graph: drop --level")
+    if len(estimator.models_) == 1 and not hasattr(estimator, "learned_") and not hasattr(estimator, "forecast_"):
+        raise ValueError(
+            "--level: one model has no spread. Fit several of them with `ndcn fit --ensemble 5`, a law with --model "
+            "interaction, or a forecast without --model; or drop --level"
+        )
     lower, upper = estimator.intervals(asked, level, **_where(other))
     return {"lower": lower.states, "upper": upper.states}
 
@@ -199,11 +211,19 @@ def _time(text: str, calendar: Calendar | None, option: str) -> float:
         raise ValueError(f"{option} {text}: write numbers separated by commas, for example {like}") from None
 
 
-def _spread(begin: float, until: float, count: int) -> list[float]:
+def _check_start(t: float, begin: float, estimator: DynamicsRegressor, option: str) -> None:
+    """Refuse times before the model starts, in the words of the data."""
+    if t < begin - estimator.train_[0].tolerance:
+        first, asked = (automatic.time_text(x, estimator.calendar_) for x in (begin, t))
+        raise ValueError(f"{option}: the prediction starts at {first} and only goes forward, but {asked} was asked for")
+
+
+def _spread(begin: float, until: float, count: int, calendar: Calendar | None) -> list[float]:
     import numpy as np
 
     if not (until > begin and np.isfinite(until)):
-        raise ValueError(f"--until must lie after the first time {begin:.15g}, got {until:.15g}")
+        first, last = (automatic.time_text(t, calendar) for t in (begin, until))
+        raise ValueError(f"--until must lie after the first time {first}, got {last}")
     spread: list[float] = np.linspace(begin, until, count).tolist()
     return spread
 

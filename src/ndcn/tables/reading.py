@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from . import words
 from .building import build_graph
 from .calendar import Calendar
 from .columns import counted, some
 from .dataset import Dataset
-from .edges import EdgeList, read_edges
+from .edges import GRAPHS, EdgeList, read_edges
 from .gridding import Gridding, trajectories
 from .matching import match
 from .states import Asked, Observations, read_states
+from .table import ending, open_table
 
 
 def read(
@@ -85,13 +88,18 @@ def read(
         timed = edge_time is not False
         return read_edges(edges, columns=columns, date_format=date_format, use_time=timed, headless=headless)
 
-    graph_file = read_graph()
-    wanted = [values] if isinstance(values, str) else values
-    known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
-    rows = read_states(states, known, Asked(node, time, wanted, run, date_format), graph_file.positions)
-    if isinstance(edges, (str, Path)) and graph_file.heading is not None and set(graph_file.heading) <= set(rows.nodes):
-        graph_file = read_graph(headless=True)  # what looked like a header names two nodes
-    found = match(graph_file, rows, unknown)
+    with _asking_whether_swapped(edges, states):
+        graph_file = read_graph()
+        wanted = [values] if isinstance(values, str) else values
+        known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
+        rows = read_states(states, known, Asked(node, time, wanted, run, date_format), graph_file.positions)
+        if (
+            isinstance(edges, (str, Path))
+            and graph_file.heading is not None
+            and set(graph_file.heading) <= set(rows.nodes)
+        ):
+            graph_file = read_graph(headless=True)  # what looked like a header names two nodes
+        found = match(graph_file, rows, unknown)
     calendar, when, notes = _calendar(rows, unit)
     edge_when = _edge_times(graph_file, rows, calendar)
     graph, graphs, built = build_graph(graph_file, found.edge_node, found.labels, directed, edge_when)
@@ -105,6 +113,32 @@ def read(
         graphs,
         (*graph_file.notes, *built, *rows.notes, *notes, *gridded, *found.notes, *_missing(runs)),
     )
+
+
+@contextmanager
+def _asking_whether_swapped(edges: Any, states: Any) -> Iterator[None]:
+    """Add that question to an error, where the states look like edges and the edges do not."""
+    try:
+        yield
+    except ValueError as error:
+        if not _look_like_edges(states) or _look_like_edges(edges):
+            raise
+        title = Path(states).name if isinstance(states, (str, Path)) else "the table of states"
+        raise ValueError(
+            f"are the two files swapped? {title} looks like edges, and edges come first, then states; as given: {error}"
+        ) from None
+
+
+def _look_like_edges(source: Any) -> bool:
+    """Whether it is a graph, or has columns for who acts and who is acted on."""
+    if ending(Path(source)) in GRAPHS if isinstance(source, (str, Path)) else not hasattr(source, "columns"):
+        return True
+    try:
+        columns = open_table(source, words.EDGES, "edges").columns
+    except (ValueError, OSError):
+        return False
+    first = words.find(columns, words.SOURCE)
+    return first is not None and words.find(columns, words.TARGET, taken=[first]) is not None
 
 
 def _calendar(rows: Observations, unit: str | None) -> tuple[Calendar | None, np.ndarray, list[str]]:
