@@ -63,6 +63,23 @@ def test_scores_are_those_of_evaluate_and_of_the_simple_guesses() -> None:
     )
 
 
+def test_guesses_are_judged_where_something_was_held_back() -> None:
+    reg, data = pages.heat()
+    content = content_of(reg, data)
+    own, *guesses = content["scores"]["rows"]
+    assert own["parts"]["train"]["snapshots"] == 80
+    assert [row["parts"]["train"] for row in guesses] == [None] * 3
+    known = [value is not None for value in content["scores"]["curves"]["spline"][0]]
+    assert known == [kind in "ie" for kind in content["kinds"][: len(data)]]
+
+
+def test_where_nothing_was_held_back_there_are_no_guesses() -> None:
+    reg, data = pages.law()
+    scores = content_of(reg, data[:20])["scores"]
+    assert [row["name"] for row in scores["rows"]] == list(scores["curves"]) == ["interaction"]
+    assert "held back" in scores["note"]
+
+
 def test_the_command_repeats_the_split() -> None:
     reg, data = pages.heat()
     first, second = content_of(reg, data)["repeat"]["commands"]

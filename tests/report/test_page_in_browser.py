@@ -37,7 +37,13 @@ def running() -> Iterator[Any]:
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     reg, data = pages.law()
-    made = {"heat": pages.heat(), "hostile": pages.hostile(), "law": (reg, data), "alone": (pages.ensemble(), None)}
+    made = {
+        "heat": pages.heat(),
+        "hostile": pages.hostile(),
+        "law": (reg, data),
+        "all": (reg, data[:20]),
+        "alone": (pages.ensemble(), None),
+    }
     for name, (model, known) in made.items():
         write_report(model, folder / f"{name}.html", known)
     return {name: folder / f"{name}.html" for name in made}
@@ -302,6 +308,39 @@ def test_variables_and_missing_entries(show: Open) -> None:
     assert "w & more at" in page.inner_text("#node-card caption")
     move(page, data.times[5].item())
     assert "1 not observed" in page.inner_text("figure[data-kind=truth] figcaption")
+
+
+def test_what_was_trained_on_all_snapshots_says_nothing_of_held_back_ones(show: Open) -> None:
+    _, data = pages.law()
+    page = show("all")
+    for part in ("#node-card", "#node-chart", "#error-nodes"):
+        assert "held back" not in page.inner_text(part)
+    assert "over all snapshots" in page.inner_text("#node-card")
+    facts = page.inner_text("#facts")
+    assert "best simple guess" not in facts
+    assert f"20\nt = 0.00 to {data.times[19]:.2f}" in facts
+    assert page.locator("#scores tbody tr").count() == 1
+    page = show("heat")
+    assert "where held back" in page.inner_text("#node-card")
+    assert "120\nt = 0.00 to 4.94" in page.inner_text("#facts")
+
+
+def test_search_knows_letters_with_and_without_marks(show: Open) -> None:
+    page = show("hostile")
+    for words in ("zurich", "Zürich", "ZU\u0308RICH"):
+        page.fill("#search", words)
+        assert page.locator("#found [role=option]").first.inner_text().startswith("Zürich")
+
+
+def test_pictures_say_how_they_are_coloured(show: Open) -> None:
+    page = show("heat")
+    move(page, 2.0)
+    drawing = ElementTree.fromstring(saved(page, "svg").decode())
+    words = {one.text for one in drawing.iter("{http://www.w3.org/2000/svg}text")}
+    for kind in ("truth", "error"):
+        said = page.inner_text(f"figure[data-kind={kind}] figcaption .quiet")
+        assert said
+        assert said in words
 
 
 def test_a_law_is_shown_with_its_functions_and_band(show: Open) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import torch
 
 from ..evaluation import scores
 from ..trajectory import Trajectory
@@ -18,28 +18,32 @@ GUESSES = ("persistence", "linear", "spline")
 
 
 def measured(estimator: DynamicsRegressor, frames: Frames) -> dict[str, Any] | None:
-    """Scores by part and mean |error| over time, of the model and of the guesses; None without data."""
+    """Scores by part and mean |error| over time, of the model and of the guesses; None without data.
+
+    Guesses pass through the snapshots trained on, so that they are judged on the others only.
+    """
     if frames.measured is None or frames.parts is None:
         return None
     truth, prediction = frames.measured
-    found = {name_of(estimator): prediction}
-    note = None
-    for guess in GUESSES:
+    masks = {name: getattr(frames.parts, name) for name in KINDS}
+    held = masks["interpolation"] | masks["extrapolation"]
+    name = name_of(estimator)
+    rows = [{"name": name, "parts": {part: scores(prediction, truth, mask) for part, mask in masks.items()}}]
+    curves, note = {name: _curves(prediction, truth)}, None
+    if not held.any():
+        note = "No snapshot was held back, so that there is nothing to compare simple guesses on."
+    for guess in GUESSES if held.any() else ():
         if guess == estimator.model:
             continue
         try:
-            found[guess] = _guessed(guess, truth, frames)
+            found = _guessed(guess, truth, frames)
         except ValueError as error:
             note = f"{guess} is left out: {error}"
-    masks = {name: getattr(frames.parts, name) for name in KINDS}
-    return {
-        "rows": [
-            {"name": name, "parts": {part: scores(one, truth, mask) for part, mask in masks.items()}}
-            for name, one in found.items()
-        ],
-        "curves": {name: _curves(one, truth) for name, one in found.items()},
-        "note": note,
-    }
+            continue
+        judged = {part: scores(found, truth, mask & held) for part, mask in masks.items()}
+        rows.append({"name": guess, "parts": judged})
+        curves[guess] = _curves(found, truth, held)
+    return {"rows": rows, "curves": curves, "note": note}
 
 
 def name_of(estimator: DynamicsRegressor) -> str:
@@ -57,7 +61,9 @@ def _guessed(guess: str, truth: Trajectory, frames: Frames) -> Trajectory:
     return DynamicsRegressor(guess).fit(truth[trained.numpy()]).predict(truth.times)
 
 
-def _curves(prediction: Trajectory, truth: Trajectory) -> list[list[float | None]]:
-    """mean |error| over nodes at each time, for each feature."""
-    error = (prediction.states.double() - truth.states.double()).abs().nanmean(dim=1).cpu().numpy()
-    return [plain(np.asarray(error[:, k]), 4) for k in range(error.shape[1])]
+def _curves(prediction: Trajectory, truth: Trajectory, where: torch.Tensor | None = None) -> list[list[float | None]]:
+    """mean |error| over nodes at each time, for each feature; None at the other times."""
+    error = (prediction.states.double() - truth.states.double()).abs().nanmean(dim=1).cpu()
+    if where is not None:
+        error[~where] = torch.nan
+    return [plain(error[:, k].numpy(), 4) for k in range(error.shape[1])]

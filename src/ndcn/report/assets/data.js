@@ -85,10 +85,12 @@ const KIND_NAMES = {
   t: "trained on", i: "interpolation", e: "extrapolation", g: "given", f: "no data: what comes next", w: "training window",
 };
 
+const HELD = TIMES.map((_, k) => k).filter((k) => "ie".includes(CONTENT.kinds[k])); // snapshots not trained on
+const HELD_WORDS = HELD.length ? "where held back" : "over all snapshots";
+
 function nodeErrors(feature) {
   // Mean |error| of each node over the snapshots that were held back, or over all if none was.
-  const held = TIMES.map((_, k) => k).filter((k) => "ie".includes(CONTENT.kinds[k]));
-  const frames = held.length ? held : TIMES.map((_, k) => k);
+  const frames = HELD.length ? HELD : TIMES.map((_, k) => k);
   const total = new Float64Array(NODES), count = new Uint32Array(NODES);
   for (const k of frames) {
     const error = snapshot("error", feature, k);

@@ -21,7 +21,8 @@ function drawPicture(surface) {
   surface.text(`${document.title}, ${FEATURES[state.feature]} at t = ${fixedTime(TIMES[state.frame])} (${KIND_NAMES[CONTENT.kinds[state.frame]]})`, gap, 28, { fill: ink("ink"), size: 16, weight: 600 });
   panelKinds.forEach((kind, k) => surface.shift(gap + k * (side + gap), top, () => {
     surface.text(PANEL_NAMES[kind], 0, -10, { fill: ink("ink"), size: 13, weight: 600 });
-    drawNetwork(surface, kind, side, side);
+    const missing = drawNetwork(surface, kind, side, side);
+    surface.text(caption(kind, missing), 86, -10, { fill: ink("quiet"), size: 12 });
     surface.shift(0, side + 6, () => drawScale(surface, kind, side));
   }));
   if (!shownNodes().length) return;

@@ -108,15 +108,28 @@ function drawTip(surface, g, kind, width) {
   surface.text(words, x + wide / 2, y + 15, { fill: ink("card"), size: 12, align: "center", weight: 500 });
 }
 
-function drawNetwork(surface, kind, width, height) { // all of it, for pictures
+function caption(kind, missing) { // what has to be known about the colours of a picture
+  if (missing === NODES) return "no data at this time";
+  const parts = missing ? [`${missing} not observed`] : [];
+  if (kind === "error") {
+    const times = colouring("error", state.feature, state.same).magnified;
+    parts.push("prediction − truth", ...(times > 1.5 ? [`colours ${shortNumber(Number(times.toPrecision(2)))}× finer`] : []));
+  } else if (kind === "std") parts.push("one standard deviation");
+  else if (CONTENT.scales[state.feature].gamma !== 1) parts.push("square-root scale");
+  return parts.join(", ");
+}
+
+function drawNetwork(surface, kind, width, height) { // all of it, for pictures; how many nodes have no state
   const g = geometry(width, height);
+  let missing = 0;
   surface.clip(0, 0, width, height, () => {
     if (g.links) drawLinks(surface, g);
     if (!g.square) drawRings(surface, g);
     drawFocusLinks(surface, g);
-    drawStates(surface, g, kind);
+    missing = drawStates(surface, g, kind);
     drawMarks(surface, g);
   });
+  return missing;
 }
 
 function drawScale(surface, kind, width) {
@@ -170,14 +183,7 @@ class Panel {
   }
 
   describe(missing) {
-    let words = "";
-    if (missing === NODES) words = "no data at this time";
-    else if (missing) words = `${missing} not observed`;
-    else if (this.kind === "error") {
-      const times = colouring("error", state.feature, state.same).magnified;
-      words = `prediction − truth${times > 1.5 ? `, colours ${shortNumber(Number(times.toPrecision(2)))}× finer` : ""}`;
-    } else if (this.kind === "std") words = "one standard deviation";
-    else if (CONTENT.scales[state.feature].gamma !== 1) words = "square-root scale";
+    const words = caption(this.kind, missing);
     if (this.note.textContent !== words) this.note.textContent = words;
     const label = `${PANEL_NAMES[this.kind]}: ${NODES} nodes coloured by ${FEATURES[state.feature]} at time ${shortNumber(TIMES[state.frame])}. Arrow keys move from node to node.`;
     this.canvas.setAttribute("aria-label", label);

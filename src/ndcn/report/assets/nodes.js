@@ -13,12 +13,16 @@ function rankNodes() {
 
 // Search ---------------------------------------------------------------------------------------------------------
 
+function folded(words) { // Köln is found as koln, and as köln however its letters are put together
+  return words.trim().toLowerCase().normalize("NFD").replace(/\p{M}/gu, "");
+}
+
 function matches(words) {
-  const wanted = words.trim().toLowerCase();
+  const wanted = folded(words);
   if (!wanted) return worstFirst ? worstFirst.order.slice(0, 8) : [];
   const number = wanted.replace(/^node\s+/, ""), found = [[], [], []];
   for (let i = 0; i < NODES; i++) {
-    const name = (GRAPH.names ? GRAPH.names[i] : String(i)).toLowerCase();
+    const name = folded(GRAPH.names ? GRAPH.names[i] : String(i));
     const level = name === wanted || (!GRAPH.names && name === number) ? 0 : name.startsWith(GRAPH.names ? wanted : number) ? 1 : name.includes(GRAPH.names ? wanted : number) ? 2 : 3;
     if (level < 3 && found[level].length < 8) found[level].push(i);
   }
@@ -125,7 +129,7 @@ function fillCard() {
       .map(([kind, word]) => make("tr", {}, make("th", { scope: "row" }, word), make("td", {}, shortNumber(value(kind, f, k, node)))));
     parts.push(make("h3", { class: "node-name" }, nodeName(node)),
       make("table", { class: "values" }, make("caption", {}, `${FEATURES[f]} at t = ${fixedTime(TIMES[k])}`), make("tbody", {}, ...lines)));
-    if (worstFirst?.rank.has(node)) parts.push(make("p", { class: "quiet" }, `Mean |error| where held back: ${shortNumber(worstFirst.errors[node])}, number ${worstFirst.rank.get(node)} of ${NODES}.`));
+    if (worstFirst?.rank.has(node)) parts.push(make("p", { class: "quiet" }, `Mean |error| ${HELD_WORDS}: ${shortNumber(worstFirst.errors[node])}, number ${worstFirst.rank.get(node)} of ${NODES}.`));
     parts.push(make("h4", {}, near.length === 1 ? "1 neighbour" : `${near.length} neighbours`),
       make("p", { class: "names" }, ...near.slice(0, 12).map(nodeButton), ...(near.length > 12 ? [make("span", { class: "quiet" }, `and ${near.length - 12} more`)] : [])));
   }
@@ -137,7 +141,8 @@ function startNodes() {
   rankNodes();
   startSearch();
   const legend = make("ul", { class: "legend" });
-  if (STATES.truth) legend.append(key("●", "trained on"), key("○", "held back"));
+  if (STATES.truth && CONTENT.kinds.includes("t")) legend.append(key("●", "trained on"));
+  if (HELD.length) legend.append(key("○", "held back"));
   legend.append(key("━", "prediction"));
   if (STATES.std) legend.append(key("▒", "± 2 standard deviations"));
   nodeChart = new Chart(byId("node-chart"), {

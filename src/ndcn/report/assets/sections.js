@@ -18,8 +18,8 @@ function fillFacts() {
   }
   const g = CONTENT.graph;
   add("network", `${g.n.toLocaleString("en")} nodes`, `${g.edges.toLocaleString("en")} ${g.directed ? "directed " : ""}edges`);
-  const data = [...CONTENT.kinds].filter((k) => !"fw".includes(k)).length;
-  add(data ? "snapshots" : "moments", String(data || FRAMES), `t = ${fixedTime(TIMES[0])} to ${fixedTime(TIMES[FRAMES - 1])}`);
+  const data = TIMES.map((_, k) => k).filter((k) => !"fw".includes(CONTENT.kinds[k]));
+  add(data.length ? "snapshots" : "moments", String(data.length || FRAMES), `t = ${fixedTime(TIMES[0])} to ${fixedTime(TIMES[data.length ? data[data.length - 1] : FRAMES - 1])}`);
   add("model", CONTENT.model, [CONTENT.members > 1 ? `${CONTENT.members} members` : null, CONTENT.parameters ? `${CONTENT.parameters.toLocaleString("en")} parameters` : null].filter(Boolean).join(", ") || null);
   byId("facts").replaceChildren(...facts);
   byId("subtitle").textContent = CONTENT.states.truth ? "what the network did, what the model says, where it is wrong, what comes next" : "what the model says; there are no data to compare with";
@@ -31,12 +31,9 @@ function fillFacts() {
 const GUESS_STYLE = { persistence: [3, [2, 3]], linear: [1, [7, 4]], spline: [2, [1, 0]] };
 
 function errorCurves() {
-  const held = [...CONTENT.kinds].map((kind) => "ie".includes(kind));
-  const times = CONTENT.score_times, some = held.some(Boolean), kinds = new Map(TIMES.map((t, k) => [t, held[k]]));
   return Object.entries(CONTENT.scores.curves).map(([name, curves], k) => {
     const [colour, dash] = k === 0 ? [0, []] : GUESS_STYLE[name] || [4, []];
-    const y = curves[state.feature].map((v, j) => (k && some && !kinds.get(times[j]) ? null : v));
-    return { name, kind: "line", x: times, y, colour: PALETTE[themeNow()][colour], thick: k ? 1.5 : 2.4, dash, gaps: !(k && some) };
+    return { name, kind: "line", x: CONTENT.score_times, y: curves[state.feature], colour: PALETTE[themeNow()][colour], thick: k ? 1.5 : 2.4, dash, gaps: !k };
   });
 }
 
@@ -63,7 +60,7 @@ function errorBins() {
 function binSpec() {
   const { edges, y } = errorBins();
   const marks = shownNodes().filter((node) => worstFirst.rank.has(node)).map((node) => ({ x: worstFirst.errors[node], colour: nodeColour(node) }));
-  return { x: [0, edges[edges.length - 1]], y: [0, 1.06 * Math.max(...y)], xlabel: "mean |error| of a node where held back", ylabel: "nodes", marks, series: [{ kind: "bars", edges, y, colour: ink("bar") }] };
+  return { x: [0, edges[edges.length - 1]], y: [0, 1.06 * Math.max(...y)], xlabel: `mean |error| of a node ${HELD_WORDS}`, ylabel: "nodes", marks, series: [{ kind: "bars", edges, y, colour: ink("bar") }] };
 }
 
 function binTable() {
@@ -82,7 +79,9 @@ function fillScores() {
       return make("td", { class: best ? "best" : "" }, shown(row.parts[part]), ...(best ? [make("span", { class: "hidden" }, " (least)")] : []));
     })));
   byId("scores").replaceChildren(make("thead", {}, head), make("tbody", {}, ...lines));
-  byId("scores-note").textContent = ["The guesses see the snapshots trained on and nothing else: the last value, a straight line, a cubic spline for each node. They pass through those snapshots, so their errors there are 0. The least error is underlined.", CONTENT.scores.note].filter(Boolean).join(" ");
+  const guesses = CONTENT.scores.rows.length > 1;
+  byId("scores-title").textContent = guesses ? "Beside simple guesses" : "In numbers";
+  byId("scores-note").textContent = [guesses ? "The guesses see the snapshots trained on and nothing else: the last value, a straight line, a cubic spline for each node. They pass through those snapshots, so they are judged where something was held back. The least error is underlined." : null, CONTENT.scores.note].filter(Boolean).join(" ");
 }
 
 function startErrors() {
