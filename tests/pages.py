@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
 import ndcn
+from ndcn.tables import Calendar
 
 SCRIPT = "<script>window.hacked = 1</script>"
 HOSTILE = (
@@ -56,3 +59,26 @@ def ensemble() -> ndcn.DynamicsRegressor:
     """Three members; nothing is known of what happened."""
     _, data = law()
     return ndcn.DynamicsRegressor(ensemble=3, epochs=3, seed=0, jobs=1, progress=False).fit(data[:20])
+
+
+def days(count: int) -> ndcn.Dataset:
+    """Days from 2021-03-01 on a ring of towns, three days missing."""
+    towns = ["Köln", "Bonn", "Aachen", "Essen", "Hagen"]
+    graph = ndcn.Graph.from_edges([(towns[k], towns[k - 1]) for k in range(5)])
+    t = np.array([k for k in range(count) if k not in (12, 13, 14)], dtype=float)
+    noise = np.random.default_rng(0).normal(0, 1, (count, 5))[: len(t)]
+    x = 50 + 10 * np.arange(5) + 2 * t[:, None] + 5 * np.sin(t[:, None] + np.arange(5)) + noise
+    run = ndcn.Trajectory(times=t, states=x, graph=graph, features=("cases",))
+    return ndcn.Dataset((run,), calendar=Calendar("2021-03-01", "day"))
+
+
+@cache
+def dated() -> tuple[ndcn.DynamicsRegressor, ndcn.Dataset]:
+    """A model of dated data, trained on all of them."""
+    return ndcn.DynamicsRegressor(epochs=3, seed=0, progress=False).fit(days(40)), days(40)
+
+
+@cache
+def forecast() -> ndcn.DynamicsRegressor:
+    """A forecast of dated data, 5 steps beyond the first 40 days."""
+    return ndcn.DynamicsRegressor(ndcn.forecast.Auto(horizon=5), seed=0, progress=False).fit(days(40))

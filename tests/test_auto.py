@@ -72,8 +72,6 @@ def test_scores_and_scikit_learn(reg: DynamicsRegressor) -> None:
     assert "text/html" in reg._repr_mimebundle_()
     with pytest.raises(ValueError, match="has no law to read"):
         reg.equations()
-    with pytest.raises(ValueError, match="no dynamics that a page could show"):
-        reg.report("page.html")
     with pytest.raises(NotFittedError):
         DynamicsRegressor(model="auto").intervals([1.0])
 

@@ -421,7 +421,7 @@ class DynamicsRegressor(BaseEstimator):
         self._fitted()
         model_files.save(self, Path(path))
 
-    def report(self, path: str | Path, data: Trajectory | None = None) -> None:
+    def report(self, path: str | Path, data: Trajectory | Dataset | None = None) -> None:
         """Write an interactive page about the model, and how it does on ``data``, into one HTML file; see ``ndcn.report``."""
         from .report import write_report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -11,6 +11,7 @@ from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .estimators import DynamicsRegressor
+    from .tables import Dataset
 
 Scores = dict[str, "float | int | None"]
 
@@ -42,20 +43,62 @@ def parts_of(estimator: DynamicsRegressor, truth: Trajectory) -> Parts:
         >>> parts_of(reg, data).extrapolation.sum()
         tensor(5)
     """
-    start = estimator.train_[0]
+    start, times = estimator.train_[0], trained_times(estimator)
     _check_features(estimator, truth)
-    if truth.graph != start.graph:
+    graph = estimator.graphs_.last if _changes(estimator) and estimator.graphs_ is not None else start.graph
+    if truth.graph != graph:
         raise ValueError(
-            f"the data live on another graph ({truth.graph!r}) than the model was trained on ({start.graph!r}); "
+            f"the data live on another graph ({truth.graph!r}) than the model was trained on ({graph!r}); "
             "`ndcn predict --data` predicts on another graph"
         )
-    gaps = torch.cat([start.times.diff(), truth.times.diff()])
+    gaps = torch.cat([times.diff(), truth.times.diff()])
     near = 1e-6 * gaps.min().item()  # far less than what lies between any two snapshots
-    trained = ((truth.times[:, None] - start.times[None, :]).abs() <= near).any(dim=1)
-    after, scored, x0 = truth.times > start.times[-1], torch.ones(len(truth), dtype=torch.bool), None
+    trained = ((truth.times[:, None] - times[None, :]).abs() <= near).any(dim=1)
+    after, scored, x0 = truth.times > times[-1], torch.ones(len(truth), dtype=torch.bool), None
     if abs(truth.times[0].item() - start.t0) <= near and _starts_elsewhere(truth, start.x0):
         x0, scored[0], trained = truth.first_state(), False, torch.zeros_like(trained)
     return Parts(trained, ~trained & ~after & scored, ~trained & after & scored, x0)
+
+
+def trained_times(estimator: DynamicsRegressor) -> torch.Tensor:
+    """When the first training trajectory was observed; of data cut where the graph changes, all their times.
+
+    Example:
+        >>> import ndcn
+        >>> graph, times = ndcn.networks.grid(9), ndcn.sampling.regular_times(1.0, 5)
+        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
+        >>> trained_times(ndcn.DynamicsRegressor("linear").fit(data))
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000], dtype=torch.float64)
+    """
+    starts = estimator.train_
+    return torch.cat([start.times for start in starts]).unique() if _changes(estimator) else starts[0].times
+
+
+def _changes(estimator: DynamicsRegressor) -> bool:
+    return estimator.graphs_ is not None and len(estimator.graphs_) > 1 and not hasattr(estimator, "forecast_")
+
+
+def in_time_of(estimator: DynamicsRegressor, data: Dataset, run: Trajectory) -> Trajectory:
+    """A run of the data, with its times counted as those of the model where both have dates.
+
+    Example:
+        >>> import ndcn, torch
+        >>> from ndcn.tables import Calendar
+        >>> run = ndcn.Trajectory(times=[0.0, 1.0], states=torch.rand(2, 4), graph=ndcn.networks.grid(4))
+        >>> reg = ndcn.DynamicsRegressor("linear").fit(ndcn.Dataset((run,), calendar=Calendar("2021-03-01", "day")))
+        >>> later = ndcn.Dataset((run,), calendar=Calendar("2021-03-08", "week"))
+        >>> in_time_of(reg, later, run).times
+        tensor([ 7., 14.], dtype=torch.float64)
+    """
+    own = estimator.calendar_
+    if data.calendar is None or own is None or own == data.calendar:
+        return run
+    times = own.numbers(_in_utc(data.calendar.dates(run.times.numpy())))
+    return Trajectory(times=times, states=run.states, graph=run.graph, mask=run.mask, features=run.features)
+
+
+def _in_utc(dates: Any) -> Any:
+    return dates.tz_convert("UTC").tz_localize(None) if getattr(dates, "tz", None) is not None else dates
 
 
 def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores | None:
@@ -72,10 +115,8 @@ def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores |
         >>> forecast_scores(reg, data)["snapshots"]
         3
     """
-    _check_features(estimator, truth)
+    check_forecast_data(estimator, truth)
     found = estimator.forecast_
-    if truth.graph.nodes != found.graph.nodes:
-        raise ValueError("the data have other nodes than the forecast was made for")
     near, end = 1e-6 * found.step, found.start + found.horizon * found.step
     after = (truth.times > found.start + near) & (truth.times <= end + near)
     if not after.any():
@@ -85,6 +126,20 @@ def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores |
         )
     real = truth[after]
     return scores(estimator.predict(real.times), real, torch.ones(len(real), dtype=torch.bool))
+
+
+def check_forecast_data(estimator: DynamicsRegressor, truth: Trajectory) -> None:
+    """Refuse data of other nodes or features than the forecast was made for.
+
+    Example:
+        >>> import ndcn, numpy as np
+        >>> x = np.arange(30.0)[:, None] + np.arange(4.0)
+        >>> data = ndcn.Trajectory(times=np.arange(30.0), states=x, graph=ndcn.networks.grid(4))
+        >>> check_forecast_data(ndcn.DynamicsRegressor(model="auto").fit(data), data)
+    """
+    _check_features(estimator, truth)
+    if truth.graph.nodes != estimator.forecast_.graph.nodes:
+        raise ValueError("the data have other nodes than the forecast was made for")
 
 
 def _check_features(estimator: DynamicsRegressor, truth: Trajectory) -> None:

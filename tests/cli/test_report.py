@@ -94,5 +94,39 @@ def test_what_is_wrong_is_said_in_one_line(made: Path, tmp_path: Path, words: li
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "edges.csv").write_text("from,to\nKöln,Bonn\nBonn,Essen\nEssen,Hagen\n", encoding="utf-8")
+    rows = [f"{day:02d}.03.2021,{day},{2 * day + day % 3},{40 - day},{day % 5}" for day in range(1, 31)]
+    text = "\n".join(["day,Köln,Bonn,Essen,Hagen", *rows])
+    (folder / "states.csv").write_text(text, encoding="utf-8")
+    files = folder / "edges.csv", folder / "states.csv"
+    assert run("fit", *files, "--model", "ndcn", "--epochs", "2", "--out", folder / "model.ndcn").exit_code == 0
+    assert run("fit", *files, "--horizon", "3", "--out", folder / "auto.ndcn").exit_code == 0
+    return folder
+
+
+@pytest.mark.parametrize(("model", "last"), [("model", "2021-04-07"), ("auto", "2021-04-02")])
+def test_own_files(own: Path, tmp_path: Path, model: str, last: str) -> None:
+    files = own / "edges.csv", own / "states.csv"
+    result = run("report", own / f"{model}.ndcn", *files, "--undirected", "--time", "day", "--out", tmp_path / "p.html")
+    assert result.exit_code == 0, result.stderr
+    assert "note: states.csv" in result.stderr
+    text = (tmp_path / "p.html").read_text(encoding="utf-8")
+    content = json.loads(text.split('id="content">')[1].split("</script>")[0])
+    assert content["dates"][0] == "2021-03-01"
+    assert content["dates"][-1] == last
+    fit, page = content["repeat"]["commands"]
+    assert fit.startswith(f"ndcn fit {files[0]} {files[1]} --undirected --time day --model ")
+    assert page.startswith(f"ndcn report {own / model}.ndcn {files[0]} {files[1]} --undirected --time day --out ")
+
+
+def test_a_file_of_edges_alone_is_not_enough(own: Path) -> None:
+    result = run("report", own / "model.ndcn", own / "edges.csv")
+    assert result.exit_code == 2
+    assert "give a file of states too" in result.stderr
+
+
 def test_help_shows_an_example() -> None:
     assert "ndcn report model.ndcn data --out report.html" in " ".join(run("report", "--help").stdout.split())

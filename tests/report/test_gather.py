@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,15 +10,19 @@ import torch
 
 import ndcn
 import pages
+from ndcn.evaluation import forecast_scores
+from ndcn.piecewise import predict_piecewise
 from ndcn.report import gather as gathering
+from ndcn.report.dates import ticks_of
 from ndcn.report.encode import unpack_integers, unpack_rows
 from ndcn.report.gather import gather
 from ndcn.report.laws import law_of
 from ndcn.solve import IntegrationError
+from ndcn.tables import Calendar
 
 
-def content_of(reg: ndcn.DynamicsRegressor, data: ndcn.Trajectory | None) -> dict:
-    found = gather(reg, data, "model.ndcn", None if data is None else "data")
+def content_of(reg: ndcn.DynamicsRegressor, data: ndcn.Trajectory | ndcn.Dataset | None) -> dict:
+    found = gather(reg, data, "model.ndcn", None if data is None else ["data"])
     return json.loads(json.dumps(found, allow_nan=False))
 
 
@@ -216,7 +221,7 @@ def test_data_of_another_graph_are_refused() -> None:
     reg, _ = pages.heat()
     _, other = pages.law()
     with pytest.raises(ValueError, match="another graph"):
-        gather(reg, other, "model.ndcn", "data")
+        gather(reg, other, "model.ndcn", ["data"])
 
 
 def test_a_model_of_ones_own_is_named_by_its_class() -> None:
@@ -237,3 +242,121 @@ def test_constant_data_have_a_scale() -> None:
     assert scale["low"] < 1 < scale["high"]
     assert scale["error"] > 0
     assert math.isfinite(scale["error"])
+
+
+def test_dates_are_those_of_the_calendar_and_go_on_in_whole_days() -> None:
+    reg, data = pages.dated()
+    for known in (data, data.trajectory, None):
+        content = content_of(reg, known)
+        assert content["dates"][:2] == ["2021-03-01", "2021-03-02"]
+        assert content["dates"][36:38] == ["2021-04-09", "2021-04-10"]
+        assert all(len(text) == 10 for text in content["dates"])
+        levels = [[text for _, text in level] for level in content["ticks"]]
+        assert ["2021-03", "2021-04"] in levels
+        assert ["2021-03-01", "2021-03-08"] in [level[:2] for level in levels]
+    assert content_of(reg, data)["score_dates"][-1] == "2021-04-09"
+    assert content_of(*pages.law())["dates"] is content_of(*pages.law())["ticks"] is None
+
+
+def test_dates_of_another_calendar_are_counted_as_the_models() -> None:
+    reg, data = pages.dated()
+    run = data.trajectory
+    late = ndcn.Trajectory(
+        times=run.times[20:] - run.times[20], states=run.states[20:], graph=run.graph, features=run.features
+    )
+    content = content_of(reg, ndcn.Dataset((late,), calendar=Calendar("2021-03-24", "day")))
+    assert content["dates"][0] == "2021-03-24"
+    assert content["kinds"].startswith("t" * len(late))
+
+
+def test_hours_in_a_time_zone_have_ticks_at_its_own_midnight() -> None:
+    hours = Calendar("2021-03-27T20:00:00", "hour", tz="Europe/Berlin")
+    midnights = next(level for level in ticks_of(hours, np.array([0.0, 60.0])) if level[0][1] == "2021-03-28")
+    assert midnights == [[3.0, "2021-03-28"], [26.0, "2021-03-29"], [50.0, "2021-03-30"]]  # the clock was put forward
+
+
+def test_shifted_times_are_given_back() -> None:
+    _, data = pages.law()
+    reg = ndcn.DynamicsRegressor("linear").fit(ndcn.Dataset((data,), calendar=Calendar(-3.0, "number")))
+    content = content_of(reg, data)
+    assert content["times"][0] == content["score_times"][0] == -3.0
+    assert content["trained_until"] == pytest.approx(data.times[-1].item() - 3)
+    assert content["dates"] is None
+
+
+def test_of_several_runs_one_is_shown() -> None:
+    _, data = pages.law()
+    runs = ndcn.Dataset((data[:10], data), names=("short", "long"))
+    reg = ndcn.DynamicsRegressor(epochs=2, progress=False).fit(runs)
+    content = content_of(reg, runs)
+    assert content["kinds"].startswith("t" * 10 + "f")
+    assert content["notes"][0] == "One of 2 runs is shown: short, the first."
+    made = ndcn.Dataset((pages.days(20).trajectory, pages.days(40).trajectory))
+    with pytest.warns(UserWarning, match="2 runs were given"):
+        reg = ndcn.DynamicsRegressor("auto", progress=False).fit(made)
+    about = gather(reg, made)
+    assert "number 2, the longest" in about["notes"][0]
+
+
+def test_of_a_network_that_changes_the_last_graph_is_drawn() -> None:
+    _, data = pages.law()
+    apart = ndcn.Graph.from_edges([(0, 1)], num_nodes=16)
+    graphs = ndcn.GraphSequence([0.0, 1.0], [data.graph, apart])
+    run = ndcn.Trajectory(times=data.times, states=data.states, graph=apart)
+    known = ndcn.Dataset((run,), graphs=graphs)
+    reg = ndcn.DynamicsRegressor(epochs=2, progress=False).fit(known)
+    content = content_of(reg, known)
+    assert content["graph"]["edges"] == 1
+    assert "the last of its 2 graphs is drawn" in content["notes"][0]
+    assert content["kinds"].startswith("t" * 30)
+    guess = predict_piecewise(reg, data.times, graphs).states.double().numpy()
+    assert np.abs(states(content, "prediction")[:30] - guess).max() < 1e-4 * np.abs(guess).max()
+
+
+def test_a_forecast_shows_the_past_and_what_comes_next_with_its_band() -> None:
+    reg = pages.forecast()
+    data = pages.days(40)
+    content = content_of(reg, data)
+    assert content["kinds"] == "t" * 37 + "f" * 5
+    assert content["dates"][-1] == "2021-04-14"
+    assert content["scores"] is content["states"]["error"] is content["states"]["std"] is None
+    assert np.isnan(states(content, "prediction")[:37]).all()
+    assert np.isnan(states(content, "truth")[37:]).all()
+    steps = np.arange(40.0, 45.0)
+    low, high = reg.intervals(steps, level=0.9)
+    for kind, expected in (("prediction", reg.predict(steps)), ("lower", low), ("upper", high)):
+        assert np.abs(states(content, kind)[37:] - expected.states.numpy()).max() < 0.01
+    assert content["forecast"]["sentence"] == reg.forecast_.sentence
+    assert content["forecast"]["features"][0]["table"][0][0] == reg.forecast_.table.rows[0][0]
+    assert content["repeat"]["commands"][0] == "ndcn fit data --model auto --seed 0 --horizon 5 --out model.ndcn"
+    assert gather(reg, None)["kinds"] == content["kinds"]  # it still has its data
+
+
+def test_a_forecast_is_judged_by_what_came_later(tmp_path: Path) -> None:
+    reg = pages.forecast()
+    content = content_of(reg, pages.days(48))
+    assert content["kinds"] == "t" * 37 + "e" * 5 + "a" * 3
+    rows = {row["name"]: row["parts"] for row in content["scores"]["rows"]}
+    assert list(rows) == ["auto", "persistence", "linear"]
+    expected = forecast_scores(reg, pages.days(48).trajectory)
+    assert rows["auto"] == {"train": None, "interpolation": None, "extrapolation": pytest.approx(expected)}
+    assert content["scores"]["curves"]["auto"][0][36] is None
+    assert len(content["repeat"]["commands"]) == 1
+    reg.save(tmp_path / "model.ndcn")
+    alone = content_of(ndcn.load(tmp_path / "model.ndcn"), None)
+    assert alone["kinds"] == "fffff"
+    assert alone["states"]["truth"] is None
+    with pytest.raises(ValueError, match="other nodes"):
+        gather(
+            reg, ndcn.Trajectory(times=[0.0], states=torch.ones(1, 4), graph=ndcn.networks.grid(4), features=["cases"])
+        )
+
+
+def test_what_is_not_known_of_files_is_said() -> None:
+    reg, data = pages.dated()
+    repeat = gather(reg, data)["repeat"]
+    assert repeat["commands"][0].startswith("ndcn fit EDGES STATES --model ndcn ")
+    assert repeat["commands"][1] == "ndcn report model.ndcn EDGES STATES --out report.html"
+    assert "two files" in repeat["note"]
+    assert "DATA stands for the folder" in gather(*pages.law())["repeat"]["note"]
+    assert content_of(reg, data)["repeat"]["note"] is None

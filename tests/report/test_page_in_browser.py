@@ -43,6 +43,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "law": (reg, data),
         "all": (reg, data[:20]),
         "alone": (pages.ensemble(), None),
+        "dated": pages.dated(),
+        "forecast": (pages.forecast(), pages.days(40)),
+        "later": (pages.forecast(), pages.days(44)),
     }
     for name, (model, known) in made.items():
         write_report(model, folder / f"{name}.html", known)
@@ -323,6 +326,54 @@ def test_what_was_trained_on_all_snapshots_says_nothing_of_held_back_ones(show: 
     page = show("heat")
     assert "where held back" in page.inner_text("#node-card")
     assert "120\nt = 0.00 to 4.94" in page.inner_text("#facts")
+
+
+def test_dates_are_shown_as_dates(show: Open) -> None:
+    page = show("dated")
+    move(page, 3.0)
+    assert page.inner_text("#clock") == "2021-03-04"
+    assert page.get_attribute("#time", "aria-valuetext").startswith("2021-03-04, trained on")
+    assert "cases at 2021-03-04" in page.inner_text("#node-card caption")
+    assert "2021-03-01 to 2021-04-09" in page.inner_text("#facts")
+    assert "2021-03-04" in page.get_attribute("#panels canvas[role]", "aria-label")
+    assert {row["time"] for row in csv.DictReader(io.StringIO(saved(page, "moment").decode()))} == {"2021-03-04"}
+    curves = csv.DictReader(io.StringIO(saved(page, "curves").decode()))
+    assert next(curves)["time"] == "2021-03-01"
+    drawing = ElementTree.fromstring(saved(page, "svg").decode())
+    words = [one.text or "" for one in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert "at 2021-03-04 (trained on)" in words[0]
+    assert {"2021-03-08", "2021-03-22", "date"} <= set(words)
+    page.click("#node-chart summary")
+    page.click("#error-time summary")
+    for part in ("#node-chart", "#error-time"):
+        assert page.locator(f"{part} tbody th").first.inner_text() == "2021-03-01"
+
+
+def test_a_forecast_begins_where_it_has_something_to_say(show: Open) -> None:
+    page = show("forecast")
+    assert page.inner_text("#clock") == "2021-04-10"
+    assert page.inner_text("#kind") == "forecast"
+    assert page.is_hidden("#errors")
+    assert page.is_hidden("#training")
+    assert page.locator("#panels figure").count() == 2
+    assert re.fullmatch(r"[\d.]+ to [\d.]+", card(page)["90 % interval"])
+    assert "90 % interval" in page.inner_text("#node-chart")
+    assert "persistence" in page.inner_text("#forecast")
+    assert "5 steps\n2021-04-10 to 2021-04-14" in page.inner_text("#facts")
+    move(page, 3.0)
+    assert "nothing was forecast here" in page.inner_text("figure[data-kind=prediction] figcaption")
+    assert card(page)["Prediction"] == card(page)["90 % interval"] == "–"
+    assert {"lower", "upper"} <= set(next(csv.reader(io.StringIO(saved(page, "moment").decode()))))
+
+
+def test_a_forecast_is_compared_with_what_came_later(show: Open) -> None:
+    page = show("later")
+    assert "Forecast error" in page.inner_text("#facts").replace("forecast error", "Forecast error")
+    assert page.is_visible("#errors")
+    assert page.locator("#panels figure").count() == 3
+    assert page.inner_text("#kind") == "forecast, with data"
+    assert "where forecast" in page.inner_text("#node-card")
+    assert page.locator("#scores tbody tr").count() == 3
 
 
 def test_search_knows_letters_with_and_without_marks(show: Open) -> None:

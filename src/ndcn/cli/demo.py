@@ -66,8 +66,8 @@ def demo(
     ndcn.plot.animate(truth, prediction, files["animation.gif"], frames=FRAMES, train_until=until, label="NDCN")
     models["ndcn"].save(files["model.ndcn"])
     data.save(files["data"])
-    names = {"model_name": str(files["model.ndcn"]), "data_name": str(files["data"])}
-    write_report(models["ndcn"], files["report.html"], data, **names)
+    names = str(files["model.ndcn"]), [str(files["data"])]
+    write_report(models["ndcn"], files["report.html"], data, model_name=names[0], data_words=names[1])
 
     if as_json:
         named = {

@@ -76,18 +76,14 @@ def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> dict[str, Sc
 def _truth(estimator: DynamicsRegressor, known: Dataset) -> Trajectory:
     """The run, with times counted as those of the model."""
     from ..auto_forecast import longest_run
-    from ..trajectory import Trajectory
+    from ..evaluation import in_time_of
 
     run, graphs = longest_run(known)
     if graphs is not None and not hasattr(estimator, "forecast_"):
         raise ValueError("the graph changes, and the errors of a model are measured on one graph: give --one-graph")
-    own = estimator.calendar_
-    if known.calendar is None or own == known.calendar:
-        return run
-    if own is None:
+    if known.calendar is not None and estimator.calendar_ is None:
         raise ValueError(f"the data have dates ({known.calendar}), but the model was trained on times that are numbers")
-    times = own.numbers(known.calendar.dates(run.times.numpy()))
-    return Trajectory(times=times, states=run.states, graph=run.graph, mask=run.mask, features=run.features)
+    return in_time_of(estimator, known, run)
 
 
 def _print_table(scores: dict[str, Scores | None]) -> None:

@@ -101,6 +101,20 @@ class How:
     infinite: InfiniteValues = Infinite.auto
     same_names: SameNames = False
 
+    def words(self) -> list[str]:
+        """The options that are not as by default, as they are typed."""
+        out = []
+        for one in fields(self):
+            value, option = getattr(self, one.name), f"--{one.name.replace('_', '-')}"
+            if value == one.default:
+                continue
+            if isinstance(value, bool):
+                out.append(option if value else "--undirected")
+                continue
+            for each in value if isinstance(value, list) else [value]:
+                out += [option, str(each.value if isinstance(each, Enum) else each)]
+        return out
+
     def read(self, edges: Path, states: Path | None) -> Dataset:
         """``ndcn.read`` in this way; without states, the folder of data that ``edges`` names."""
         import ndcn

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..estimators import DynamicsRegressor
+    from ..tables import Dataset
     from ..trajectory import Trajectory
 
 
 def write_report(
     estimator: DynamicsRegressor,
     path: str | Path,
-    data: Trajectory | None = None,
+    data: Trajectory | Dataset | None = None,
     *,
     model_name: str = "model.ndcn",
-    data_name: str | None = None,
+    data_words: Sequence[str] | None = None,
 ) -> int:
     """Write one HTML file that opens from disk, without server or network; how many bytes it has.
 
     Args:
         estimator: a fitted DynamicsRegressor.
         path: the file to write.
-        data: what happened, on the graph that the model was trained on: then errors are shown too.
-        model_name, data_name: what the files are called in the commands that the page gives.
+        data: what happened, on the graph that the model was trained on: then errors are shown too. Of a ``Dataset`` the
+            first run is shown (for a forecast the longest), with its dates.
+        model_name, data_words: what model and data are called in the commands that the page gives: a folder, or two files
+            and options that say how they are read.
 
     Raises:
         ValueError: ``path`` is a folder, or the data do not belong to the model.
@@ -39,6 +43,7 @@ def write_report(
         True
     """
     from ..files import write
+    from ..tables.dataset import Dataset
     from ..trajectory import Trajectory
     from .gather import gather
     from .page import page
@@ -46,15 +51,13 @@ def write_report(
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file")
-    if data is not None and not isinstance(data, Trajectory):
-        raise TypeError(f"data must be an ndcn.Trajectory, got {type(data).__name__}; Trajectory.load reads a folder")
-    estimator._fitted()
-    if hasattr(estimator, "forecast_"):
-        raise ValueError(
-            "a forecast has no dynamics that a page could show: predict gives it as a table, with intervals; a model of dynamics "
-            'has a page, as model="interaction" or "ndcn"'
+    if data is not None and not isinstance(data, (Trajectory, Dataset)):
+        raise TypeError(
+            f"data must be an ndcn.Trajectory or Dataset, got {type(data).__name__}; Trajectory.load reads a folder, ndcn.read "
+            "two files"
         )
-    text = page(gather(estimator, data, model_name, data_name or (None if data is None else "data")))
+    estimator._fitted()
+    text = page(gather(estimator, data, model_name, data_words))
     raw = text.encode()
     write(path, lambda new: new.write_bytes(raw))
     return len(raw)

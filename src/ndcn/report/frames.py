@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ..evaluation import Parts, parts_of
+from ..evaluation import Parts, parts_of, trained_times
 from ..models import ResidualGNN, TemporalGNN
 from ..solve import IntegrationError
 from ..trajectory import Trajectory
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 MOMENTS = 120  # without data
 BEYOND = {True: 0.25, False: 0.5}  # how far to go on, as a share of the window, with data and without
 KINDS = {"train": "t", "interpolation": "i", "extrapolation": "e"}  # a letter for each kind of snapshot
-GIVEN, FUTURE, INSIDE = "g", "f", "w"  # a first state that was given, after all data, within the training window
+GIVEN, FUTURE, INSIDE = "g", "f", "w"  # a first state that was given, without data to come, within the training window
+AFTER = "a"  # data after all that was forecast
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,13 @@ class Frames:
     Attributes:
         times: shape (F,).
         kinds: a letter for each: "t" trained on, "i" interpolation, "e" extrapolation, "g" given, "f" after all data,
-            "w" within the training window without data.
-        prediction: shape (F, n, d).
+            "w" within the training window without data, "a" after a forecast.
+        prediction: shape (F, n, d), NaN where nothing was predicted.
         std: of the prediction, where the model knows it.
+        band: lower and upper ends of intervals, of a forecast.
         truth: shape (F, n, d), NaN where nothing was observed; None without data.
-        measured: the data, and the prediction at their times, in the data's order; None without data.
+        known: the data, by time; None without data.
+        measured: the data, and the prediction at their times; None where nothing can be compared.
         parts: which of the data are what.
         notes: what the reader has to know.
     """
@@ -44,7 +47,9 @@ class Frames:
     kinds: str
     prediction: np.ndarray
     std: np.ndarray | None
+    band: tuple[np.ndarray, np.ndarray] | None
     truth: np.ndarray | None
+    known: Trajectory | None
     measured: tuple[Trajectory, Trajectory] | None
     parts: Parts | None
     features: tuple[str, ...]
@@ -58,8 +63,8 @@ def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
         ValueError: the data do not belong to the model.
         IntegrationError: the prediction explodes at the times of the data already.
     """
-    start, notes = estimator.train_[0], []
-    data = start.seen if data is None else data
+    notes: list[str] = []
+    data = estimator.train_[0].seen if data is None else data
     if data is None:
         parts, times = None, _window(estimator)
     else:
@@ -85,10 +90,12 @@ def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
         truth[:count] = data.states.detach().cpu().double().numpy()
     return Frames(
         times=moments,
-        kinds=_kinds(parts, times, start.times[-1].item(), len(moments)),
+        kinds=_kinds(parts, times, trained_times(estimator)[-1].item(), len(moments)),
         prediction=prediction.states.detach().cpu().double().numpy(),
         std=None if std is None else std.numpy(),
+        band=None,
         truth=truth,
+        known=data,
         measured=None if data is None else (data, prediction[:count]),
         parts=parts,
         features=prediction.features,
@@ -114,15 +121,25 @@ def _step(estimator: DynamicsRegressor) -> float | None:
 
 
 def _window(estimator: DynamicsRegressor) -> torch.Tensor:
-    times, step = estimator.train_[0].times, _step(estimator)
-    return times if step is not None else torch.linspace(times[0], times[-1], MOMENTS, dtype=torch.float64)
+    times, step = trained_times(estimator), _step(estimator)
+    as_observed = step is not None or estimator.calendar_ is not None
+    return times if as_observed else torch.linspace(times[0], times[-1], MOMENTS, dtype=torch.float64)
 
 
 def _after(estimator: DynamicsRegressor, times: torch.Tensor, share: float) -> torch.Tensor:
-    """Equally spaced times after the last, on the steps of a model that has such."""
+    """Equally spaced times after the last, on the steps of a model that has such, or of data that have dates."""
     first, last, step = times[0].item(), times[-1].item(), _step(estimator)
     count = max(1, round(share * len(times)))
     gap = share * (last - first) / count
+    step = _common_step(times) if step is None and estimator.calendar_ is not None else step
     if step is not None:
         gap = step * max(1, round(gap / step))
     return last + gap * torch.arange(1, count + 1, dtype=torch.float64) if gap > 0 else times[:0]
+
+
+def _common_step(times: torch.Tensor) -> float | None:
+    """The least gap between times, if all gaps are multiples of it, as days without weekends."""
+    gaps = times.diff()
+    least = float(gaps.min()) if len(gaps) else 0.0
+    many = gaps / max(least, 1e-300)
+    return least if least > 0 and bool(((many - many.round()).abs() < 1e-6).all()) else None

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..evaluation import trained_times
 from ..graph import Graph
 from ..trajectory import Trajectory
+from .dates import dates_of, shift_of, ticks_of
 from .encode import pack_integers, pack_rows, plain
+from .forecasts import about_forecast, forecast_frames
 from .frames import Frames, frames_of
 from .laws import law_of
 from .layout import by_forces, links, on_the_square
 from .measure import measured, name_of
 from .repeat import repetition
+from .shown import shown_of
 
 if TYPE_CHECKING:
     from ..estimators import DynamicsRegressor
+    from ..tables import Dataset
 
 MOST_NUMBERS = 8_000_000  # states on a page, in all; beyond that moments are left out
 MOST_LINKS = 100_000  # links on a page; beyond that the strongest are shown
@@ -24,7 +30,10 @@ LOSSES = 400  # points of a training curve
 
 
 def gather(
-    estimator: DynamicsRegressor, data: Trajectory | None, model_name: str, data_name: str | None
+    estimator: DynamicsRegressor,
+    data: Trajectory | Dataset | None,
+    model_name: str = "model.ndcn",
+    data_words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """What the network did, what the model says, where it is wrong, what comes next, and how to repeat it.
 
@@ -32,36 +41,47 @@ def gather(
         estimator: fitted.
         data: what happened, on the graph that the model was trained on; None shows what the model says alone, or
             what it kept of its training data.
-        model_name, data_name: what the files are called in the commands that repeat the page.
+        model_name, data_words: what model and data are called in the commands that repeat the page.
     """
-    frames = frames_of(estimator, data)
+    about = shown_of(estimator, data)
+    forecast = getattr(estimator, "forecast_", None)
+    frames = frames_of(estimator, about.run) if forecast is None else forecast_frames(estimator, about.run)
     scores = measured(estimator, frames)
     shown, notes = _thinned(frames)
-    graph, about_links = _graph(estimator.train_[0].graph)
+    graph, about_links = _graph(about.graph)
+    times, shift = frames.times[shown], shift_of(about.calendar)
+    judged = None if frames.measured is None else frames.measured[0].times.numpy()
+    until = trained_times(estimator)[-1].item() if forecast is None else forecast.start
     return {
         "model": name_of(estimator),
         "members": len(estimator.models_),
         "parameters": sum(p.numel() for p in estimator.model_.parameters()),
         "graph": graph,
         "features": list(frames.features),
-        "times": plain(frames.times[shown], 9),
+        "times": plain(times + shift, 9),
+        "dates": dates_of(about.calendar, times),
+        "ticks": ticks_of(about.calendar, times),
+        "zone": None if about.calendar is None else about.calendar.tz,
         "kinds": "".join(frames.kinds[k] for k in shown),
-        "trained_until": float(estimator.train_[0].times[-1]),
+        "trained_until": until + shift,
         "states": _states(frames, shown),
         "scales": [_scale(frames, k) for k in range(len(frames.features))],
         "scores": scores,
-        "score_times": None if frames.measured is None else plain(frames.measured[0].times.numpy(), 9),
+        "score_times": None if judged is None else plain(judged + shift, 9),
+        "score_dates": None if judged is None else dates_of(about.calendar, judged),
         "training": _training(estimator),
         "law": law_of(estimator),
-        "repeat": repetition(estimator, frames, model_name, data_name),
-        "notes": [*frames.notes, *notes, *about_links],
+        "forecast": None if forecast is None else about_forecast(forecast),
+        "repeat": repetition(estimator, frames, model_name, data_words, two_files=about.two_files),
+        "notes": [*about.notes, *frames.notes, *notes, *about_links],
     }
 
 
 def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:
     """Which moments to show."""
     total, n, d = frames.prediction.shape
-    arrays = 1 + (frames.std is not None) + 2 * (frames.truth is not None)
+    arrays = 1 + (frames.std is not None) + 2 * (frames.band is not None)
+    arrays += (frames.truth is not None) + (frames.measured is not None)
     room = max(2, MOST_NUMBERS // (n * d * arrays))
     if total <= room:
         return np.arange(total), []
@@ -100,25 +120,29 @@ def _states(frames: Frames, shown: np.ndarray) -> dict[str, Any]:
         rows = np.moveaxis(values[shown], 2, 0)
         return pack_rows(rows.reshape(-1, rows.shape[2]))
 
-    error = None if frames.truth is None else frames.prediction - frames.truth
+    error = None if frames.truth is None or frames.measured is None else frames.prediction - frames.truth
+    lower, upper = frames.band or (None, None)
     return {
         "truth": packed(frames.truth),
         "prediction": packed(frames.prediction),
         "error": packed(error),
         "std": packed(frames.std),
+        "lower": packed(lower),
+        "upper": packed(upper),
     }
 
 
 def _scale(frames: Frames, feature: int) -> dict[str, Any]:
-    """From the least to the largest state that happened, and a size of error that few exceed."""
+    """From the least to the largest state that happened or is forecast, and a size of error that few exceed."""
     from ..plot.style import colour_scale
 
-    states = (frames.prediction if frames.truth is None else frames.truth)[:, :, feature]
-    scale = colour_scale(states)
+    guess = frames.prediction[:, :, feature]
+    states = guess if frames.truth is None else frames.truth[:, :, feature]
+    scale = colour_scale(states if frames.band is None else np.stack([states, guess]))
     low, high = float(scale.vmin or 0.0), float(scale.vmax or 0.0)
     content = {"low": low, "high": high, "gamma": float(getattr(scale, "gamma", 1.0))}
-    if frames.truth is not None:
-        error = np.abs(frames.prediction[:, :, feature] - states)
+    if frames.measured is not None:
+        error = np.abs(guess - states)
         error = error[np.isfinite(error)]
         content["error"] = (float(np.quantile(error, 0.98)) if len(error) else 0.0) or 1e-6 * (high - low)
     if frames.std is not None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import platform
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from .. import __version__
+from ..auto_forecast import auto_of
+from ..forecast.options import NAMES
 from ..networks import grid
 from ..sampling import split
 from ..settings import dtype_name, dtype_named
@@ -27,17 +30,27 @@ SEEDS = 100  # of splits that are tried
 TAIL = 4  # numbers of snapshots held back at the end that are tried
 
 
-def repetition(estimator: DynamicsRegressor, frames: Frames, model_name: str, data_name: str | None) -> dict[str, Any]:
-    """Settings, versions, fingerprints and commands, all as text."""
+def repetition(
+    estimator: DynamicsRegressor,
+    frames: Frames,
+    model_name: str,
+    data_words: Sequence[str] | None,
+    *,
+    two_files: bool,
+) -> dict[str, Any]:
+    """Settings, versions, fingerprints and commands, all as text; what the commands call the data stands for them."""
     settings = _settings(estimator)
     default = _settings(type(estimator)())
-    truth = None if frames.measured is None else frames.measured[0]
+    truth, note = frames.known, None
+    if data_words is None and truth is not None:
+        data_words, note = _placeholders(two_files)
+    words = list(data_words or ())
     prints = {"graph": estimator.train_[0].graph.fingerprint}
     if truth is not None:
         prints["data"] = truth.fingerprint
     import scipy
 
-    report = ["ndcn", "report", model_name, *([] if data_name is None else [data_name]), "--out", "report.html"]
+    report = ["ndcn", "report", model_name, *words, "--out", "report.html"]
     return {
         "settings": {k: {"value": _text(v), "default": v == default[k]} for k, v in settings.items()},
         "versions": {
@@ -48,7 +61,8 @@ def repetition(estimator: DynamicsRegressor, frames: Frames, model_name: str, da
             "SciPy": scipy.__version__,
         },
         "fingerprints": prints,
-        "commands": [*_fit(estimator, settings, default, truth, model_name, data_name), shlex.join(report)],
+        "commands": [*_fit(estimator, settings, default, truth, model_name, words), shlex.join(report)],
+        "note": note,
         "training_times": len(estimator.train_[0].times),
         "trajectories": len(estimator.train_),
     }
@@ -73,21 +87,40 @@ def _fit(
     default: dict[str, Any],
     truth: Trajectory | None,
     model_name: str,
-    data_name: str | None,
+    data_words: list[str],
 ) -> list[str]:
     """`ndcn fit` as it was, or nothing where the command line cannot say it."""
     unsaid = [k for k, v in settings.items() if v != default[k] and k not in (*OPTIONS, "model", "seed")]
-    if unsaid or not isinstance(estimator.model, str) or not isinstance(estimator.objective, str):
+    if unsaid or truth is None or not isinstance(estimator.objective, str):
         return []
-    parts = None if truth is None else _split(estimator, truth)
-    if parts is None or len(estimator.train_) > 1:
+    model = "auto" if hasattr(estimator, "forecast_") else estimator.model
+    if not isinstance(model, str) or len(estimator.train_) > 1:
         return []
-    words = ["ndcn", "fit", data_name or "DATA", "--model", estimator.model]
+    parts = _of_forecast(estimator, truth) if model == "auto" else _split(estimator, truth)
+    if parts is None:
+        return []
+    words = ["ndcn", "fit", *data_words, "--model", model]
     for name in OPTIONS:
         if settings[name] != default[name]:
             words += [f"--{name.replace('_', '-')}", str(settings[name])]
     words += ["--seed", str(estimator.seed), *parts, "--out", model_name]
     return [shlex.join(words)]
+
+
+def _placeholders(two_files: bool) -> tuple[list[str], str]:
+    """Words for data whose files are not known, and what they stand for."""
+    if two_files:
+        return ["EDGES", "STATES"], "EDGES and STATES stand for the two files that the data were read from."
+    return ["DATA"], "DATA stands for the folder that the data were saved in, with Trajectory.save."
+
+
+def _of_forecast(estimator: DynamicsRegressor, truth: Trajectory) -> list[str] | None:
+    """Options of a forecast that was made from all of these data; None if it was made from less."""
+    what = auto_of(estimator.model)
+    if what is None or tuple(what.learned) not in ((), NAMES) or len(truth) != len(estimator.train_[0].times):
+        return None
+    words = [] if what.horizon is None else ["--horizon", str(what.horizon)]
+    return words + (["--compare-learned"] if what.learned else [])
 
 
 def _split(estimator: DynamicsRegressor, truth: Trajectory) -> list[str] | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ..piecewise import predict_piecewise
 from ..solve import IntegrationError, Solver, integrate
 from ..threads import threads_for
 from ..trajectory import Trajectory
@@ -28,6 +29,11 @@ def with_spread(
     Raises:
         IntegrationError: the prediction itself explodes.
     """
+    graphs = estimator.graphs_
+    if graphs is not None and len(graphs) > 1:
+        several = len(estimator.models_) > 1 or hasattr(estimator, "learned_")
+        why = "The spread is not shown: it is not known for predictions that go from graph to graph."
+        return predict_piecewise(estimator, times, graphs, x0=x0), None, why if several else None
     if len(estimator.models_) > 1:
         mean, deviation = estimator.predict(times, x0=x0, return_std=True)
         return mean, deviation.states.double().cpu(), None

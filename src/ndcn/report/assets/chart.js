@@ -21,7 +21,15 @@ function tickText(t) {
   return String(Number(t.toPrecision(6))).replace("-", "−");
 }
 
-// spec: x, y [low, high]; log; xlabel, ylabel; spans [{from, to, fill}]; cursor; series [{kind: line | area | dots | bars, ...}]
+const TIME_LABEL = CONTENT.dates ? "date" : "time";
+
+function xTicks(spec, room) { // [place, words] of each; of dates the finest that have room
+  if (!spec.clock || !CONTENT.ticks) return niceTicks(...spec.x, Math.max(2, Math.floor(room / 80))).map((t) => [t, tickText(t)]);
+  const levels = CONTENT.ticks.map((ticks) => ticks.filter(([t]) => t >= spec.x[0] && t <= spec.x[1])).filter((ticks) => ticks.length);
+  return levels.find((ticks) => ticks.length * (6.3 * ticks[0][1].length + 18) <= room) || [];
+}
+
+// spec: x, y [low, high]; log; clock, if x is time; xlabel, ylabel; spans [{from, to, fill}]; cursor; series [{kind: line | area | dots | bars, ...}]
 function drawChart(surface, width, height, spec) {
   const yTicks = spec.log ? logTicks(...spec.y) : niceTicks(...spec.y, Math.max(2, Math.floor(height / 55)));
   const left = 22 + 6.3 * Math.max(2, ...yTicks.map((t) => tickText(t).length)), right = width - 12, top = 8, bottom = height - 38;
@@ -35,9 +43,9 @@ function drawChart(surface, width, height, spec) {
     surface.segments([left, py(t), right, py(t)], ink("grid"), 1);
     surface.text(tickText(t), left - 6, py(t) + 4, { ...quiet, align: "right" });
   }
-  for (const t of niceTicks(...spec.x, Math.max(2, Math.floor((right - left) / 80)))) {
+  for (const [t, words] of xTicks(spec, right - left)) {
     surface.segments([px(t), bottom, px(t), bottom + 4], ink("quiet"), 1);
-    surface.text(tickText(t), px(t), bottom + 17, { ...quiet, align: "center" });
+    if (px(t) + 3.2 * words.length <= width) surface.text(words, px(t), bottom + 17, { ...quiet, align: "center" });
   }
   surface.segments([left, bottom, right, bottom], ink("quiet"), 1);
   surface.text(spec.xlabel, (left + right) / 2, height - 5, { ...quiet, align: "center" });

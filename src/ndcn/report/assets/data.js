@@ -36,7 +36,8 @@ async function rows(packed) {
   return out;
 }
 
-// States of one kind ("truth", "prediction", "error", "std"), one row of nodes for each moment of each feature.
+// States of one kind, one row of nodes for each moment of each feature; null where the model has none.
+const STATE_KINDS = ["truth", "prediction", "error", "std", "lower", "upper"];
 const STATES = {};
 const GRAPH = {};
 
@@ -51,7 +52,7 @@ async function unpack() {
   GRAPH.column = Float32Array.from(cell, (c) => ((c % side) + 0.5) / side);
   GRAPH.row = Float32Array.from(cell, (c) => (Math.floor(c / side) + 0.5) / side);
   GRAPH.neighbours = neighbourLists(u, v);
-  for (const kind of ["truth", "prediction", "error", "std"]) STATES[kind] = await rows(CONTENT.states[kind]);
+  for (const kind of STATE_KINDS) STATES[kind] = await rows(CONTENT.states[kind]);
 }
 
 function neighbourLists(u, v) {
@@ -81,12 +82,14 @@ function nodeName(node) {
   return GRAPH.names ? GRAPH.names[node] : `node ${node}`;
 }
 
+const FORECAST = CONTENT.forecast;
 const KIND_NAMES = {
   t: "trained on", i: "interpolation", e: "extrapolation", g: "given", f: "no data: what comes next", w: "training window",
+  ...(FORECAST ? { t: "past", e: "forecast, with data", f: "forecast", a: "after the forecast" } : {}),
 };
 
 const HELD = TIMES.map((_, k) => k).filter((k) => "ie".includes(CONTENT.kinds[k])); // snapshots not trained on
-const HELD_WORDS = HELD.length ? "where held back" : "over all snapshots";
+const HELD_WORDS = HELD.length ? (FORECAST ? "where forecast" : "where held back") : "over all snapshots";
 
 function nodeErrors(feature) {
   // Mean |error| of each node over the snapshots that were held back, or over all if none was.
@@ -97,6 +100,22 @@ function nodeErrors(feature) {
     for (let i = 0; i < NODES; i++) if (error[i] === error[i]) { total[i] += Math.abs(error[i]); count[i]++; }
   }
   return total.map((sum, i) => (count[i] ? sum / count[i] : NaN));
+}
+
+// Times as people call them: dates where the data have dates.
+const DATES = CONTENT.dates && shortDates(CONTENT.dates);
+
+function shortDates(texts) { // without zone, seconds and hours where they say nothing
+  let out = texts.map((text) => text.replace(/[+-]\d\d:\d\d$/, "").replace("T", " "));
+  if (out.every((text) => /:\d\d:00$/.test(text))) out = out.map((text) => text.slice(0, -3));
+  return out.every((text) => text.endsWith(" 00:00")) ? out.map((text) => text.slice(0, -6)) : out;
+}
+
+const timeDigits = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(Math.max(1e-9, TIMES[FRAMES - 1] - TIMES[0])))));
+function timeText(frame) { return DATES ? DATES[frame] : `t = ${TIMES[frame].toFixed(timeDigits).replace("-", "−")}`; }
+function spokenTime(frame) { return DATES ? DATES[frame] : `time ${shortNumber(TIMES[frame])}`; }
+function spanText(from, to) {
+  return `${timeText(from)} to ${timeText(to).replace("t = ", "")}${CONTENT.zone ? `, ${CONTENT.zone}` : ""}`;
 }
 
 function shortNumber(x) {

@@ -18,7 +18,7 @@ function pictureSize() {
 function drawPicture(surface) {
   const { side, gap, top, chart } = PICTURE, [width, height] = pictureSize();
   surface.rect(0, 0, width, height, ink("card"));
-  surface.text(`${document.title}, ${FEATURES[state.feature]} at t = ${fixedTime(TIMES[state.frame])} (${KIND_NAMES[CONTENT.kinds[state.frame]]})`, gap, 28, { fill: ink("ink"), size: 16, weight: 600 });
+  surface.text(`${document.title}, ${FEATURES[state.feature]} at ${timeText(state.frame)} (${KIND_NAMES[CONTENT.kinds[state.frame]]})`, gap, 28, { fill: ink("ink"), size: 16, weight: 600 });
   panelKinds.forEach((kind, k) => surface.shift(gap + k * (side + gap), top, () => {
     surface.text(PANEL_NAMES[kind], 0, -10, { fill: ink("ink"), size: 13, weight: 600 });
     const missing = drawNetwork(surface, kind, side, side);
@@ -39,7 +39,7 @@ function drawPicture(surface) {
 }
 
 function savePicture(kind) {
-  const [width, height] = pictureSize(), name = `ndcn-t${fixedTime(TIMES[state.frame])}`;
+  const [width, height] = pictureSize(), name = momentName();
   if (kind === "svg") {
     const surface = new SvgSurface(width, height);
     drawPicture(surface);
@@ -65,19 +65,21 @@ function saveTable(lines, name) {
   save(new Blob([lines.map((line) => line.map(csvCell).join(",")).join("\n"), "\n"], { type: "text/csv" }), name);
 }
 
-const tableKinds = () => ["truth", "prediction", "error", "std"].filter((kind) => STATES[kind]);
+const tableKinds = () => STATE_KINDS.filter((kind) => STATES[kind]);
+const momentName = () => `ndcn-${timeText(state.frame).replace("t = ", "t").replace(" ", "T").replaceAll(":", "")}`;
+const tableTime = (frame) => (CONTENT.dates ? CONTENT.dates[frame] : TIMES[frame]);
 const plainName = (node) => (GRAPH.names ? GRAPH.names[node] : String(node));
 
 function saveMoment() {
   const columns = FEATURES.flatMap((feature, f) => tableKinds().map((kind) => [FEATURES.length > 1 ? `${feature} ${kind}` : kind, kind, f]));
   const lines = [["time", "node", ...columns.map(([name]) => name)]];
-  for (let i = 0; i < NODES; i++) lines.push([TIMES[state.frame], plainName(i), ...columns.map(([, kind, f]) => value(kind, f, state.frame, i))]);
-  saveTable(lines, `ndcn-t${fixedTime(TIMES[state.frame])}.csv`);
+  for (let i = 0; i < NODES; i++) lines.push([tableTime(state.frame), plainName(i), ...columns.map(([, kind, f]) => value(kind, f, state.frame, i))]);
+  saveTable(lines, `${momentName()}.csv`);
 }
 
 function saveCurves() {
   const lines = [["node", "time", "kind", ...tableKinds()]];
-  for (const node of shownNodes()) TIMES.forEach((t, k) => lines.push([plainName(node), t, KIND_NAMES[CONTENT.kinds[k]], ...tableKinds().map((kind) => value(kind, state.feature, k, node))]));
+  for (const node of shownNodes()) TIMES.forEach((_, k) => lines.push([plainName(node), tableTime(k), KIND_NAMES[CONTENT.kinds[k]], ...tableKinds().map((kind) => value(kind, state.feature, k, node))]));
   saveTable(lines, "ndcn-curves.csv");
 }
 

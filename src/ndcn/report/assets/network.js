@@ -2,7 +2,7 @@
 
 const PAD = 12;
 const PANEL_NAMES = { truth: "Truth", prediction: "Prediction", error: "Error", std: "Spread" };
-const panelKinds = CONTENT.states.truth ? ["truth", "prediction", "error"] : CONTENT.states.std ? ["prediction", "std"] : ["prediction"];
+const panelKinds = (CONTENT.states.truth ? ["truth", "prediction", "error"] : ["prediction", "std"]).filter((kind) => CONTENT.states[kind]);
 const panels = [];
 let moving = null; // from one layout to the other: {from, began}
 
@@ -109,7 +109,7 @@ function drawTip(surface, g, kind, width) {
 }
 
 function caption(kind, missing) { // what has to be known about the colours of a picture
-  if (missing === NODES) return "no data at this time";
+  if (missing === NODES) return kind === "prediction" ? "nothing was forecast here" : "no data at this time";
   const parts = missing ? [`${missing} not observed`] : [];
   if (kind === "error") {
     const times = colouring("error", state.feature, state.same).magnified;
@@ -185,7 +185,7 @@ class Panel {
   describe(missing) {
     const words = caption(this.kind, missing);
     if (this.note.textContent !== words) this.note.textContent = words;
-    const label = `${PANEL_NAMES[this.kind]}: ${NODES} nodes coloured by ${FEATURES[state.feature]} at time ${shortNumber(TIMES[state.frame])}. Arrow keys move from node to node.`;
+    const label = `${PANEL_NAMES[this.kind]}: ${NODES} nodes coloured by ${FEATURES[state.feature]} at ${spokenTime(state.frame)}. Arrow keys move from node to node.`;
     this.canvas.setAttribute("aria-label", label);
   }
 }

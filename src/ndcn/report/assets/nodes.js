@@ -71,9 +71,9 @@ function startSearch() {
 
 // Curves ---------------------------------------------------------------------------------------------------------
 
-function windowSpans() {
+function windowSpans(from = TIMES[0]) {
   const until = Math.min(CONTENT.trained_until, TIMES[FRAMES - 1]);
-  return [{ from: TIMES[0], to: until, fill: ink("window-soft") }];
+  return until > from ? [{ from, to: until, fill: ink("window-soft") }] : [];
 }
 
 function nodeSpec() {
@@ -81,7 +81,10 @@ function nodeSpec() {
   const hollow = [...CONTENT.kinds].map((kind) => kind !== "t");
   for (const node of nodes) {
     const colour = nodeColour(node), line = curve("prediction", f, node), std = curve("std", f, node), truth = curve("truth", f, node);
-    if (std) {
+    if (STATES.lower) {
+      series.push({ kind: "area", x: TIMES, low: curve("lower", f, node), high: curve("upper", f, node), colour: `${colour}2e` });
+      guesses.push(series[series.length - 1].low, series[series.length - 1].high);
+    } else if (std) {
       series.push(band(TIMES, line, std, colour));
       guesses.push(series[series.length - 1].low, series[series.length - 1].high);
     }
@@ -94,13 +97,13 @@ function nodeSpec() {
     const [low, high] = spanOf(truths), room = Math.max(high - low, 1e-12);
     y = [Math.max(y[0], low - room), Math.min(y[1], high + room)];
   }
-  return { x: [TIMES[0], TIMES[FRAMES - 1]], y, xlabel: "time", ylabel: FEATURES[f], spans: windowSpans(), cursor: TIMES[state.frame], series };
+  return { x: [TIMES[0], TIMES[FRAMES - 1]], y, xlabel: TIME_LABEL, clock: true, ylabel: FEATURES[f], spans: windowSpans(), cursor: TIMES[state.frame], series };
 }
 
 function nodeTable() {
-  const nodes = shownNodes(), f = state.feature, kinds = ["truth", "prediction", "std"].filter((kind) => STATES[kind]);
+  const nodes = shownNodes(), f = state.feature, kinds = ["truth", "prediction", "std", "lower", "upper"].filter((kind) => STATES[kind]);
   const headings = ["time", "", ...nodes.flatMap((node) => kinds.map((kind) => `${nodeName(node)}, ${kind === "std" ? "spread" : kind}`))];
-  return [headings, ...TIMES.map((t, k) => [t, KIND_NAMES[CONTENT.kinds[k]], ...nodes.flatMap((node) => kinds.map((kind) => value(kind, f, k, node)))])];
+  return [headings, ...TIMES.map((t, k) => [DATES ? DATES[k] : t, KIND_NAMES[CONTENT.kinds[k]], ...nodes.flatMap((node) => kinds.map((kind) => value(kind, f, k, node)))])];
 }
 
 function fillPins() {
@@ -125,10 +128,12 @@ function fillCard() {
   const node = state.selected, parts = [];
   if (node !== null) {
     const near = [...GRAPH.neighbours(node)], k = state.frame, f = state.feature;
+    const range = STATES.lower && value("lower", f, k, node) === value("lower", f, k, node) ? `${shortNumber(value("lower", f, k, node))} to ${shortNumber(value("upper", f, k, node))}` : "–";
     const lines = [["truth", "Truth"], ["prediction", "Prediction"], ["std", "± spread"], ["error", "Error"]].filter(([kind]) => STATES[kind])
       .map(([kind, word]) => make("tr", {}, make("th", { scope: "row" }, word), make("td", {}, shortNumber(value(kind, f, k, node)))));
+    if (STATES.lower) lines.push(make("tr", {}, make("th", { scope: "row" }, `${100 * FORECAST.level} % interval`), make("td", {}, range)));
     parts.push(make("h3", { class: "node-name" }, nodeName(node)),
-      make("table", { class: "values" }, make("caption", {}, `${FEATURES[f]} at t = ${fixedTime(TIMES[k])}`), make("tbody", {}, ...lines)));
+      make("table", { class: "values" }, make("caption", {}, `${FEATURES[f]} at ${timeText(k)}`), make("tbody", {}, ...lines)));
     if (worstFirst?.rank.has(node)) parts.push(make("p", { class: "quiet" }, `Mean |error| ${HELD_WORDS}: ${shortNumber(worstFirst.errors[node])}, number ${worstFirst.rank.get(node)} of ${NODES}.`));
     parts.push(make("h4", {}, near.length === 1 ? "1 neighbour" : `${near.length} neighbours`),
       make("p", { class: "names" }, ...near.slice(0, 12).map(nodeButton), ...(near.length > 12 ? [make("span", { class: "quiet" }, `and ${near.length - 12} more`)] : [])));
@@ -141,9 +146,10 @@ function startNodes() {
   rankNodes();
   startSearch();
   const legend = make("ul", { class: "legend" });
-  if (STATES.truth && CONTENT.kinds.includes("t")) legend.append(key("●", "trained on"));
-  if (HELD.length) legend.append(key("○", "held back"));
-  legend.append(key("━", "prediction"));
+  if (STATES.truth && CONTENT.kinds.includes("t")) legend.append(key("●", KIND_NAMES.t));
+  if (HELD.length) legend.append(key("○", FORECAST ? "came later" : "held back"));
+  legend.append(key("━", FORECAST ? "forecast" : "prediction"));
+  if (STATES.lower) legend.append(key("▒", `${100 * FORECAST.level} % interval`));
   if (STATES.std) legend.append(key("▒", "± 2 standard deviations"));
   nodeChart = new Chart(byId("node-chart"), {
     title: "", name: "the nodes chosen over time", height: 300, spec: nodeSpec, table: nodeTable, legend, pick: (t) => { setPlaying(false); setFrame(nearestFrame(t)); },

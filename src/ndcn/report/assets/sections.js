@@ -1,6 +1,6 @@
 // Everything below the network: errors, scores, the law, training, and how to repeat it.
 
-const PART_NAMES = { train: "trained on", interpolation: "interpolation", extrapolation: "extrapolation" };
+const PART_NAMES = { train: "trained on", interpolation: "interpolation", extrapolation: FORECAST ? "forecast" : "extrapolation" };
 const timeCharts = [], otherCharts = [];
 
 function percent(x) { return x === null || x === undefined ? "–" : x > 0 && x < 1e-4 ? "< 0.01 %" : `${Number((100 * x).toPrecision(3))} %`; }
@@ -14,15 +14,16 @@ function fillFacts() {
     const guesses = CONTENT.scores.rows.slice(1).map((r) => [r.parts[part]?.normalized_l1, r.name]).filter(([v]) => Number.isFinite(v));
     const best = guesses.sort((a, b) => a[0] - b[0])[0];
     const shown = score.normalized_l1 === null ? shortNumber(score.l1) : percent(score.normalized_l1);
-    add(part === "train" ? "error where trained on" : `${part} error`, shown, best ? `best simple guess ${percent(best[0])}, ${best[1]}` : null);
+    add(part === "train" ? "error where trained on" : `${PART_NAMES[part]} error`, shown, best ? `best simple guess ${percent(best[0])}, ${best[1]}` : null);
   }
   const g = CONTENT.graph;
   add("network", `${g.n.toLocaleString("en")} nodes`, `${g.edges.toLocaleString("en")} ${g.directed ? "directed " : ""}edges`);
+  if (FORECAST) add("forecast", FORECAST.horizon === 1 ? "1 step" : `${FORECAST.horizon} steps`, spanText(CONTENT.kinds.search(/[ef]/), Math.max(CONTENT.kinds.lastIndexOf("e"), CONTENT.kinds.lastIndexOf("f"))));
   const data = TIMES.map((_, k) => k).filter((k) => !"fw".includes(CONTENT.kinds[k]));
-  add(data.length ? "snapshots" : "moments", String(data.length || FRAMES), `t = ${fixedTime(TIMES[0])} to ${fixedTime(TIMES[data.length ? data[data.length - 1] : FRAMES - 1])}`);
+  if (data.length || !FORECAST) add(data.length ? "snapshots" : "moments", String(data.length || FRAMES), spanText(0, data.length ? data[data.length - 1] : FRAMES - 1));
   add("model", CONTENT.model, [CONTENT.members > 1 ? `${CONTENT.members} members` : null, CONTENT.parameters ? `${CONTENT.parameters.toLocaleString("en")} parameters` : null].filter(Boolean).join(", ") || null);
   byId("facts").replaceChildren(...facts);
-  byId("subtitle").textContent = CONTENT.states.truth ? "what the network did, what the model says, where it is wrong, what comes next" : "what the model says; there are no data to compare with";
+  byId("subtitle").textContent = FORECAST ? "what happened, what comes next, and how sure that is" : CONTENT.states.truth ? "what the network did, what the model says, where it is wrong, what comes next" : "what the model says; there are no data to compare with";
   byId("notes").replaceChildren(...CONTENT.notes.map((words) => make("p", { class: "note" }, words)));
 }
 
@@ -40,14 +41,14 @@ function errorCurves() {
 function errorSpec() {
   const series = errorCurves(), positive = series.flatMap((s) => s.y.filter((v) => v > 0));
   const low = Math.min(...positive), high = Math.max(...positive);
-  const own = series[0].y.filter((v) => v > 0).sort((a, b) => a - b), floor = Math.min(high * 1e-6, own[Math.floor(own.length / 10)] ?? Infinity);
-  const y = positive.length ? [Math.max(low, floor) / 1.4, high * 1.4] : [0.1, 1];
-  return { x: [TIMES[0], TIMES[FRAMES - 1]], y, log: true, xlabel: "time", ylabel: `mean |error| of ${FEATURES[state.feature]}`, spans: windowSpans(), cursor: TIMES[state.frame], series };
+  const own = series[0].y.filter((v) => v > 0).sort((a, b) => a - b), floor = (own[Math.floor(own.length / 10)] ?? 0) / 100; // a guess that is far better leaves the picture
+  const y = positive.length ? [Math.max(low, floor) / 1.4, high * 1.4] : [0.1, 1], from = FORECAST ? CONTENT.trained_until : TIMES[0];
+  return { x: [from, TIMES[FRAMES - 1]], y, log: true, xlabel: TIME_LABEL, clock: true, ylabel: `mean |error| of ${FEATURES[state.feature]}`, spans: windowSpans(from), cursor: TIMES[state.frame], series };
 }
 
 function errorTable() {
   const curves = errorCurves();
-  return [["time", ...curves.map((s) => s.name)], ...CONTENT.score_times.map((t, k) => [t, ...curves.map((s) => s.y[k])])];
+  return [[TIME_LABEL, ...curves.map((s) => s.name)], ...CONTENT.score_times.map((t, k) => [CONTENT.score_dates ? CONTENT.score_dates[k] : t, ...curves.map((s) => s.y[k])])];
 }
 
 function errorBins() {
@@ -81,7 +82,7 @@ function fillScores() {
   byId("scores").replaceChildren(make("thead", {}, head), make("tbody", {}, ...lines));
   const guesses = CONTENT.scores.rows.length > 1;
   byId("scores-title").textContent = guesses ? "Beside simple guesses" : "In numbers";
-  byId("scores-note").textContent = [guesses ? "The guesses see the snapshots trained on and nothing else: the last value, a straight line, a cubic spline for each node. They pass through those snapshots, so they are judged where something was held back. The least error is underlined." : null, CONTENT.scores.note].filter(Boolean).join(" ");
+  byId("scores-note").textContent = [guesses ? FORECAST ? "The guesses see what the forecast was made from and nothing else: the last value, and a straight line for each node. The least error is underlined." : "The guesses see the snapshots trained on and nothing else: the last value, a straight line, a cubic spline for each node. They pass through those snapshots, so they are judged where something was held back. The least error is underlined." : null, CONTENT.scores.note].filter(Boolean).join(" ");
 }
 
 function startErrors() {
@@ -104,6 +105,19 @@ function startErrors() {
   watch(["feature"], () => timeCharts.forEach((chart) => chart.fill()));
   byId("measure").addEventListener("change", (event) => change({ measure: event.target.value }));
   watch(["measure", "size"], fillScores);
+}
+
+// Past errors of a forecast --------------------------------------------------------------------------------------
+
+function startForecast() {
+  if (!FORECAST) return;
+  byId("forecast").hidden = false;
+  byId("sentence").textContent = FORECAST.sentence;
+  for (const { name, kind, horizons, table } of FORECAST.features) {
+    const head = ["", ...horizons.map((h) => (h === 1 ? "1 step" : `${h} steps`))], few = table.slice(0, FORECAST.rows);
+    const more = make("details", { class: "numbers" }, make("summary", {}, `All ${table.length}`), make("div", { class: "scroll" }, tableOf([head, ...table])));
+    byId("past-errors").append(make("p", {}, make("strong", {}, name), make("span", { class: "quiet" }, `: ${kind}`)), make("div", { class: "scroll" }, tableOf([head, ...few])), ...(few.length < table.length ? [more] : []));
+  }
 }
 
 // The law, training -----------------------------------------------------------------------------------------------
@@ -169,13 +183,14 @@ function startTraining() {
 // Repeat ---------------------------------------------------------------------------------------------------------
 
 function startRepeat() {
-  const { commands, settings, versions, fingerprints } = CONTENT.repeat;
+  const { commands, settings, versions, fingerprints, note } = CONTENT.repeat;
   for (const command of commands) {
     const copy = make("button", { type: "button", class: "small", "aria-label": "Copy the command" }, "copy");
     copy.addEventListener("click", () => navigator.clipboard.writeText(command).then(() => { copy.textContent = "copied"; say("copied"); setTimeout(() => { copy.textContent = "copy"; }, 1500); }, () => { say("the browser does not allow copying"); }));
     byId("commands").append(make("div", { class: "command" }, make("code", {}, command), copy));
   }
-  if (commands.length < 2) byId("commands").append(make("p", { class: "quiet" }, "How the model was fitted cannot be told from the command line alone: it is in the settings below, with the fingerprint of its data where they are known."));
+  if (note) byId("commands").append(make("p", { class: "quiet" }, note));
+  if (commands.length < 2) byId("commands").append(make("p", { class: "quiet" }, FORECAST && HELD.length ? "The forecast was made from the first of these snapshots only: ndcn fit makes a later one of all." : "How the model was fitted cannot be told from the command line alone: it is in the settings below, with the fingerprint of its data where they are known."));
   const line = (name, text, strong) => make("tr", { class: strong ? "changed" : "" }, make("th", { scope: "row" }, name), make("td", {}, text));
   const chosen = ([name, s]) => !s.default || ["model", "preset", "seed"].includes(name);
   byId("settings").replaceChildren(make("tbody", {}, ...Object.entries(settings).filter(chosen).map(([name, s]) => line(name, s.value, true))));
@@ -186,6 +201,7 @@ function startRepeat() {
 function startSections() {
   fillFacts();
   startErrors();
+  startForecast();
   startLaw();
   startTraining();
   startRepeat();

@@ -65,5 +65,5 @@ function reading(node) {
     const x = value(kind, state.feature, k, node);
     if (x === x) parts.push(`${word} ${shortNumber(x)}`);
   }
-  return `${nodeName(node)} at time ${shortNumber(TIMES[k])}: ${parts.join(", ")}`;
+  return `${nodeName(node)} at ${spokenTime(k)}: ${parts.join(", ")}`;
 }

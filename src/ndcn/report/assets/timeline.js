@@ -6,7 +6,7 @@ let clockTime = 0, lastTick = null;
 
 function kindColours() {
   const [blue, orange] = PALETTE[themeNow()];
-  return { t: ink("quiet"), i: blue, e: orange, g: ink("quiet"), f: ink("quiet"), w: ink("quiet") };
+  return { t: ink("quiet"), i: blue, e: orange, g: ink("quiet"), f: ink("quiet"), w: ink("quiet"), a: ink("quiet") };
 }
 
 function nearestFrame(time) {
@@ -22,15 +22,12 @@ function setFrame(frame) {
 function showTime() {
   const k = state.frame, kind = KIND_NAMES[CONTENT.kinds[k]];
   if (!state.playing || Math.abs(Number(slider.value) - TIMES[k]) > 0) slider.value = TIMES[k];
-  slider.setAttribute("aria-valuetext", `t = ${shortNumber(TIMES[k])}, ${kind}, moment ${k + 1} of ${FRAMES}`);
-  byId("clock").textContent = `t = ${fixedTime(TIMES[k])}`;
+  slider.setAttribute("aria-valuetext", `${timeText(k)}, ${kind}, moment ${k + 1} of ${FRAMES}`);
+  byId("clock").textContent = timeText(k);
   byId("kind").textContent = kind;
   byId("kind").dataset.kind = CONTENT.kinds[k];
   if (!state.playing && state.selected !== null) say(reading(state.selected));
 }
-
-const timeDigits = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(Math.max(1e-9, TIMES[FRAMES - 1] - TIMES[0])))));
-function fixedTime(t) { return t.toFixed(timeDigits).replace("-", "−"); }
 
 function setPlaying(playing) {
   if (playing && state.frame >= FRAMES - 1) setFrame(0);
@@ -57,12 +54,12 @@ function drawMoments() {
   const surface = new CanvasSurface(fitted(canvas, width, height)), colours = kindColours();
   const at = (t) => 8 + ((t - TIMES[0]) / (TIMES[FRAMES - 1] - TIMES[0] || 1)) * (width - 16);
   const end = at(Math.min(CONTENT.trained_until, TIMES[FRAMES - 1]));
-  surface.rect(8, 20, end - 8, 5, ink("window"));
-  const lastData = [...CONTENT.kinds].map((kind, k) => (kind === "f" ? -1 : k)).reduce((a, b) => Math.max(a, b), 0);
-  for (let x = at(TIMES[lastData]) + 3; x < width - 8; x += 6) surface.segments([x, 25, x + 5, 20], ink("quiet"), 1);
+  if (end > 8) surface.rect(8, 20, end - 8, 5, ink("window"));
+  const lastData = [...CONTENT.kinds].map((kind, k) => (kind === "f" ? -1 : k)).reduce((a, b) => Math.max(a, b), -1);
+  for (let x = (lastData < 0 ? 8 : at(TIMES[lastData])) + 3; x < width - 8; x += 6) surface.segments([x, 25, x + 5, 20], ink("quiet"), 1);
   TIMES.forEach((t, k) => {
     const kind = CONTENT.kinds[k], x = at(t), colour = colours[kind];
-    if (kind === "t" || kind === "g" || (kind === "w" && k % 10 === 0)) surface.segments([x, 14, x, 19], colour, 1);
+    if ("tga".includes(kind) || (kind === "w" && k % 10 === 0)) surface.segments([x, 14, x, 19], colour, 1);
     else if (kind === "i") { surface.segments([x, 9, x, 19], colour, 1); surface.circle(x, 7, 2.6, { fill: colour }); }
     else if (kind === "e") surface.path([[x, 4], [x + 3.4, 8], [x, 12], [x - 3.4, 8]], { fill: colour, close: true });
     if (kind === "e") surface.segments([x, 12, x, 19], colour, 1);
@@ -71,11 +68,11 @@ function drawMoments() {
 
 function fillLegend() {
   const count = (kind) => [...CONTENT.kinds].filter((k) => k === kind).length, colours = kindColours(), items = [];
-  if (count("t")) items.push(key("❘", `trained on (${count("t")})`, colours.t));
+  if (count("t")) items.push(key("❘", `${KIND_NAMES.t} (${count("t")})`, colours.t));
   if (count("i")) items.push(key("●", `interpolation (${count("i")})`, colours.i));
-  if (count("e")) items.push(key("◆", `extrapolation (${count("e")})`, colours.e));
-  items.push(make("li", {}, make("span", { class: "swatch window", "aria-hidden": "true" }), "training window"));
-  if (count("f")) items.push(make("li", {}, make("span", { class: "swatch hatch", "aria-hidden": "true" }), "no data: what comes next"));
+  if (count("e")) items.push(key("◆", `${KIND_NAMES.e} (${count("e")})`, colours.e));
+  if (!FORECAST) items.push(make("li", {}, make("span", { class: "swatch window", "aria-hidden": "true" }), "training window"));
+  if (count("f")) items.push(make("li", {}, make("span", { class: "swatch hatch", "aria-hidden": "true" }), KIND_NAMES.f));
   byId("legend").replaceChildren(...items);
 }
 
@@ -83,6 +80,7 @@ function startTimeline() {
   slider.min = TIMES[0];
   slider.max = TIMES[FRAMES - 1];
   slider.value = TIMES[0];
+  if (FORECAST) setFrame(Math.max(0, CONTENT.kinds.search(/[ef]/))); // about the past it says nothing
   slider.addEventListener("input", () => { setPlaying(false); setFrame(nearestFrame(Number(slider.value))); });
   slider.addEventListener("change", () => { slider.value = TIMES[state.frame]; });
   slider.addEventListener("keydown", (event) => {

@@ -1,0 +1,98 @@
+"""What a page shows of a forecast: the past that it was made from, the steps after it, and its past errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ..evaluation import Parts, check_forecast_data
+from ..trajectory import Trajectory
+from .encode import plain
+from .frames import AFTER, FUTURE, KINDS, Frames
+
+if TYPE_CHECKING:
+    from ..estimators import DynamicsRegressor
+    from ..forecast import Forecast
+
+LEVEL = 0.9  # of the intervals
+ROWS = 8  # candidates that are shown at once
+
+
+def forecast_frames(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
+    """The snapshots of the data, and the steps of the forecast; nothing is predicted about the past.
+
+    Raises:
+        ValueError: the data have other nodes or features.
+    """
+    found = estimator.forecast_
+    steps = torch.tensor([float(f"{found.start + k * found.step:.12g}") for k in range(1, found.horizon + 1)]).double()
+    near, times, where = 1e-6 * found.step, steps, torch.arange(0)
+    if data is not None:
+        check_forecast_data(estimator, data)
+        data = data[data.times.argsort()] if (data.times.diff() < 0).any() else data
+        free = ((steps[:, None] - data.times[None, :]).abs() > near).all(dim=1)
+        times, order = torch.cat([data.times, steps[free]]).sort()
+        where = order.argsort()[: len(data)]  # of each snapshot among the moments
+    said = (times > found.start + near) & (times <= steps[-1] + near)
+    lower, upper = found.intervals(times[said], LEVEL)
+    prediction, low, high = (_spread_out(part.states, said) for part in (found.predict(times[said]), lower, upper))
+    kinds = np.full(len(times), FUTURE)
+    truth = measured = parts = None
+    if data is not None:
+        after, compared = data.times > found.start + near, said[where]
+        kinds[where] = np.where(compared, KINDS["extrapolation"], np.where(after, AFTER, KINDS["train"]))
+        truth = np.full(prediction.shape, np.nan)
+        truth[where] = data.states.detach().cpu().double().numpy()
+        parts = Parts(~after, torch.zeros_like(after), compared, None)
+        if compared.any():
+            guess = torch.from_numpy(prediction[where])
+            measured = (
+                data,
+                Trajectory(
+                    times=data.times, states=guess, graph=data.graph, mask=guess.isfinite(), features=data.features
+                ),
+            )
+    return Frames(
+        times=times.numpy(),
+        kinds="".join(kinds),
+        prediction=prediction,
+        std=None,
+        band=(low, high),
+        truth=truth,
+        known=data,
+        measured=measured,
+        parts=parts,
+        features=found.features,
+        notes=(),
+    )
+
+
+def about_forecast(found: Forecast) -> dict[str, Any]:
+    """What was chosen and why, and the past errors of all candidates."""
+    return {
+        "sentence": found.sentence,
+        "level": LEVEL,
+        "horizon": found.horizon,
+        "rows": ROWS,
+        "features": [
+            {
+                "name": name,
+                "kind": kind,
+                "horizons": list(table.horizons),
+                "table": [
+                    [row, *plain(np.array([np.nan if e is None else e for e in errors]), 3)]
+                    for row, _, errors in table.rows
+                ],
+            }
+            for name, kind, table in zip(found.features, found.kinds, found.tables, strict=True)
+        ],
+    }
+
+
+def _spread_out(states: torch.Tensor, where: torch.Tensor) -> np.ndarray:
+    """States at some of the moments, NaN at the others."""
+    out = np.full((len(where), *states.shape[1:]), np.nan)
+    out[where.numpy()] = states.double().numpy()
+    return out
