@@ -39,7 +39,7 @@ def learned(
     p = model.parameters
     draws = p + error * torch.linspace(-1, 1, 5, dtype=torch.float64).unsqueeze(1) * torch.ones_like(p)
     covariance = error**2 * torch.eye(len(p), dtype=torch.float64)
-    return LearnedLaw.of(Discovery(model, covariance, [X0], draws, start_draws, EVIDENCE, SEEN), ("x",))
+    return LearnedLaw.of(Discovery(model, covariance, [X0], draws, start_draws, EVIDENCE, SEEN, names=("x",)))
 
 
 def free(slope: float = 1.0) -> FreeModel:

@@ -113,7 +113,6 @@ def test_what_is_refused(files: Path) -> None:
         (("predict", "model.ndcn", "--what-if", "remove n1"), "a forecast has no dynamics that a change could act on"),
         (("predict", "model.ndcn", "--count", 5), "drop it"),
         (("predict", "model.ndcn", "--level", 1.5), "--level must lie between 0 and 1"),
-        (("report", "model.ndcn"), "no dynamics that a page could show"),
     ):
         assert message in refused(*words)
     ndcn.read("edges.csv", "states.csv").trajectory.save("data")

@@ -300,7 +300,9 @@ def _closed_course(
         plainer = fit_path(equation, best.courses, iterations=6, enough=1e-3)
         if plainer is not None and _score(plainer) < _score(best):
             best = _pruned(plainer)
-    return fit_path(best.model, _with_steps(best, tolerance), iterations=30, cg=40) or best
+    whole = fit_path(best.model, _with_steps(best, tolerance), iterations=30, cg=40) or best
+    plain = _pruned(whole)  # with all steps it may turn out that a term was there for their errors
+    return whole if plain is whole else fit_path(plain.model, plain.courses, iterations=30, cg=40) or plain
 
 
 def _with_steps(path: Path, tolerance: torch.Tensor) -> list[Course]:
