@@ -265,19 +265,18 @@ def _reason(closed: Path | None, free: Path | None, what: Interaction) -> str:
 def _closed_course(
     search: Search, data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None]
 ) -> Path | None:
-    tried: set[tuple[tuple[str, bool, int], ...]] = set()
+    tried: dict[tuple[tuple[str, bool, int], ...], bool] = {}
     first: list[Path] = []
     if (bare := search.bare()) is not None:  # it may be the whole law
         alone = _followed(bare, data, tolerance, 5)
         first += [] if alone is None else [alone]
     for found in search.shortlist():
-        key = found.equation.families
-        enough = (
-            8 if min((path.excess for path in first), default=math.inf) < 2 else 16
-        )  # those that come first may all be wrong
-        if key in tried or len(tried) >= enough:
+        key, curved = found.equation.families, found.curved
+        near = min((path.excess for path in first), default=math.inf) < 2
+        enough = 8 if near or curved else 16  # those that come first may all be wrong
+        if key in tried or sum(same == curved for same in tried.values()) >= enough:
             continue
-        tried.add(key)
+        tried[key] = curved
         path = _followed(found.equation, data, tolerance, 5)
         if path is not None:
             first.append(path)

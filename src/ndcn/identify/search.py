@@ -38,6 +38,11 @@ class Found:
         """Whether every shot ends where the data are, to the level of their noise."""
         return self.fit.lost == 0 and self.fit.excess < ENOUGH
 
+    @property
+    def curved(self) -> bool:
+        """Whether a self term has parameters inside: it can bend to whatever a path through noise or gaps does."""
+        return any(term.values and not term.coupling for term in self.equation.terms)
+
     def text(self) -> str:
         """The equation."""
         return self.text_of(self.equation)
@@ -220,7 +225,7 @@ class Search:
         Args:
             good: None says yes; else, for each trajectory, intervals that speak against the candidate, to which those
                 after it are fitted too. Without ``good`` candidates are first guesses only, which noise would not let
-                become better.
+                become better, and those with curved self terms come last.
         """
         most = 15 if good else 12
         chosen = [spread_of(one, max(4, 40 // len(self.data))) for one in self.data]
@@ -250,7 +255,8 @@ class Search:
             best = sorted((found for found in every if found is not None), key=Found.score)[:3]
             wider_families = {e.families: e for found in best for e in richer(found.equation, self.data, self.terms)}
             every += [self.fitted(e, few, most, 1e-5, 16) for e in wider_families.values()]
-        return sorted((found for found in every if found is not None), key=Found.score)
+        ranked = sorted((found for found in every if found is not None), key=Found.score)
+        return ranked if good else sorted(ranked, key=lambda found: found.curved)
 
     def _tried(self, guess: Equation, few: Sequence[Batch], most: int, *, refine: bool) -> Found | None:
         """The guess fitted to a few intervals: full steps and steps downhill in turn, while that leads anywhere."""
