@@ -173,7 +173,7 @@ def take_away(part: str) -> None:
         gauss_newton.Batch.slope = lambda self, ends: self.weight / self.unit + 0 * ends
     elif part == "second_weighting":  # the weak form with one weighting only
         whole = search.weak_form
-        search.weak_form = lambda data, chosen, terms, power, known: whole(data, chosen, terms, 0.5, known)
+        search.weak_form = lambda data, chosen, terms, power, *rest: whole(data, chosen, terms, 0.5, *rest)
     elif part == "likely_starts":  # a dropped term leaves the others where they were
         search.reduced = lambda equation, drop, covariance: variants.without_terms(equation, drop)
 
