@@ -8,7 +8,7 @@ from ndcn.experiments.spec import Run, Table, load_table
 
 def miniature(name: str = "extrapolation", **choices: object) -> Table:
     settings: dict[str, object] = {"only": ["heat/grid"], "models": ["ndcn"], "runs": 2, "nodes": 16, "epochs": 2}
-    return load_table(name).narrowed(**(settings | choices))  # type: ignore[arg-type]  # each test gives what it means
+    return load_table(name).narrowed(**(settings | choices))
 
 
 def some_runs(count: int) -> list[Run]:

@@ -221,7 +221,7 @@ def test_files(tmp_path: Path, model: str | Auto) -> None:
 def changed(path: Path, source: Path, change: object, tensor: dict | None = None, drop: str | None = None) -> Path:
     with safetensors.safe_open(source, "pt") as opened:
         about = json.loads(opened.metadata()["ndcn"])
-        tensors = {name: opened.get_tensor(name) for name in opened.keys() if name != drop}  # noqa: SIM118
+        tensors = {name: opened.get_tensor(name) for name in opened.keys() if name != drop}  # noqa: SIM118  # it is no dict
     change(about)
     safetensors.torch.save_file({**tensors, **(tensor or {})}, path, metadata={"ndcn": json.dumps(about)})
     return path

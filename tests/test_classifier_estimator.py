@@ -24,7 +24,7 @@ needs_files = pytest.mark.skipif(not REAL.is_dir(), reason="the files of Planeto
 
 
 def small(**choices: object) -> NodeClassifier:
-    return NodeClassifier(**{"T": 2.0, "hidden": 16, "epochs": 40, "progress": False, **choices})  # type: ignore[arg-type]
+    return NodeClassifier(**{"T": 2.0, "hidden": 16, "epochs": 40, "progress": False, **choices})
 
 
 def fitted(data: NodeDataset, **choices: object) -> NodeClassifier:
@@ -73,7 +73,7 @@ def test_learned_time_and_alpha_move_and_stay_in_range(karate: NodeDataset) -> N
     model = fitted(karate, learn_T=True, learn_alpha=True, alpha=0.0).model_
     assert model.T > 0
     assert abs(model.T - 2.0) > 1e-3
-    assert 0 < model.field.operator.alpha < 1  # type: ignore[union-attr, operator]
+    assert 0 < model.field.operator.alpha < 1
 
 
 def test_the_state_at_T_is_the_solution(karate: NodeDataset) -> None:
@@ -108,7 +108,7 @@ def test_a_field_of_ones_own(karate: NodeDataset) -> None:
     classifier = fitted(karate, field=mine, solver=Solver("rk4", step_size=0.5))
     assert classifier.score(karate.test_mask) > 0.8
     assert mine.weight.equal(torch.eye(16))  # a copy was trained
-    assert not classifier.model_.field.weight.equal(torch.eye(16))  # type: ignore[union-attr, operator]
+    assert not classifier.model_.field.weight.equal(torch.eye(16))
 
 
 def test_the_seed_is_all_that_matters(karate: NodeDataset) -> None:
@@ -148,7 +148,7 @@ def test_ctrl_c_keeps_what_was_learned(karate: NodeDataset, monkeypatch: pytest.
         calls.append(1)
         if len(calls) == 8:
             raise KeyboardInterrupt
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments)
 
     monkeypatch.setattr(classification, "_loss", interrupted)
     with pytest.warns(RuntimeWarning, match="interrupted after 7 of 40 epochs"):
@@ -221,7 +221,7 @@ def test_another_graph(club: NodeClassifier, karate: NodeDataset) -> None:
     torch.testing.assert_close(found, club.predict_proba()[order])
     assert club.predict(graph=shuffled, features=karate.features[order]).shape == (34,)
     with pytest.raises(TypeError, match=r"must be an ndcn.Graph, got csr_array"):
-        club.predict(graph=karate.graph.to_scipy(), features=karate.features)  # type: ignore[arg-type]
+        club.predict(graph=karate.graph.to_scipy(), features=karate.features)
     with pytest.raises(ValueError, match="give both"):
         club.predict(graph=shuffled)
     with pytest.raises(ValueError, match="there are 33 features, the model was trained on 34"):
@@ -243,7 +243,7 @@ def test_wrong_input_is_told(karate: NodeDataset) -> None:
 
     def told(message: str, *arguments: object, kind: type[Exception] = ValueError) -> None:
         with pytest.raises(kind, match=message):
-            small().fit(*arguments)  # type: ignore[arg-type]
+            small().fit(*arguments)
 
     told("34 nodes, but there are 33 rows of features", graph, f[:-1], y, train)
     told("must be an ndcn.Graph, got Graph", graph.to_networkx(), f, y, train, kind=TypeError)
@@ -316,7 +316,7 @@ def test_wrong_kinds_are_told() -> None:
     with pytest.raises(TypeError, match=r"solver must be an ndcn.Solver"):
         NodeClassifier(solver="dopri5")
     with pytest.raises(TypeError, match=r"field must be a name or an nn.Module"):
-        NodeClassifier(field=3)  # type: ignore[arg-type]
+        NodeClassifier(field=3)
     with pytest.raises(ValueError, match="dtype must be"):
         fitted(karate_club(), dtype="float16")
     with pytest.raises(ValueError, match="cannot compute on device"):

@@ -33,7 +33,7 @@ def test_what_it_holds(changing: GraphSequence) -> None:
 
 def test_it_is_frozen_and_survives_a_copy(changing: GraphSequence) -> None:
     with pytest.raises(AttributeError, match="frozen"):
-        changing.graphs = ()  # type: ignore[misc]
+        changing.graphs = ()
     again = pickle.loads(pickle.dumps(changing))
     assert again == changing
     assert hash(again) == hash(changing)
@@ -58,4 +58,4 @@ def test_what_it_refuses(times: list[float], graphs: list[Graph], message: str) 
 
 def test_only_graphs() -> None:
     with pytest.raises(TypeError, match="Graph objects"):
-        GraphSequence([1.0], ["a"])  # type: ignore[list-item]
+        GraphSequence([1.0], ["a"])

@@ -280,7 +280,7 @@ def test_what_an_interaction_refuses() -> None:
         Interaction(known=laws.Gene(b=None, h=laws.per_node))
     for wrong in ("heat", laws.Heat, torch.nn.Linear(1, 1), 3):
         with pytest.raises(TypeError, match="known must be a law"):
-            Interaction(known=wrong)  # type: ignore[arg-type]
+            Interaction(known=wrong)
 
 
 class Mean(laws.Law):

@@ -101,7 +101,7 @@ def test_files_from_before_hidden_could_be_left_out(tmp_path: Path) -> None:
         reg.save(tmp_path / name)
         with safetensors.safe_open(tmp_path / name, "pt") as file:
             about = json.loads(file.metadata()["ndcn"])
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118  # it is no dict
         about["settings"]["hidden"] = 20
         safetensors.torch.save_file(tensors, tmp_path / name, metadata={"ndcn": json.dumps(about)})
         check_same(reg, ndcn.load(tmp_path / name, **settings))
@@ -222,7 +222,7 @@ def rewritten(path: Path, source: Path, change: object, drop: str | None = None)
     """The model file with its settings changed."""
     with safetensors.safe_open(source, "pt") as file:
         about = json.loads(file.metadata()["ndcn"])
-        tensors = {name: file.get_tensor(name) for name in file.keys() if name != drop}  # noqa: SIM118
+        tensors = {name: file.get_tensor(name) for name in file.keys() if name != drop}  # noqa: SIM118  # it is no dict
     change(about)
     safetensors.torch.save_file(tensors, path, metadata={"ndcn": json.dumps(about)})
     return path

@@ -63,7 +63,7 @@ def karate() -> NodeDataset:
 
 def made(model: str, **choices: object) -> NodeBaseline:
     few = {} if model == "label_propagation" else {"epochs": 40}
-    return NodeBaseline(model, **{"progress": False, **few, **choices})  # type: ignore[arg-type]
+    return NodeBaseline(model, **{"progress": False, **few, **choices})
 
 
 def fitted(data: NodeDataset, model: str, *, validated: bool = False, **choices: object) -> NodeBaseline:
@@ -144,7 +144,7 @@ def test_ctrl_c_keeps_what_was_learned(data: NodeDataset, monkeypatch: pytest.Mo
         calls.append(1)
         if len(calls) == 8:
             raise KeyboardInterrupt
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments)
 
     monkeypatch.setattr(node_training, "_validated", interrupted)
     with pytest.warns(RuntimeWarning, match="interrupted after 8 of 40 epochs"):
@@ -293,7 +293,7 @@ def test_wrong_input_is_told(karate: NodeDataset) -> None:
     def told(message: str, *arguments: object, kind: type[Exception] = ValueError) -> None:
         for model in ("mlp", "label_propagation"):
             with pytest.raises(kind, match=message):
-                made(model).fit(*arguments)  # type: ignore[arg-type]
+                made(model).fit(*arguments)
 
     told("34 nodes, but there are 33 rows of features", graph, f[:-1], y, train)
     told(r"must be an ndcn.Graph, got Graph", graph.to_networkx(), f, y, train, kind=TypeError)

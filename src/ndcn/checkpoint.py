@@ -51,7 +51,7 @@ def load_checkpoint(path: Path, fingerprint: str, run: _Run) -> None:
     try:
         with safe_open(path, "pt") as file:
             about = json.loads((file.metadata() or {}).get("ndcn", "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is no dict
     except (SafetensorError, OSError, ValueError) as error:
         raise ValueError(f"{path} is not a checkpoint that can be read: {error}; remove it to start anew") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") != VERSION:

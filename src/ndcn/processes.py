@@ -60,8 +60,8 @@ class Processes:
         """Tasks that have ended and the answers to them, after so many seconds at most; None waits for one."""
         busy = {worker.pipe: worker for worker in self.workers if worker.task is not None}
         ended: list[tuple[Any, Any]] = []
-        for pipe in wait(list(busy), seconds):
-            worker = busy[pipe]  # type: ignore[index]  # only pipes were waited for
+        ready = wait(list(busy), seconds)
+        for worker in [worker for pipe, worker in busy.items() if pipe in ready]:
             task, worker.task = worker.task, None
             try:
                 ended.append((task, worker.pipe.recv()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -86,7 +86,7 @@ def plain_labels(graph: Graph) -> list[str | int | float] | None:
     nodes = list(graph.nodes)
     for kind in (str, int, float):
         if all(type(node) is kind for node in nodes):
-            return nodes  # type: ignore[return-value]  # all are of this kind
+            return cast(list[str | int | float], nodes)
     texts = [str(node) for node in nodes]
     if len(set(texts)) != len(texts):
         raise ValueError("node labels cannot be saved: two different labels have the same text; use text or numbers")

@@ -380,7 +380,7 @@ def test_no_file_and_no_table(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="tables are files"):
         node_tables(tmp_path)
     with pytest.raises(TypeError, match="features must be the name of a file or a pandas table, got list"):
-        node_tables(EDGES, [1, 2])  # type: ignore[arg-type]  # that it is refused is tested
+        node_tables(EDGES, [1, 2])
 
 
 def test_directed_and_repeated_edges() -> None:

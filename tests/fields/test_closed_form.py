@@ -216,7 +216,7 @@ MALFORMED = {
 @pytest.mark.parametrize("description", MALFORMED.values(), ids=MALFORMED.keys())
 def test_malformed_descriptions_are_refused(description: object) -> None:
     with pytest.raises(ValueError):
-        ClosedForm.from_description(description)  # type: ignore[arg-type]
+        ClosedForm.from_description(description)
     assert ClosedForm.from_description({"features": ["x"], "terms": [TERM]}).coefficients.tolist() == [2.0]
 
 

@@ -187,9 +187,9 @@ def test_what_cannot_be_done_is_said(counts: np.ndarray) -> None:
         forecast.auto(trajectory(counts[:5]))
     for horizon in (0, 41, 2.5, True):
         with pytest.raises(ValueError, match="horizon must be a whole number of steps from 1 to 40"):
-            forecast.auto(trajectory(counts), horizon=horizon)  # type: ignore[arg-type]
+            forecast.auto(trajectory(counts), horizon=horizon)
     with pytest.raises(TypeError, match=r"expected an ndcn\.Trajectory"):
-        forecast.auto(counts)  # type: ignore[arg-type]
+        forecast.auto(counts)
     with pytest.raises(ValueError, match="learned must be names of"):
         forecast.auto(trajectory(counts), learned=("prophet",))
     other = GraphSequence([0.0], [ndcn.networks.grid(4)])

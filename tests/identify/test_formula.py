@@ -151,7 +151,7 @@ def test_sympy_agrees_with_torch(text: str) -> None:
 
 def free(expression: object, own: float, other: float) -> dict:
     values = {"x": own, "x_i": own, "x_j": other}
-    return {symbol: values[symbol.name] for symbol in expression.free_symbols}  # type: ignore[attr-defined]
+    return {symbol: values[symbol.name] for symbol in expression.free_symbols}
 
 
 atoms = st.sampled_from(["x_i", "x_j", "x", "K", "a", "2", "0.5", "1"])

@@ -33,7 +33,7 @@ def test_laws_of_ones_own_are_refused() -> None:
         pass
 
     bent = laws.Heat()
-    bent.node = lambda x: -x  # type: ignore[method-assign]
+    bent.node = lambda x: -x
     for law in (Warm(), laws.Law(), bent):
         with pytest.raises(ValueError, match=f"{type(law).__name__} is a law of your own"):
             described(law)

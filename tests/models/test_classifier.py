@@ -21,7 +21,7 @@ def karate() -> tuple[FeatureTable, Graph]:
 
 def linear(**choices: object) -> DiffusionClassifier:
     field = LinearDiffusion(DiffusionOperator(0.5), 0.2)
-    return DiffusionClassifier(34, 8, 3, field, T=3.0, **choices).double()  # type: ignore[arg-type]  # each test gives what it means
+    return DiffusionClassifier(34, 8, 3, field, T=3.0, **choices).double()
 
 
 def test_what_is_diffused_is_the_readout_of_the_state() -> None:

@@ -102,7 +102,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no folder"):
         reg.report(tmp_path / "no" / "page.html", data)
     with pytest.raises(TypeError, match=r"Trajectory.load"):
-        reg.report(tmp_path / "page.html", "data")  # type: ignore[arg-type]
+        reg.report(tmp_path / "page.html", "data")
     with pytest.raises(NotFittedError):
         ndcn.DynamicsRegressor().report(tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def fetch(names: list[str], url: str, folder: Path, check: Callable[[str, bytes]
                     f"into {folder.resolve()}: {', '.join(names)}"
                 ) from error
             check(name, content)
-            write(folder / name, lambda new, content=content: new.write_bytes(content))  # type: ignore[misc]  # mypy cannot infer a lambda's default
+            write(folder / name, partial(Path.write_bytes, data=content))
             advance(name)
 
 

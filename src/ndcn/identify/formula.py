@@ -199,7 +199,8 @@ def _number(node: ast.expr) -> float | None:
         ArithmeticError, ValueError: it has none, as 1/0, or one that is not finite or not real.
     """
     if isinstance(node, ast.Constant):
-        value = float(node.value)  # type: ignore[arg-type]  # _parsed has seen to it that it is a real number
+        assert isinstance(node.value, (int, float))  # _parsed has seen to it
+        value = float(node.value)
     elif isinstance(node, ast.UnaryOp):
         operand = _number(node.operand)
         if operand is None:
@@ -259,7 +260,8 @@ def _compiled(
             return self.generic_visit(node)
 
         def visit_Constant(self, node: ast.Constant) -> ast.AST:
-            return ast.Constant(float(node.value))  # type: ignore[arg-type]  # whole numbers would grow without end
+            assert isinstance(node.value, (int, float))  # _parsed has seen to it
+            return ast.Constant(float(node.value))  # whole numbers would grow without end
 
     clean = ast.parse(ast.unparse(tree), mode="eval")
     body = Names().visit(clean).body

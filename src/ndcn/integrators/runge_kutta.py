@@ -25,7 +25,8 @@ class CountedField:
     def __init__(self, field: nn.Module, graph: Graph) -> None:
         self.field, self.graph, self.calls = field, graph, 0
 
-    def __call__(self, t: float, x: State) -> State:  # noqa: D102
+    def __call__(self, t: float, x: State) -> State:
+        """dx/dt."""
         self.calls += 1
         out: State = self.field(x.new_tensor(t), x, self.graph)
         return out
@@ -78,7 +79,8 @@ def fixed_grid(query: Sequence[float], solver: Solver, t0: float) -> list[float]
         grid = [t0, *(t for t in query if t > t0)]
         steps = len(grid) - 1
     else:
-        h = float(solver.step_size)  # type: ignore[arg-type]  # Solver refuses fixed steps without a size
+        assert solver.step_size is not None  # Solver refuses fixed steps without a size
+        h = float(solver.step_size)
         steps = max(0, math.ceil((query[-1] - t0) / h - SAME))
         grid = [t0 + k * h for k in range(steps + 1)] if steps <= solver.max_steps else []
     if steps > solver.max_steps:

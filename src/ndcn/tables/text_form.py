@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from .columns import number
 
@@ -153,7 +153,7 @@ def _reader(file: IO[str], separator: str) -> _Blanks | _Quoted:
 
 def open_raw(path: Path) -> IO[bytes]:
     """A file in bytes, unpacked."""
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb")  # type: ignore[return-value]
+    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else open(path, "rb")
 
 
 def _head(path: Path) -> bytes:
