@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
 
+from benchmark_files import benchmark
 
-def _benchmark() -> ModuleType:
-    path = Path(__file__).parents[1] / "benchmarks" / "interaction.py"
-    spec = importlib.util.spec_from_file_location("benchmark_interaction", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-BENCHMARK = _benchmark()
+BENCHMARK = benchmark("interaction")
 
 
 @pytest.fixture(autouse=True)

@@ -14,37 +14,14 @@ from ndcn.cli import app
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
+    heat = "simulate --law heat --network grid"
     for words in (
-        [
-            "simulate",
-            "--law",
-            "heat",
-            "--network",
-            "grid",
-            "--nodes",
-            "16",
-            "--snapshots",
-            "30",
-            "--out",
-            f"{folder}/data",
-        ],
-        [
-            "simulate",
-            "--law",
-            "heat",
-            "--network",
-            "grid",
-            "--nodes",
-            "9",
-            "--snapshots",
-            "9",
-            "--out",
-            f"{folder}/other",
-        ],
-        ["fit", f"{folder}/data", "--epochs", "3", "--out", f"{folder}/model.ndcn"],
-        ["classify", "karate", "--epochs", "2", "--save", f"{folder}/classes.ndcn"],
+        f"{heat} --nodes 16 --snapshots 30 --out {folder}/data",
+        f"{heat} --nodes 9 --snapshots 9 --out {folder}/other",
+        f"fit {folder}/data --epochs 3 --out {folder}/model.ndcn",
+        f"classify karate --epochs 2 --save {folder}/classes.ndcn",
     ):
-        assert run(*words).exit_code == 0
+        assert run(*words.split()).exit_code == 0
     return folder
 
 
