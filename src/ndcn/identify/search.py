@@ -15,6 +15,7 @@ import torch
 from .equation import Equation, Model, Term
 from .gauss_newton import Batch, Fit, batch_of, dared, fit
 from .observations import Observations
+from .posterior import inverse
 from .shooting import ends
 from .variants import reduced, richer, simpler, without_terms
 from .weak import Support, WeakForm, supports, weak_form
@@ -390,10 +391,7 @@ class Search:
 
 
 def _covariance(found: Found) -> torch.Tensor:
-    normal = found.fit.normal
-    size = normal.diagonal().clamp(min=1e-300).sqrt()
-    inverse = torch.linalg.pinv(normal / torch.outer(size, size), rcond=1e-12, hermitian=True)
-    return found.fit.misfit**2 * inverse / torch.outer(size, size)
+    return found.fit.misfit**2 * inverse(found.fit.normal)
 
 
 def _text(equation: Equation) -> str:
