@@ -83,7 +83,7 @@ def test_noise_of_each_feature() -> None:
 def test_clean_and_complete_data_are_taken_as_they_are() -> None:
     data = clean()
     found = observed(data)
-    assert found.exact
+    assert not found.gaps
     assert torch.equal(found.level, data.states)
     assert found.seen.all()
     torch.testing.assert_close(found.spans, data.times.diff())
@@ -93,7 +93,7 @@ def test_clean_and_complete_data_are_taken_as_they_are() -> None:
 def test_noisy_data_are_smoothed() -> None:
     truth, data = clean(), altered(clean(), 0.1)
     found = observed(data)
-    assert not found.exact
+    assert not found.gaps
     assert (found.level - truth.states).square().mean() < 0.4 * (data.states - truth.states).square().mean()
     ratio = ((found.level - truth.states) / found.noise).square().mean().sqrt()
     assert 0.3 < ratio < 3
@@ -102,7 +102,7 @@ def test_noisy_data_are_smoothed() -> None:
 def test_gaps_are_filled() -> None:
     truth, data = clean(), altered(clean(), missing=0.5)
     found = observed(data, noisy=False)
-    assert not found.exact
+    assert found.gaps
     assert found.level.isfinite().all()
     assert found.inner.isfinite().all()
     torch.testing.assert_close(found.level[found.seen], truth.states[found.seen], atol=1e-6, rtol=1e-6)

@@ -45,8 +45,7 @@ def test_a_wrong_idea_of_the_noise_is_mended() -> None:
     truth = simulate(laws.Heat(0.7), graph, laws.initial_state(graph).double(), torch.linspace(0, 1, 16))
     noise = drawn(truth.states.numel()).reshape(truth.states.shape)
     one = observed(Trajectory(times=truth.times, states=truth.states * (1 + 0.05 * noise), graph=graph), noisy=True)
-    course = course_of(one, HEAT, torch.tensor([1e-2], dtype=torch.float64))
-    assert course is not None
+    course = course_of(one, [2] * 15)
     wrong = Noise(torch.tensor([0.3], dtype=torch.float64), torch.zeros(1, dtype=torch.float64))
     object.__setattr__(course.data, "measured", wrong)
     path = fit_path(HEAT, [course])

@@ -12,7 +12,7 @@ from ndcn import Trajectory, laws, networks, simulate
 from ndcn.identify.equation import Equation
 from ndcn.identify.network import Network
 from ndcn.identify.observations import observed
-from ndcn.identify.trajectory_fit import Course, Tape, course_of, fit_path, objective, record, roll, samples
+from ndcn.identify.trajectory_fit import Course, Tape, fit_path, followable, objective, record, roll, samples
 from problems import SIGNED_GRAPHS, equation, heat, states
 
 GRAPH = networks.random(16, seed=0)
@@ -54,9 +54,9 @@ def course(
     one = observed(
         Trajectory(times=data.times, states=noisy, graph=GRAPH, mask=None if whole else mask), noisy=noise > 0
     )
-    found = course_of(one, model, TOLERANCE)
+    found = followable([one], model, TOLERANCE)
     assert found is not None
-    return found, x0
+    return found[0], x0
 
 
 @pytest.mark.parametrize("name", SIGNED_GRAPHS)
@@ -127,7 +127,7 @@ def test_explosions_are_none() -> None:
     found, _ = course(laws.Heat(0.7), HEAT)
     assert objective(equation((1e5, "x^3", False)), [found]) is None
     assert fit_path(equation((1e5, "x^3", False)), [found]) is None
-    assert course_of(found.data, equation((-1e7, "x", False)), TOLERANCE) is None
+    assert followable([found.data], equation((-1e7, "x", False)), TOLERANCE) is None
 
 
 def test_parameters_are_recovered() -> None:

@@ -25,7 +25,7 @@ from .posterior import DRAWS, drawn, inverse, variance_of
 from .reweighting import reweighted
 from .search import ENOUGH
 from .smoothing import Noise
-from .trajectory_fit import Course, Path, course_of, fit_path, samples
+from .trajectory_fit import Course, Path, fit_path, followable, samples
 
 SCALES = (0.1, 1.0, 10.0)  # of first values
 PRECISION = 1e-8  # of integration, as a share of the states' size
@@ -220,15 +220,11 @@ def _by_courses(law: Law, data: Sequence[Observations], seed: int, noisy: bool) 
     if law.unknown_per_node:
         path = _nodes_fitted(law, first, data[0], tolerance, seed)
     else:
-        path = _followed(first, [course_of(one, first, tolerance) for one in data], 20)
+        courses = followable(data, first, tolerance)
+        path = None if courses is None else fit_path(first, courses, iterations=20)
     if path is None:
         raise ValueError(_lost(law))
     return _of_path(law, data, path, seed, noisy)
-
-
-def _followed(model: KnownLaw, courses: Sequence[Course | None], iterations: int) -> Path | None:
-    ready = [course for course in courses if course is not None]
-    return None if len(ready) < len(courses) else fit_path(model, ready, iterations=iterations)
 
 
 def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, noisy: bool) -> Estimation:
@@ -291,9 +287,10 @@ def _nodes_fitted(law: Law, first: KnownLaw, one: Observations, tolerance: torch
     spread = p.std(0) if len(p) > 1 else torch.zeros(p.shape[1], dtype=torch.float64)
     wide = 3 * spread + p.mean(0).abs() + 1e-3
     q = len(model.per_node)
-    course = course_of(_augmented(one, p), model, torch.cat([tolerance, torch.full((q,), torch.inf).double()]))
-    if course is None:
+    courses = followable([_augmented(one, p)], model, torch.cat([tolerance, torch.full((q,), torch.inf).double()]))
+    if courses is None:
         return None
+    (course,) = courses
     free = fit_path(model, [_towards(course, p.mean(0), wide)], iterations=20, cg=CG)
     if free is None:
         return None

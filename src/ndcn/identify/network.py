@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 import torch
 from scipy import sparse
 
 from ..graph import Graph
+
+M = TypeVar("M", sparse.csr_array, sparse.csc_array)
 
 
 class Network:
@@ -47,12 +51,19 @@ class Network:
         """J of all K states as one block-diagonal matrix, shape (K n d, K n d)."""
         K, _, d, _ = own.shape
         indptr, indices, order = self._pattern(K, d)
-        entries = torch.cat([(edges * self.weights[:, None, None]).reshape(K, -1), own.reshape(K, -1)], dim=1)
-        data = entries.numpy()[:, order].ravel()
-        size = K * self.n * d
-        matrix = sparse.csr_array((size, size))
-        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
-        return matrix
+        return _compressed(sparse.csr_array, self._entries(own, edges, order).ravel(), indices, indptr)
+
+    def jacobians(self, own: torch.Tensor, edges: torch.Tensor) -> list[tuple[sparse.csr_array, sparse.csc_array]]:
+        """J of each of K states, shape (n d, n d), and its transpose."""
+        indptr, indices, order = self._pattern(1, own.shape[-1])
+        return [
+            (_compressed(sparse.csr_array, data, indices, indptr), _compressed(sparse.csc_array, data, indices, indptr))
+            for data in self._entries(own, edges, order)
+        ]
+
+    def _entries(self, own: torch.Tensor, edges: torch.Tensor, order: np.ndarray) -> np.ndarray:
+        weighted = (edges * self.weights[:, None, None]).flatten(1)
+        return torch.cat([weighted, own.flatten(1)], dim=1).numpy()[:, order]
 
     def _pattern(self, K: int, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if (K, d) not in self._patterns:
@@ -68,3 +79,10 @@ class Network:
             indices = (np.arange(K)[:, None] * size + cols[order]).ravel().astype(kind)
             self._patterns = {(K, d): (indptr, indices, order), **dict(list(self._patterns.items())[:3])}
         return self._patterns[K, d]
+
+
+def _compressed(kind: type[M], data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> M:
+    """A square matrix whose parts need no checks."""
+    matrix = kind((len(indptr) - 1, len(indptr) - 1))
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    return matrix

@@ -33,7 +33,7 @@ class Observations:
         noise: standard deviation of the error of ``level``, (T, n, d).
         unit: states are compared as asinh(x / unit), (d,).
         measured: how noisy single observations are.
-        exact: whether ``level`` are the observations.
+        gaps: whether there are states in ``level`` that lie on curves between observations without noise.
     """
 
     network: Network
@@ -45,7 +45,7 @@ class Observations:
     noise: torch.Tensor
     unit: torch.Tensor
     measured: Noise
-    exact: bool
+    gaps: bool
 
     @property
     def spans(self) -> torch.Tensor:
@@ -87,7 +87,7 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
         if data.mask is not None:  # what is filled in is less sure
             error = torch.where(seen, error, error + 1e-3 * (level.abs() + scale * 1e-2))
         inner = _filled(inside(path, times))
-        return Observations(network, times, states, seen, level, inner, error, unit, rounding, data.mask is None)
+        return Observations(network, times, states, seen, level, inner, error, unit, rounding, data.mask is not None)
     smoother = Smoother(times.numpy())
     c, freedom = smoother.fit(np.nan_to_num(flat), flags)
     first = torch.from_numpy(smoother.path(c, times.numpy())).reshape(T, n, d)

@@ -39,11 +39,6 @@ class Found:
         """Whether every shot ends where the data are, to the level of their noise."""
         return self.fit.lost == 0 and self.fit.excess < ENOUGH
 
-    @property
-    def curved(self) -> bool:
-        """Whether a self term has parameters inside: it can bend to whatever a path through noise or gaps does."""
-        return any(term.values and not term.coupling for term in self.equation.terms)
-
     def text(self) -> str:
         """The equation."""
         return self.text_of(self.equation)
@@ -220,24 +215,28 @@ class Search:
         assert isinstance(done.model, Equation)
         return Found(done, done.model)
 
+    def guesses(self) -> list[Equation]:
+        """Equations that the weak form finds worth trying, best first."""
+        each = max(4, 40 // len(self.data))
+        chosen = [torch.arange(len(one.spans)) if one.gaps else spread_of(one, each) for one in self.data]
+        known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
+        forms = [weak_form(self.data, chosen, self.terms, power, known, self.base) for power in (0.5, 1.0)]
+        return [self._equation(one) for one in self._combinations([candidates(forms, a) for a in range(self.d)])]
+
     def shortlist(self, good: Callable[[Found], list[torch.Tensor] | None] | None = None) -> list[Found]:
-        """Candidates fitted to a few lively intervals, best first; no more are tried once one is good.
+        """Guesses fitted to a few lively intervals, best first; no more are tried once one is good.
 
         Args:
             good: None says yes; else, for each trajectory, intervals that speak against the candidate, to which those
                 after it are fitted too. Without ``good`` candidates are first guesses only, which noise would not let
-                become better, and those with curved self terms come last.
+                become better.
         """
         most = 15 if good else 12
-        chosen = [spread_of(one, max(4, 40 // len(self.data))) for one in self.data]
-        known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
-        forms = [weak_form(self.data, chosen, self.terms, power, known, self.base) for power in (0.5, 1.0)]
         which = self.intervals(8 if good else 16, lively)
         few = self.batches(which)
         out: list[tuple[Equation, Found]] = []
         stale = 0
-        for combination in self._combinations([candidates(forms, a) for a in range(self.d)]):
-            guess = self._equation(combination)
+        for guess in self.guesses():
             found = self._tried(guess, few, most, refine=good is not None)
             if found is None:
                 continue
@@ -256,8 +255,7 @@ class Search:
             best = sorted((found for found in every if found is not None), key=Found.score)[:3]
             wider_families = {e.families: e for found in best for e in richer(found.equation, self.data, self.terms)}
             every += [self.fitted(e, few, most, 1e-5, 16) for e in wider_families.values()]
-        ranked = sorted((found for found in every if found is not None), key=Found.score)
-        return ranked if good else sorted(ranked, key=lambda found: found.curved)
+        return sorted((found for found in every if found is not None), key=Found.score)
 
     def _tried(self, guess: Equation, few: Sequence[Batch], most: int, *, refine: bool) -> Found | None:
         """The guess fitted to a few intervals: full steps and steps downhill in turn, while that leads anywhere."""

@@ -22,6 +22,10 @@ class Noise:
         """Its size for states (..., d)."""
         return (self.additive.square() + (self.share * x).square()).sqrt()
 
+    def at_least(self, additive: torch.Tensor) -> Noise:
+        """With no less additive noise than this, (d,)."""
+        return Noise(torch.maximum(self.additive, additive), self.share)
+
 
 def roughness(times: torch.Tensor, states: torch.Tensor, seen: torch.Tensor) -> float:
     """The typical share by which observations miss a cubic through their neighbours in time: an upper bound on noise."""

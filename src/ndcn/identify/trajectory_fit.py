@@ -19,15 +19,17 @@ from .network import Network
 from .observations import Observations
 from .shooting import steps_needed
 
+AT_ONCE = 400_000  # edges whose derivatives are taken together
 HUBER = 4.0  # residuals beyond so many times the noise count less
 
 
 @dataclass(frozen=True)
 class Step:
-    """One Runge-Kutta step: its length, and Jacobians and parameter columns of its four stages."""
+    """One Runge-Kutta step: its length, and Jacobians, with their transposes, and parameter columns of its four stages."""
 
     h: float
     J: tuple[sparse.csr_array, ...]
+    JT: tuple[sparse.csc_array, ...]
     C: tuple[np.ndarray, ...]
 
 
@@ -68,29 +70,42 @@ class Tape:
         for steps, here in zip(reversed(self.steps), reversed(w[:-1]), strict=True):
             for s in reversed(steps):
                 b4 = s.h / 6 * v
-                y4 = s.J[3].T @ b4
+                y4 = s.JT[3] @ b4
                 b3 = s.h / 3 * v + s.h * y4
-                y3 = s.J[2].T @ b3
+                y3 = s.JT[2] @ b3
                 b2 = s.h / 3 * v + s.h / 2 * y3
-                y2 = s.J[1].T @ b2
+                y2 = s.JT[1] @ b2
                 b1 = s.h / 6 * v + s.h / 2 * y2
-                v = v + y4 + y3 + y2 + s.J[0].T @ b1
+                v = v + y4 + y3 + y2 + s.JT[0] @ b1
             v = v + here
         return v
 
 
 def roll(
-    model: Model, network: Network, x0: torch.Tensor, spans: torch.Tensor, steps: Sequence[int]
+    model: Model,
+    network: Network,
+    x0: torch.Tensor,
+    spans: torch.Tensor,
+    steps: Sequence[int],
+    visited: list[torch.Tensor] | None = None,
 ) -> torch.Tensor | None:
-    """The trajectory from x0 (n, d) through all intervals, (T, n, d); None if it explodes."""
+    """The trajectory from x0 (n, d) through all intervals, (T, n, d); None if it explodes.
+
+    States at which rates were taken, four in each step, join ``visited``.
+    """
     x, out = x0.unsqueeze(0), [x0]
     for span, count in zip(spans.tolist(), steps, strict=True):
         h = span / count
         for _ in range(count):
             k1 = model.rate(x, network)
-            k2 = model.rate(x + h / 2 * k1, network)
-            k3 = model.rate(x + h / 2 * k2, network)
-            k4 = model.rate(x + h * k3, network)
+            x2 = x + h / 2 * k1
+            k2 = model.rate(x2, network)
+            x3 = x + h / 2 * k2
+            k3 = model.rate(x3, network)
+            x4 = x + h * k3
+            k4 = model.rate(x4, network)
+            if visited is not None:
+                visited += [x, x2, x3, x4]
             x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         if not x.isfinite().all():
             return None
@@ -100,26 +115,26 @@ def roll(
 
 def record(model: Model, network: Network, x0: torch.Tensor, spans: torch.Tensor, steps: Sequence[int]) -> Tape | None:
     """``roll`` with the tape of its derivatives."""
-    x, states, tape = x0.unsqueeze(0), [x0], []
-
-    def stage(x: torch.Tensor) -> tuple[torch.Tensor, sparse.csr_array, np.ndarray]:
-        s = model.slopes(x, network)
-        return s.rate, network.jacobian(s.own, s.edges), s.columns.flatten(0, -2).numpy()
-
+    visited: list[torch.Tensor] = []
+    states = roll(model, network, x0, spans, steps, visited)
+    if states is None:
+        return None
+    jacobians: list[tuple[sparse.csr_array, sparse.csc_array]] = []
+    columns: list[np.ndarray] = []
+    for some in torch.cat(visited).split(max(1, AT_ONCE // max(len(network.i), 1))):
+        slopes = model.slopes(some, network)
+        jacobians += network.jacobians(slopes.own, slopes.edges)
+        columns += list(slopes.columns.flatten(1, -2).numpy())
+    tape = Tape(states)
+    stage = 0
     for span, count in zip(spans.tolist(), steps, strict=True):
-        h, taken = span / count, []
+        taken = []
         for _ in range(count):
-            k1, J1, C1 = stage(x)
-            k2, J2, C2 = stage(x + h / 2 * k1)
-            k3, J3, C3 = stage(x + h / 2 * k2)
-            k4, J4, C4 = stage(x + h * k3)
-            x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-            taken.append(Step(h, (J1, J2, J3, J4), (C1, C2, C3, C4)))
-        if not x.isfinite().all():
-            return None
-        states.append(x[0])
-        tape.append(taken)
-    return Tape(torch.stack(states), tape)
+            J, JT = zip(*jacobians[stage : stage + 4], strict=True)
+            taken.append(Step(span / count, J, JT, tuple(columns[stage : stage + 4])))
+            stage += 4
+        tape.steps.append(taken)
+    return tape
 
 
 @dataclass(frozen=True)
@@ -142,21 +157,27 @@ class Course:
         return self.data.measured.at(states).clamp(min=1e-12)
 
 
-def course_of(one: Observations, model: Model, tolerance: torch.Tensor) -> Course | None:
-    """Ready to fit; None if the model is too fast for it."""
-    steps = steps_needed(model, one.network, one.level[:-1], one.spans, tolerance, 128, RK4)
-    if (steps == 0).float().mean() > 0.2:
-        return None
-    steps = torch.where(steps == 0, 256, steps)
+def followable(data: Sequence[Observations], model: Model, tolerance: torch.Tensor) -> list[Course] | None:
+    """Courses with the steps that the model needs along them; None if it is too fast."""
+    out = []
+    for one in data:
+        steps = steps_needed(model, one.network, one.level[:-1], one.spans, tolerance, 128, RK4)
+        if (steps == 0).float().mean() > 0.2:
+            return None
+        out.append(course_of(one, torch.where(steps == 0, 256, steps).tolist()))
+    return out
+
+
+def course_of(one: Observations, steps: Sequence[int]) -> Course:
+    """Ready to fit, from the first snapshot, as far as it was seen."""
     seen = one.seen[0]
     guess = torch.where(seen, one.states[0].nan_to_num(0.0), one.level[0])
-    spread = one.level.reshape(-1, one.level.shape[-1]).std(0)
-    error = torch.where(seen, one.measured.at(guess), spread.expand_as(guess)) + 1e-9 * spread
     flat = one.level.reshape(-1, one.level.shape[-1])
-    low, high = flat.amin(0), flat.amax(0)
+    spread, low, high = flat.std(0), flat.amin(0), flat.amax(0)
+    error = torch.where(seen, one.measured.at(guess), spread.expand_as(guess)) + 1e-9 * spread
     room = 0.2 * (high - low)
     bounds = (torch.where(low >= 0, torch.zeros_like(low), low - room), high + room)
-    return Course(one, tuple(steps.tolist()), guess, guess, error, bounds)
+    return Course(one, tuple(steps), guess, guess, error, bounds)
 
 
 @dataclass(frozen=True)
@@ -235,17 +256,14 @@ def fit_path(
     courses = list(courses)
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
     for _ in range(iterations):
-        rolled = [roll(model, c.data.network, c.x0, c.data.spans, c.steps) for c in courses]
-        known = [states for states in rolled if states is not None]
-        if len(known) < len(courses):
+        tapes = _tapes(model, courses)
+        if tapes is None:
             return None
-        unit = _unit(courses, known)
-        sigmas = [c.sigma(states) for c, states in zip(courses, known, strict=True)]
-        here = sum(_chi2(c, states, unit)[0] for c, states in zip(courses, known, strict=True))
-        system = _system(model, courses, move_start, cg, unit)
-        if system is None:
-            break
-        normal, gradient, start_steps, start_columns = system
+        along = [(course, tape.states) for course, tape in zip(courses, tapes, strict=True)]
+        unit = _unit(along)
+        sigmas = [course.sigma(states) for course, states in along]
+        here = sum(_chi2(course, states, unit)[0] for course, states in along)
+        normal, gradient, start_steps, start_columns = _system(model, tapes, courses, move_start, cg, unit)
         p = model.parameters
         A, b = normal.clone(), gradient.clone()
         if ridge is not None:
@@ -278,9 +296,20 @@ def fit_path(
     return None if total is None else Path(model, tuple(courses), total[0], total[1], normal, ridge)
 
 
-def _unit(courses: Sequence[Course], rolled: Sequence[torch.Tensor]) -> float:
+def _tapes(model: Model, courses: Sequence[Course]) -> list[Tape] | None:
+    """Of all trajectories; None if one explodes."""
+    out = []
+    for course in courses:
+        tape = record(model, course.data.network, course.x0, course.data.spans, course.steps)
+        if tape is None:
+            return None
+        out.append(tape)
+    return out
+
+
+def _unit(along: Sequence[tuple[Course, torch.Tensor]]) -> float:
     """The typical residual in units of the noise, at least 1."""
-    sizes = [_residuals(course, states).abs() for course, states in zip(courses, rolled, strict=True)]
+    sizes = [_residuals(course, states).abs() for course, states in along]
     return max(1.0, 1.5 * float(torch.cat(sizes).median()))
 
 
@@ -292,11 +321,11 @@ def samples(
     Each is the solution for observations with other noise, of the size that the residuals have.
     """
     generator = torch.Generator().manual_seed(seed)
-    system = _system(path.model, path.courses, move_start, cg, 1.0, (count, generator))
+    tapes = _tapes(path.model, path.courses)
     p = path.model.parameters
-    if system is None:
+    if tapes is None:
         return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]
-    normal, gradient, moves, columns = system
+    normal, gradient, moves, columns = _system(path.model, tapes, path.courses, move_start, cg, 1.0, (count, generator))
     if path.ridge is not None:
         values, vectors = torch.linalg.eigh(path.ridge)
         noise = torch.randn(len(p), count, generator=generator, dtype=torch.float64)
@@ -313,12 +342,13 @@ def samples(
 
 def _system(
     model: Model,
+    tapes: Sequence[Tape],
     courses: Sequence[Course],
     move_start: bool,
     cg: int,
     unit: float,
     draws: tuple[int, torch.Generator] | None = None,
-) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor], list[np.ndarray]] | None:
+) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor], list[np.ndarray]]:
     """Normal equations for the parameters with the first states eliminated, and how these follow.
 
     The best first state moves by s - Y delta when the parameters move by delta. With ``draws``, the right-hand sides are
@@ -328,11 +358,8 @@ def _system(
     normal, gradient = np.zeros((P, P)), np.zeros((P, R))
     moves: list[torch.Tensor] = []
     columns: list[np.ndarray] = []
-    for course in courses:
+    for course, tape in zip(courses, tapes, strict=True):
         one = course.data
-        tape = record(model, one.network, course.x0, one.spans, course.steps)
-        if tape is None:
-            return None
         sigma = course.sigma(tape.states)
         r = torch.where(one.seen, (one.states - tape.states) / sigma, 0.0).nan_to_num(0.0)
         robust = torch.where(r.abs() > HUBER * unit, HUBER * unit / r.abs().clamp(min=1e-300), 1.0)

@@ -16,6 +16,8 @@ from .observations import Observations, integrals
 class WeakForm:
     """Rows are (interval, node) pairs of all trajectories, weighted; one system for each feature.
 
+    Where there are gaps, rows reach from each time a node was seen to the next, so that what it did is known.
+
     Attributes:
         gram: W^T W of the terms of that feature, by feature.
         moment: W^T y.
@@ -53,7 +55,7 @@ def weak_form(
 
     Args:
         data: the trajectories.
-        chosen: which intervals of each are used.
+        chosen: which intervals of each are used; all of those with gaps.
         terms: the candidates.
         power: rows are divided by a mean of |increment| to this power; 1 weighs relative errors, 0 absolute ones.
         known: integrals of terms, kept from call to call on the same data and intervals.
@@ -68,22 +70,26 @@ def weak_form(
         inner = one.inner[which]
         flat = inner.reshape(-1, *inner.shape[2:])
         spans = one.spans[which]
-        rest = left_open(one, which, base)
+        done = None if base is None else integrals(base.rate(flat, one.network).reshape(inner.shape), spans).numpy()
         cache: dict[str, torch.Tensor] = {}
         for a in range(d):
-            step = (one.level[1:] - one.level[:-1])[which][..., a]
-            size = step.abs()
-            floor = 1e-3 * one.level[:-1][which][..., a].abs() + 1e-3 * size.square().mean().sqrt() + 1e-300
-            weight = (size + floor + 2 * one.noise[:-1][which][..., a]) ** -power
+            first, last, node = _stretches(one, which, a)
+            level = one.level[..., a].numpy()
+            begin = (which.numpy()[first], node)
+            step = level[which.numpy()[last - 1] + 1, node] - level[begin]
+            size = np.abs(step)
+            floor = 1e-3 * np.abs(level[begin]) + 1e-3 * np.sqrt(np.square(size).mean()) + 1e-300
+            weight = (size + floor + 2 * one.noise[..., a].numpy()[begin]) ** -power
             columns = []
             for term in own[a]:
                 key = (m, term.formula.text, term.coupling, term.values)
                 if key not in evaluated:
                     values = values_of(term, flat, one.network, cache).reshape(inner.shape[:3])
                     evaluated[key] = integrals(values, spans).numpy()
-                columns.append((evaluated[key] * weight.numpy()).ravel())
+                columns.append(_over(evaluated[key], first, last, node) * weight)
+            rest = step if done is None else step - _over(done[..., a], first, last, node)
             parts[a].append(np.stack(columns, 1))
-            targets[a].append((rest[..., a] * weight).numpy().ravel())
+            targets[a].append(rest * weight)
     grams, moments, powers = [], [], []
     for a in range(d):
         W, y = np.concatenate(parts[a]), np.concatenate(targets[a])
@@ -92,6 +98,25 @@ def weak_form(
         moments.append(W.T @ y)
         powers.append(float(y @ y))
     return WeakForm(tuple(grams), tuple(moments), tuple(powers), sum(map(len, targets[0])), tuple(own))
+
+
+def _stretches(one: Observations, which: torch.Tensor, feature: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """From which of the chosen intervals to which (not included), and for which node: from each time it was seen to the next."""
+    count, n = len(which), one.level.shape[1]
+    if not one.gaps:
+        return np.repeat(np.arange(count), n), np.repeat(np.arange(1, count + 1), n), np.tile(np.arange(n), count)
+    node, time = np.nonzero(one.seen[..., feature].numpy().T)
+    same = node[1:] == node[:-1]
+    return time[:-1][same], time[1:][same], node[1:][same]
+
+
+def _over(values: np.ndarray, first: np.ndarray, last: np.ndarray, node: np.ndarray) -> np.ndarray:
+    """Sums of values (K, n) over stretches of intervals."""
+    if (last - first == 1).all():
+        return values[first, node]
+    with np.errstate(over="ignore", invalid="ignore"):  # of terms that overflow
+        total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, 0)])
+        return total[last, node] - total[first, node]
 
 
 @dataclass(frozen=True)
