@@ -46,6 +46,8 @@ def closed_course(
         path = _followed(equation, rough, eased, 5)
         if path is None:
             continue
+        if all(path.excess < other.excess for other in first):  # it may only have stopped too early
+            path = fit_path(path.model, path.courses, iterations=10, enough=1e-2) or path
         first.append(path)
         say(f"course {path.excess:.3f} {Found.text_of(path.model)}")
         if path.excess < EXPLAINED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,7 +34,8 @@ class Observations:
         noise: standard deviation of the error of ``level``, (T, n, d).
         unit: states are compared as asinh(x / unit), (d,).
         measured: how noisy single observations are.
-        gaps: whether there are states in ``level`` that lie on curves between observations without noise.
+        doubt: how far the path may be off within each interval, (T - 1, n, d), where it leads through gaps between
+            observations without noise; else None.
     """
 
     network: Network
@@ -45,7 +47,12 @@ class Observations:
     noise: torch.Tensor
     unit: torch.Tensor
     measured: Noise
-    gaps: bool
+    doubt: torch.Tensor | None = None
+
+    @property
+    def gaps(self) -> bool:
+        """Whether the path leads through gaps between observations without noise."""
+        return self.doubt is not None
 
     @property
     def spans(self) -> torch.Tensor:
@@ -75,19 +82,22 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
         unit = 1e-3 * scale
         z = torch.asinh(states / unit).reshape(T, -1).numpy()
 
-        def path(t: np.ndarray) -> np.ndarray:
+        def path(t: np.ndarray, *, straight: bool = False) -> np.ndarray:
             if data.mask is None:
                 out = PchipInterpolator(times.numpy(), z, axis=0)(t)
             else:
-                out = interpolated(times.numpy(), z, flags, t)
+                out = interpolated(times.numpy(), z, flags, t, straight=straight)
             return np.sinh(out.reshape(len(t), n, d)) * unit.numpy()
 
-        level = states if data.mask is None else _filled(torch.from_numpy(path(times.numpy())))
-        error = rounding.at(level)
-        if data.mask is not None:  # what is filled in is less sure
-            error = torch.where(seen, error, error + 1e-3 * (level.abs() + scale * 1e-2))
         inner = _filled(inside(path, times))
-        return Observations(network, times, states, seen, level, inner, error, unit, rounding, data.mask is not None)
+        if data.mask is None:
+            return Observations(network, times, states, seen, states, inner, rounding.at(states), unit, rounding)
+        level = _filled(torch.from_numpy(path(times.numpy())))
+        error = rounding.at(level)
+        error = torch.where(seen, error, error + 1e-3 * (level.abs() + scale * 1e-2))  # what is filled in is less sure
+        lines = _filled(inside(functools.partial(path, straight=True), times))
+        doubt = (lines - inner).abs().mean(1)
+        return Observations(network, times, states, seen, level, inner, error, unit, rounding, doubt)
     smoother = Smoother(times.numpy())
     c, freedom = smoother.fit(np.nan_to_num(flat), flags)
     first = torch.from_numpy(smoother.path(c, times.numpy())).reshape(T, n, d)
@@ -106,7 +116,7 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     noise = estimated_noise(level, states, seen, inflation)
     share = torch.from_numpy(np.sqrt(np.clip(freedom / np.maximum(counts, 1), 0.02, 1))).reshape(n, d)
     return Observations(
-        network, times, states, seen, level, _filled(inside(smooth, times)), noise.at(level) * share, unit, noise, False
+        network, times, states, seen, level, _filled(inside(smooth, times)), noise.at(level) * share, unit, noise
     )
 
 

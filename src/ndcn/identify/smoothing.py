@@ -131,14 +131,20 @@ def estimated_noise(level: torch.Tensor, states: torch.Tensor, seen: torch.Tenso
     return Noise(torch.tensor(np.array(additive)), torch.tensor(np.array(share)))
 
 
-def interpolated(times: np.ndarray, values: np.ndarray, seen: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Monotone cubic interpolation of each series (T, N) through what was seen of it, constant beyond; NaN if nothing was."""
+def interpolated(
+    times: np.ndarray, values: np.ndarray, seen: np.ndarray, at: np.ndarray, *, straight: bool = False
+) -> np.ndarray:
+    """Each series (T, N) between what was seen of it, constant beyond; NaN if nothing was.
+
+    By monotone cubics, or by straight lines.
+    """
     out = np.full((len(at), values.shape[1]), np.nan)
     for k in range(values.shape[1]):
-        own = seen[:, k]
-        if own.sum() >= 2:
-            t = times[own]
-            out[:, k] = PchipInterpolator(t, values[own, k])(np.clip(at, t[0], t[-1]))
-        elif own.any():
-            out[:, k] = values[own, k][0]
+        t, known = times[seen[:, k]], values[seen[:, k], k]
+        if straight and len(t):
+            out[:, k] = np.interp(at, t, known)
+        elif len(t) >= 2:
+            out[:, k] = PchipInterpolator(t, known)(np.clip(at, t[0], t[-1]))
+        elif len(t):
+            out[:, k] = known[0]
     return out

@@ -11,6 +11,8 @@ import torch
 from .equation import Model, Term, values_of
 from .observations import Observations, integrals
 
+DOUBTED = 0.1  # rows whose path may be off by more than this share of what they moved count less
+
 
 @dataclass(frozen=True)
 class WeakForm:
@@ -80,6 +82,9 @@ def weak_form(
             size = np.abs(step)
             floor = 1e-3 * np.abs(level[begin]) + 1e-3 * np.sqrt(np.square(size).mean()) + 1e-300
             weight = (size + floor + 2 * one.noise[..., a].numpy()[begin]) ** -power
+            if one.doubt is not None:
+                off = _over(_doubt(one, a), first, last, node) / _over(spans[:, None].numpy(), first, last, 0 * node)
+                weight = weight / (DOUBTED + off / (size + floor))
             columns = []
             for term in own[a]:
                 key = (m, term.formula.text, term.coupling, term.values)
@@ -108,6 +113,15 @@ def _stretches(one: Observations, which: torch.Tensor, feature: int) -> tuple[np
     node, time = np.nonzero(one.seen[..., feature].numpy().T)
     same = node[1:] == node[:-1]
     return time[:-1][same], time[1:][same], node[1:][same]
+
+
+def _doubt(one: Observations, feature: int) -> np.ndarray:
+    """How far the path of a node and of its neighbours may be off, integrated over each interval, (T - 1, n)."""
+    assert one.doubt is not None
+    own = one.doubt[..., feature] * one.spans[:, None]
+    weights = abs(one.network.graph.to_scipy())
+    around = torch.from_numpy(weights @ own.T.numpy() / np.maximum(weights.sum(1), 1e-300)[:, None]).T
+    return ((own + around) / 2).numpy()
 
 
 def _over(values: np.ndarray, first: np.ndarray, last: np.ndarray, node: np.ndarray) -> np.ndarray:
