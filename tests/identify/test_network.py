@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
+from scipy import sparse
 
 from ndcn import Graph
 from ndcn.identify.network import Network
@@ -59,6 +60,10 @@ def test_jacobian(any_graph: Graph, K: int, d: int) -> None:
     np.testing.assert_allclose(matrix @ v, matrix.toarray() @ v, atol=1e-12)
     np.testing.assert_allclose(matrix.T @ v, matrix.toarray().T @ v, atol=1e-12)
     np.testing.assert_allclose(matrix.diagonal(), np.diag(matrix.toarray()), atol=1e-14)
+    each = network.jacobians(own, pairs[:, network.i, network.j])
+    np.testing.assert_array_equal(sparse.block_diag([J for J, _ in each]).toarray(), matrix.toarray())
+    for J, transposed in each:
+        np.testing.assert_array_equal(transposed.toarray(), J.toarray().T)
 
 
 @given(graph=graphs())

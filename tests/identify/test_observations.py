@@ -133,6 +133,10 @@ def test_interpolation_goes_through_what_was_seen() -> None:
     assert found[:, 1].tolist() == [0.0] * 4
     assert np.isnan(found[:, 2]).all()
     assert found[:, 3].tolist() == [1.0, 1.0, 2.0, 3.0]
+    lines = interpolated(times, values, seen, at, straight=True)
+    assert lines[:, 0].tolist() == [0.0, 0.5, 4.0, 16.0]
+    assert lines[:, 1].tolist() == [0.0] * 4
+    assert np.isnan(lines[:, 2]).all()
 
 
 def test_smoothers_follow_curves_and_ignore_noise() -> None:

@@ -12,7 +12,8 @@ from ndcn import Trajectory, laws, networks, simulate
 from ndcn.identify.equation import Equation
 from ndcn.identify.network import Network
 from ndcn.identify.observations import observed
-from ndcn.identify.trajectory_fit import Course, Tape, fit_path, followable, objective, record, roll, samples
+from ndcn.identify.tape import Tape, record, roll
+from ndcn.identify.trajectory_fit import Course, fit_path, followable, objective, samples
 from problems import SIGNED_GRAPHS, equation, heat, states
 
 GRAPH = networks.random(16, seed=0)
@@ -85,7 +86,7 @@ def test_tangent_and_adjoint_are_transposes(name: str, graph: str) -> None:
     size = tape.states[0].numel()
     v = rng.standard_normal((size, 2))
     w = [rng.standard_normal((size, 2)) for _ in range(len(tape.states))]
-    forward = tape.tangent(v, False)
+    forward = list(tape.tangent(v, False))
     back = tape.adjoint(w)
     left = sum((a * b).sum(0) for a, b in zip(w, forward, strict=True))
     np.testing.assert_allclose(left, (back * v).sum(0), rtol=1e-12)
@@ -97,10 +98,10 @@ def test_tangents_are_derivatives(name: str) -> None:
     network, x0, tape, h = Network(graph), states(graph, model.features), tape_of(model), 1e-5
     v = torch.randn(x0.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     up, down = (roll(model, network, x0 + s * h * v, SPANS, STEPS) for s in (1, -1))
-    found = np.stack(tape.tangent(v.reshape(-1, 1).numpy(), False))
+    found = np.stack(list(tape.tangent(v.reshape(-1, 1).numpy(), False)))
     np.testing.assert_allclose(found.ravel(), ((up - down) / (2 * h)).numpy().ravel(), atol=1e-7, rtol=1e-6)
     p = model.parameters
-    columns = np.stack(tape.tangent(np.zeros((x0.numel(), len(p))), True))
+    columns = np.stack(list(tape.tangent(np.zeros((x0.numel(), len(p))), True)))
     for k in range(len(p)):
         e = torch.zeros_like(p)
         e[k] = h

@@ -152,3 +152,35 @@ def test_the_library_of_several_features_is_in_their_names() -> None:
 def test_states_that_do_not_vary_have_a_library() -> None:
     found = library(["x"], ranges_of(torch.zeros(4, 3, 1, dtype=torch.float64)))
     assert all(np.isfinite(t.values).all() for t in found)
+
+
+def with_gaps(one: Observations, doubt: float) -> tuple[Observations, torch.Tensor]:
+    """Half of the entries unseen, some nodes never; between the others the path is wrong in the last three intervals."""
+    seen = torch.rand(one.seen.shape, generator=torch.Generator().manual_seed(1)) > 0.5
+    seen[:, 3] = False
+    inner, wrong = one.inner.clone(), torch.zeros_like(one.level[1:])
+    inner[5:, :, ::2] *= 1.3
+    wrong[5:, ::2] = doubt
+    return replace(one, seen=seen, level=torch.where(seen, one.level, 1e3), inner=inner, doubt=wrong), seen
+
+
+def test_gaps_are_bridged_from_one_time_a_node_was_seen_to_the_next() -> None:
+    one, seen = with_gaps(exact(decay=0.4), 0.0)
+    clean = replace(one, inner=exact(decay=0.4).inner)
+    form = weak_form([clean], [torch.arange(8)], TERMS, 0.5)
+    assert form.rows == int((seen.sum(0) - 1).clamp(min=0).sum())
+    pair = next(s for s in supports(form, 0, most=3) if s.members == (1, 4))
+    np.testing.assert_allclose(pair.coefficients, [-0.4, 0.7], rtol=1e-5)
+    base = checked_law(laws.Heat(0.7), one.network, exact().level)
+    form = weak_form([clean], [torch.arange(8)], TERMS, 0.5, base=base)
+    (single,) = [s for s in supports(form, 0, most=1) if s.members == (1,)]
+    np.testing.assert_allclose(single.coefficients, [-0.4], rtol=1e-5)
+
+
+def test_stretches_in_doubt_count_less() -> None:
+    missed = []
+    for doubt in (0.0, 0.3, 100.0):
+        form = weak_form([with_gaps(exact(decay=0.4), doubt)[0]], [torch.arange(8)], TERMS, 0.5)
+        pair = next(s for s in supports(form, 0, most=3) if s.members == (1, 4))
+        missed.append(np.abs(pair.coefficients - [-0.4, 0.7]).max())
+    assert missed[2] < 0.5 * missed[1] < 0.5 * missed[0]

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import torch
 
-from ..integrators.tableau import RK4
 from .equation import Equation, Model
 from .free_fit import fit_free
 from .known_law import KnownLaw
 from .observations import Observations
 from .posterior import inverse
 from .search import Found, Search
-from .shooting import steps_needed
-from .trajectory_fit import Course, Path, course_of, fit_path, followable, roll
+from .tape import roll
+from .trajectory_fit import Course, Path, course_of, fit_path, followable, steps_along
 from .variants import simpler, without_terms
 
 EASED = 1e-4  # of the largest state: laws that miss more than this are told apart in few steps
+HORIZONS = (0.35, 0.7, 1.0)  # shares of what happens in the data through which a candidate is followed in turn
 EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
 
 
@@ -28,49 +28,115 @@ def closed_course(
 ) -> Path | None:
     """The closed form that follows the data best; None if none can be followed.
 
-    Candidates are followed in turn, in few steps, and compared by what they miss of ``EASED`` of the largest state; one
+    In gaps, candidates are followed in few steps and compared by what they miss of ``EASED`` of the largest state; one
     that misses nothing of that is tried to the last digit.
     """
-    eased = torch.maximum(tolerance, EASED * search.scale)
-    rough = [replace(one, measured=one.measured.at_least(eased)) if one.gaps else one for one in data]
-    tried: dict[tuple[tuple[str, bool, int], ...], bool] = {}
+    if any(one.gaps for one in data):
+        eased = torch.maximum(tolerance, EASED * search.scale)
+        rough = [replace(one, measured=one.measured.at_least(5 * eased)) for one in data]
+        paths = _through_gaps(search, rough, eased, say)
+    else:
+        paths = _through_noise(search, data, tolerance)
     first: list[Path] = []
     whole: list[Path] = []
-    for equation in _in_turn(search):
-        key, curved = equation.families, _curved(equation)
-        near = min((path.excess for path in first), default=math.inf) < 2
-        enough = 8 if near or curved else 16  # those that come first may all be wrong
-        if key in tried or sum(same == curved for same in tried.values()) >= enough:
-            continue
-        tried[key] = curved
-        path = _followed(equation, rough, eased, 5)
-        if path is None:
-            continue
-        if all(path.excess < other.excess for other in first):  # it may only have stopped too early
-            path = fit_path(path.model, path.courses, iterations=10, enough=1e-2) or path
-        first.append(path)
+    for path in paths:
         say(f"course {path.excess:.3f} {Found.text_of(path.model)}")
         if path.excess < EXPLAINED:
-            whole.append(_completed(_settled(path, say), data, tolerance, search))
-            if whole[-1].excess < EXPLAINED:  # nothing is left for another to explain
-                return whole[-1]
-            first.pop()
+            done = _completed(_settled(path, say), data, tolerance, search)
+            if done is not None and done.excess < EXPLAINED:  # nothing is left for another to explain
+                return done
+            whole += [] if done is None else [done]
+        else:
+            first.append(path)
     best: Path | None = None
     for path in sorted(first, key=_score)[:2]:
         settled = _settled(path, say)
         if best is None or _score(settled) < _score(best):
             best = settled
-    if best is not None:
-        whole.append(_completed(best, data, tolerance, search))
+    done = None if best is None else _completed(best, data, tolerance, search)
+    whole += [] if done is None else [done]
     return min(whole, key=_score, default=None)
 
 
-def _in_turn(search: Search) -> list[Equation]:
-    """Candidates, those with curved self terms last. Shots start from states that are known, which they are not in gaps."""
-    equations = [] if (bare := search.bare()) is None else [bare]  # it may be the whole law
-    gaps = any(one.gaps for one in search.data)
-    equations += search.guesses() if gaps else [found.equation for found in search.shortlist()]
-    return sorted(equations, key=_curved)
+def _through_noise(search: Search, data: Sequence[Observations], tolerance: torch.Tensor) -> Iterator[Path]:
+    """Candidates that a few intervals speak for, followed along the data."""
+    known = all(bool(one.seen[0].all()) for one in data)  # good enough to compare models; moved only for the best
+    tried: list[bool] = []
+    near = False
+    for equation in _in_turn(search, [found.equation for found in search.shortlist()]):
+        curved = _curved(equation)
+        if tried.count(curved) >= (8 if near or curved else 16):  # those that come first may all be wrong
+            continue
+        tried.append(curved)
+        courses = followable(data, equation, tolerance)
+        if courses is None:
+            continue
+        path = fit_path(equation, courses, iterations=5, enough=1e-3, move_start=not known)
+        if path is not None:
+            near = near or path.excess < 2
+            yield path
+
+
+def _through_gaps(
+    search: Search, data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None]
+) -> Iterator[Path]:
+    """Candidates of the weak form (shots would start from states that are not known), best first.
+
+    They are followed for as long as it takes to see them fail: through the beginning of the data, and those that do best
+    there ever further. From a poor guess a whole trajectory leads nowhere.
+    """
+    begun: list[Path] = []
+    for equation in _in_turn(search, search.guesses()):
+        path = _further(equation, None, data, HORIZONS[0], tolerance)
+        if path is None:
+            continue
+        say(f"begun {path.excess:.3f} {Found.text_of(path.model)}")
+        if path.excess < EXPLAINED:
+            whole = _to_the_end(path, data, tolerance)
+            if whole is not None:
+                yield whole
+        else:
+            begun.append(path)
+    for path in sorted(begun, key=_score)[:6]:
+        whole = _to_the_end(path, data, tolerance)
+        if whole is not None:
+            yield whole
+
+
+def _to_the_end(path: Path, data: Sequence[Observations], tolerance: torch.Tensor) -> Path | None:
+    """A path through the beginning of the data, led through all of them."""
+    further: Path | None = path
+    for share in HORIZONS[1:]:
+        further = None if further is None else _further(further.model, further, data, share, tolerance)
+    return further
+
+
+def _further(
+    model: Model, before: Path | None, data: Sequence[Observations], share: float, tolerance: torch.Tensor
+) -> Path | None:
+    """Fitted until a share of what happens has happened."""
+    parts = [one.until(_moment(one, share)) for one in data]
+    courses = followable(parts, model, tolerance)
+    if courses is None:
+        return None
+    if before is not None:
+        courses = [replace(c, x0=old.x0) for c, old in zip(courses, before.courses, strict=True)]
+    return fit_path(model, courses, iterations=15, enough=1e-2)
+
+
+def _moment(one: Observations, share: float) -> int:
+    """Snapshots until this share of all motion, 8 at least."""
+    motion = torch.asinh(one.level / one.unit).diff(dim=0).abs().mean(dim=(1, 2)).cumsum(0)
+    return max(8, 2 + int((motion < share * motion[-1]).sum()))
+
+
+def _in_turn(search: Search, equations: Sequence[Equation]) -> list[Equation]:
+    """One of each kind, the base alone first, which may be the whole law, and those with curved self terms last."""
+    bare = search.bare()
+    distinct: dict[tuple[tuple[str, bool, int], ...], Equation] = {}
+    for equation in [*([] if bare is None else [bare]), *equations]:
+        distinct.setdefault(equation.families, equation)
+    return sorted(distinct.values(), key=_curved)
 
 
 def _curved(equation: Equation) -> bool:
@@ -85,16 +151,18 @@ def _settled(path: Path, say: Callable[[str], None]) -> Path:
     return path
 
 
-def _completed(path: Path, data: Sequence[Observations], tolerance: torch.Tensor, search: Search) -> Path:
-    """As plain as can be, and fitted to the data themselves, with all steps that takes."""
+def _completed(path: Path, data: Sequence[Observations], tolerance: torch.Tensor, search: Search) -> Path | None:
+    """As plain as can be, and fitted to the data themselves, with all steps that takes; None if they lead nowhere."""
     assert isinstance(path.model, Equation)
     for equation in simpler(path.model, data, search.terms):
         plainer = fit_path(equation, path.courses, iterations=6, enough=1e-3)
         if plainer is not None and _score(plainer) < _score(path):
             path = _pruned(plainer)
-    whole = fit_path(path.model, _with_steps(path, data, tolerance), iterations=30, cg=40) or path
+    whole = fit_path(path.model, _with_steps(path, data, tolerance), iterations=30)
+    if whole is None:
+        return None
     plain = _pruned(whole)  # with all steps it may turn out that a term was there for their errors
-    return whole if plain is whole else fit_path(plain.model, plain.courses, iterations=30, cg=40) or plain
+    return whole if plain is whole else fit_path(plain.model, plain.courses, iterations=30) or plain
 
 
 def _with_steps(path: Path, data: Sequence[Observations], tolerance: torch.Tensor) -> list[Course]:
@@ -105,19 +173,11 @@ def _with_steps(path: Path, data: Sequence[Observations], tolerance: torch.Tenso
         course = replace(course, x0=torch.where(one.seen[0], course.guess, rough.x0) if one.gaps else rough.x0)
         states = roll(path.model, one.network, course.x0, one.spans, course.steps)
         if states is not None:
-            steps = steps_needed(path.model, one.network, states[:-1], one.spans, tolerance, 256, RK4)
+            steps = steps_along(path.model, one, states, tolerance, 256)
             if bool((steps > 0).all()):
                 course = replace(course, steps=tuple(steps.tolist()))
         out.append(course)
     return out
-
-
-def _followed(model: Model, data: Sequence[Observations], tolerance: torch.Tensor, iterations: int) -> Path | None:
-    courses = followable(data, model, tolerance)
-    if courses is None:
-        return None
-    known = all(bool(one.seen[0].all()) for one in data)  # good enough to compare models; moved only for the best
-    return fit_path(model, courses, iterations=iterations, enough=1e-3, move_start=not known)
 
 
 def as_good(closed: Path, free: Path) -> bool:

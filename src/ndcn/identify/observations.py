@@ -59,6 +59,12 @@ class Observations:
         """Lengths of the intervals between snapshots, (T - 1,)."""
         return self.times.diff()
 
+    def until(self, count: int) -> Observations:
+        """The first snapshots."""
+        parts = {name: getattr(self, name)[:count] for name in ("times", "states", "seen", "level", "noise")}
+        doubt = None if self.doubt is None else self.doubt[: count - 1]
+        return replace(self, **parts, inner=self.inner[: count - 1], doubt=doubt)
+
 
 def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     """A trajectory with a path through it: the observations themselves, or a smooth one if they are noisy.

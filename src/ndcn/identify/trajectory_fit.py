@@ -1,140 +1,27 @@
 """Fitting whole trajectories: Gauss-Newton on the parameters and the first state together.
 
-Nothing of size n x n is formed: the derivatives by the first state are applied forwards and backwards along a tape of
-sparse Jacobians, and the equations for it are solved by conjugate gradients.
+The equations for the first state are solved by conjugate gradients, or, in gaps, where they converge slowly, exactly for as
+many unknowns as fit into a small matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from scipy import sparse
 
 from ..integrators.tableau import RK4
 from .equation import Model
-from .network import Network
 from .observations import Observations
 from .shooting import steps_needed
+from .tape import AT_ONCE, Tape, record, roll
 
-AT_ONCE = 400_000  # edges whose derivatives are taken together
+EXACTLY = 1000  # first states that may be unknown for their equations to be solved by a matrix of them
+SOLVED = 1e-5  # of the right-hand side, what may be left of it when first states are eliminated
+STABLE = 2.0  # step times the sum of a row of the Jacobian: RK4 explodes from 2.8 on
 HUBER = 4.0  # residuals beyond so many times the noise count less
-
-
-@dataclass(frozen=True)
-class Step:
-    """One Runge-Kutta step: its length, and Jacobians, with their transposes, and parameter columns of its four stages."""
-
-    h: float
-    J: tuple[sparse.csr_array, ...]
-    JT: tuple[sparse.csc_array, ...]
-    C: tuple[np.ndarray, ...]
-
-
-@dataclass
-class Tape:
-    """A trajectory and the steps that led from each observation time to the next."""
-
-    states: torch.Tensor
-    steps: list[list[Step]] = field(default_factory=list)
-
-    def tangent(self, v: np.ndarray, sources: bool) -> list[np.ndarray]:
-        """Derivatives of the state at each time, when those of the first are v (n d, M); ``sources`` are parameters."""
-        out = [v]
-        for steps in self.steps:
-            for s in steps:
-                zero = 0.0
-                c1, c2, c3, c4 = s.C if sources else (zero,) * 4
-                k1 = s.J[0] @ v + c1
-                k2 = s.J[1] @ (v + s.h / 2 * k1) + c2
-                k3 = s.J[2] @ (v + s.h / 2 * k2) + c3
-                k4 = s.J[3] @ (v + s.h * k3) + c4
-                v = v + s.h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-            out.append(v)
-        return out
-
-    def memory(self, weights: Sequence[np.ndarray]) -> np.ndarray:
-        """About the diagonal of sum_k T_k^T w_k T_k: each node by itself."""
-        kept, out = np.ones_like(weights[0]), np.zeros_like(weights[0])
-        for steps, w in zip(self.steps, weights[1:], strict=True):
-            for s in steps:
-                kept = kept * np.exp(np.clip(s.h * s.J[0].diagonal()[:, None], -20, 2))
-            out += w * kept**2
-        return out
-
-    def adjoint(self, w: Sequence[np.ndarray]) -> np.ndarray:
-        """The transpose: sum_k T_k^T w_k, where T_k takes derivatives of the first state to those at time k."""
-        v = w[-1]
-        for steps, here in zip(reversed(self.steps), reversed(w[:-1]), strict=True):
-            for s in reversed(steps):
-                b4 = s.h / 6 * v
-                y4 = s.JT[3] @ b4
-                b3 = s.h / 3 * v + s.h * y4
-                y3 = s.JT[2] @ b3
-                b2 = s.h / 3 * v + s.h / 2 * y3
-                y2 = s.JT[1] @ b2
-                b1 = s.h / 6 * v + s.h / 2 * y2
-                v = v + y4 + y3 + y2 + s.JT[0] @ b1
-            v = v + here
-        return v
-
-
-def roll(
-    model: Model,
-    network: Network,
-    x0: torch.Tensor,
-    spans: torch.Tensor,
-    steps: Sequence[int],
-    visited: list[torch.Tensor] | None = None,
-) -> torch.Tensor | None:
-    """The trajectory from x0 (n, d) through all intervals, (T, n, d); None if it explodes.
-
-    States at which rates were taken, four in each step, join ``visited``.
-    """
-    x, out = x0.unsqueeze(0), [x0]
-    for span, count in zip(spans.tolist(), steps, strict=True):
-        h = span / count
-        for _ in range(count):
-            k1 = model.rate(x, network)
-            x2 = x + h / 2 * k1
-            k2 = model.rate(x2, network)
-            x3 = x + h / 2 * k2
-            k3 = model.rate(x3, network)
-            x4 = x + h * k3
-            k4 = model.rate(x4, network)
-            if visited is not None:
-                visited += [x, x2, x3, x4]
-            x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        if not x.isfinite().all():
-            return None
-        out.append(x[0])
-    return torch.stack(out)
-
-
-def record(model: Model, network: Network, x0: torch.Tensor, spans: torch.Tensor, steps: Sequence[int]) -> Tape | None:
-    """``roll`` with the tape of its derivatives."""
-    visited: list[torch.Tensor] = []
-    states = roll(model, network, x0, spans, steps, visited)
-    if states is None:
-        return None
-    jacobians: list[tuple[sparse.csr_array, sparse.csc_array]] = []
-    columns: list[np.ndarray] = []
-    for some in torch.cat(visited).split(max(1, AT_ONCE // max(len(network.i), 1))):
-        slopes = model.slopes(some, network)
-        jacobians += network.jacobians(slopes.own, slopes.edges)
-        columns += list(slopes.columns.flatten(1, -2).numpy())
-    tape = Tape(states)
-    stage = 0
-    for span, count in zip(spans.tolist(), steps, strict=True):
-        taken = []
-        for _ in range(count):
-            J, JT = zip(*jacobians[stage : stage + 4], strict=True)
-            taken.append(Step(span / count, J, JT, tuple(columns[stage : stage + 4])))
-            stage += 4
-        tape.steps.append(taken)
-    return tape
 
 
 @dataclass(frozen=True)
@@ -152,6 +39,13 @@ class Course:
         """With another first state, not far outside what was ever seen."""
         return replace(self, x0=torch.clamp(self.x0 + step, *self.bounds))
 
+    def movable(self, down: np.ndarray) -> np.ndarray:
+        """Which first states may move in this direction, (n d,): not those at their bounds, nor those seen without noise."""
+        x, (low, high) = self.x0, self.bounds
+        along = torch.from_numpy(down).reshape(x.shape)
+        stuck = ((x <= low) & (along < 0)) | ((x >= high) & (along > 0))
+        return ~(stuck | (self.data.seen[0] & self.data.gaps)).reshape(-1).numpy()
+
     def sigma(self, states: torch.Tensor) -> torch.Tensor:
         """Noise of observations of these states."""
         return self.data.measured.at(states).clamp(min=1e-12)
@@ -161,11 +55,29 @@ def followable(data: Sequence[Observations], model: Model, tolerance: torch.Tens
     """Courses with the steps that the model needs along them; None if it is too fast."""
     out = []
     for one in data:
-        steps = steps_needed(model, one.network, one.level[:-1], one.spans, tolerance, 128, RK4)
+        steps = steps_along(model, one, one.level, tolerance, 128)
         if (steps == 0).float().mean() > 0.2:
             return None
         out.append(course_of(one, torch.where(steps == 0, 256, steps).tolist()))
     return out
+
+
+def steps_along(
+    model: Model, one: Observations, states: torch.Tensor, tolerance: torch.Tensor, most: int
+) -> torch.Tensor:
+    """Steps for each interval along these states, (T - 1,): for this error, and so that small errors fade where they should.
+
+    Where the model stands still, large steps are accurate but let whatever is near it explode, derivatives first. Intervals
+    for which ``most`` do not suffice get 0.
+    """
+    steps = steps_needed(model, one.network, states[:-1], one.spans, tolerance, most, RK4)
+    fastest = []
+    for some in states[:-1].split(max(1, AT_ONCE // max(len(one.network.i), 1))):
+        slopes = model.slopes(some, one.network)
+        sums = abs(one.network.jacobian(slopes.own, slopes.edges)).sum(1)
+        fastest.append(torch.from_numpy(sums).reshape(len(some), -1).amax(1))
+    stable = (one.spans * torch.cat(fastest) / STABLE).nan_to_num(torch.inf).clamp(max=most + 1).ceil().long()
+    return torch.where((steps == 0) | (stable > most), 0, torch.maximum(steps, stable))
 
 
 def course_of(one: Observations, steps: Sequence[int]) -> Course:
@@ -250,7 +162,7 @@ def fit_path(
     move_start: bool = True,
     ridge: torch.Tensor | None = None,
     enough: float = 1e-4,
-    cg: int = 12,
+    cg: int = 40,
 ) -> Path | None:
     """Parameters and first states with the least chi^2; None if the model cannot be followed along the data."""
     courses = list(courses)
@@ -375,33 +287,56 @@ def _system(
             noise = [torch.randn(size, R, generator=draws[1], dtype=torch.float64).numpy() for _ in range(len(w) + 1)]
             misses = [e / np.sqrt(np.maximum(k, 1e-300)) * (k > 0) for e, k in zip(noise, weights, strict=False)]
             offset = noise[-1] / np.sqrt(prior)
-        S = tape.tangent(np.zeros((size, P)), True)
+        S = list(tape.tangent(np.zeros((size, P)), True))
+        Y = np.zeros((size, P + R))
+        if move_start:
+            right = tape.adjoint([weights[k] * np.hstack([S[k], misses[k]]) for k in range(len(w))])
+            right[:, P:] += prior * offset
+            free = np.ones(size, dtype=bool) if draws is not None else course.movable(right[:, P])
+            Y[free] = _eliminated(tape, weights, right, prior, free, EXACTLY if one.gaps else 0, cg)
+        followed = list(tape.tangent(Y, False))  # what first states explain, as far as that was found out
         for k in range(1, len(w)):
-            weighted = weights[k] * S[k]
-            normal += S[k].T @ weighted
-            gradient += weighted.T @ misses[k]
-        if not move_start:
-            moves.append(torch.zeros(course.x0.shape if draws is None else (R, *course.x0.shape), dtype=torch.float64))
-            columns.append(np.zeros((size, P)))
-            continue
-        right = tape.adjoint([weights[k] * np.hstack([S[k], misses[k]]) for k in range(len(w))])
-        right[:, P:] += prior * offset
-
-        def times(
-            v: np.ndarray, tape: Tape = tape, weights: list[np.ndarray] = weights, prior: np.ndarray = prior
-        ) -> np.ndarray:
-            forward = tape.tangent(v, False)
-            return tape.adjoint([a * b for a, b in zip(weights, forward, strict=True)]) + prior * v
-
-        Y = _conjugate_gradients(times, right, prior + tape.memory(weights), cg)
-        normal -= right[:, :P].T @ Y[:, :P]
-        gradient -= right[:, :P].T @ Y[:, P:]
+            left = np.hstack([S[k], misses[k]]) - followed[k]
+            both = left[:, :P].T @ (weights[k] * left)
+            normal, gradient = normal + both[:, :P], gradient + both[:, P:]
+        kept = Y - np.hstack([np.zeros((size, P)), offset])
+        both = Y[:, :P].T @ (prior * kept)
+        normal, gradient = normal + both[:, :P], gradient + both[:, P:]
         moves.append(torch.from_numpy(Y[:, P:].T.copy()).reshape(R, *course.x0.shape))
         columns.append(Y[:, :P])
     if draws is None:
         moves = [m.reshape(c.x0.shape) for m, c in zip(moves, courses, strict=True)]
         gradient = gradient[:, 0]
     return torch.from_numpy((normal + normal.T) / 2), torch.from_numpy(gradient), moves, columns
+
+
+def _eliminated(
+    tape: Tape,
+    weights: Sequence[np.ndarray],
+    right: np.ndarray,
+    prior: np.ndarray,
+    free: np.ndarray,
+    exactly: int,
+    cg: int,
+) -> np.ndarray:
+    """(sum_k T_k^T w_k T_k + prior)^-1 right for those first states that may move."""
+    count = int(free.sum())
+    if count <= exactly:
+        each = np.zeros((len(free), count))
+        each[free, np.arange(count)] = 1
+        A = np.diag(prior[free, 0])
+        for T, w in zip(tape.tangent(each, False), weights, strict=True):
+            A += T.T @ (w * T)
+        size = np.sqrt(np.diag(A))
+        return np.linalg.solve(A / np.outer(size, size), right[free] / size[:, None]) / size[:, None]
+
+    def times(v: np.ndarray) -> np.ndarray:
+        whole = np.zeros((len(free), v.shape[1]))
+        whole[free] = v
+        forward = tape.tangent(whole, False)
+        return tape.adjoint([a * b for a, b in zip(weights, forward, strict=True)])[free] + prior[free] * v
+
+    return _conjugate_gradients(times, right[free], (prior + tape.memory(weights))[free], cg)
 
 
 def _conjugate_gradients(
@@ -421,7 +356,7 @@ def _conjugate_gradients(
         r -= alpha * Ap
         z = r / diagonal
         new = (r * z).sum(0)
-        if (np.sqrt(new) < 1e-6 * first).all():
+        if (np.sqrt(new) < SOLVED * first).all():
             break
         p = z + (new / np.maximum(rz, 1e-300)) * p
         rz = new
