@@ -90,6 +90,16 @@ def test_clean_and_complete_data_are_taken_as_they_are() -> None:
     assert found.noise.max() < 1e-6 * data.states.abs().max()
 
 
+def test_the_beginning_of_observations() -> None:
+    for whole in (observed(clean()), observed(altered(clean(), missing=0.5), noisy=False)):
+        part = whole.until(5)
+        assert torch.equal(part.level, whole.level[:5])
+        assert torch.equal(part.inner, whole.inner[:4])
+        assert torch.equal(part.spans, whole.spans[:4])
+        assert part.gaps == whole.gaps
+        assert part.doubt is None or torch.equal(part.doubt, whole.doubt[:4])
+
+
 def test_noisy_data_are_smoothed() -> None:
     truth, data = clean(), altered(clean(), 0.1)
     found = observed(data)
@@ -103,6 +113,8 @@ def test_gaps_are_filled() -> None:
     truth, data = clean(), altered(clean(), missing=0.5)
     found = observed(data, noisy=False)
     assert found.gaps
+    assert (found.doubt >= 0).all()
+    assert found.doubt.max() > 0
     assert found.level.isfinite().all()
     assert found.inner.isfinite().all()
     torch.testing.assert_close(found.level[found.seen], truth.states[found.seen], atol=1e-6, rtol=1e-6)

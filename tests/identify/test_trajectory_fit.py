@@ -1,7 +1,8 @@
-"""Fitting whole trajectories: tapes and their transposes, parameters and first states, draws."""
+"""Fitting whole trajectories: parameters and first states, steps, draws."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -9,36 +10,21 @@ import pytest
 import torch
 
 from ndcn import Trajectory, laws, networks, simulate
+from ndcn.identify import trajectory_fit
 from ndcn.identify.equation import Equation
-from ndcn.identify.network import Network
 from ndcn.identify.observations import observed
-from ndcn.identify.tape import Tape, record, roll
-from ndcn.identify.trajectory_fit import Course, fit_path, followable, objective, samples
-from problems import SIGNED_GRAPHS, equation, heat, states
+from ndcn.identify.shooting import steps_needed
+from ndcn.identify.tape import roll
+from ndcn.identify.trajectory_fit import Course, fit_path, followable, objective, samples, steps_along
+from ndcn.integrators.tableau import RK4
+from problems import equation
 
 GRAPH = networks.random(16, seed=0)
-SPANS = torch.tensor([0.1, 0.3, 0.2], dtype=torch.float64)
-STEPS = (1, 3, 2)
 TOLERANCE = torch.tensor([1e-8], dtype=torch.float64)
 
 
 HEAT = equation((0.7, "x_j - x_i", True))
 GENE = equation((-1.0, "x", False), (1.0, "x_j^h/(1 + x_j^h)", True, [2.0]))
-TWO = equation(
-    (-0.3, "v^2*w", False),
-    (0.1, "v_j - v_i", True),
-    (0.4, "v - b*w", False, [0.9], 1),
-    (0.2, "w_j*v_i/(k + w_j)", True, [0.4], 1),
-    features=("v", "w"),
-)
-MODELS = {"heat": HEAT, "gene": GENE, "two features": TWO}
-
-
-def tape_of(model: Equation, name: str = "signed") -> Tape:
-    graph = SIGNED_GRAPHS[name]
-    tape = record(model, Network(graph), states(graph, model.features), SPANS, STEPS)
-    assert tape is not None
-    return tape
 
 
 def course(
@@ -60,71 +46,7 @@ def course(
     return found[0], x0
 
 
-@pytest.mark.parametrize("name", SIGNED_GRAPHS)
-def test_rolling_follows_the_matrix_exponential(name: str) -> None:
-    graph = SIGNED_GRAPHS[name]
-    x0 = states(graph, 1)
-    found = roll(HEAT, Network(graph), x0, SPANS, (64, 64, 64))
-    assert found is not None
-    times = torch.cat([torch.zeros(1, dtype=torch.float64), SPANS.cumsum(0)])
-    torch.testing.assert_close(found, heat(graph, x0, 0.7 * times), atol=1e-7, rtol=1e-7)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_tapes_record_what_roll_computes(name: str) -> None:
-    model, graph = MODELS[name], SIGNED_GRAPHS["signed"]
-    rolled = roll(model, Network(graph), states(graph, model.features), SPANS, STEPS)
-    assert rolled is not None
-    torch.testing.assert_close(tape_of(model).states, rolled)
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("graph", ["signed", "directed", "edgeless"])
-def test_tangent_and_adjoint_are_transposes(name: str, graph: str) -> None:
-    tape = tape_of(MODELS[name], graph)
-    rng = np.random.default_rng(0)
-    size = tape.states[0].numel()
-    v = rng.standard_normal((size, 2))
-    w = [rng.standard_normal((size, 2)) for _ in range(len(tape.states))]
-    forward = list(tape.tangent(v, False))
-    back = tape.adjoint(w)
-    left = sum((a * b).sum(0) for a, b in zip(w, forward, strict=True))
-    np.testing.assert_allclose(left, (back * v).sum(0), rtol=1e-12)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_tangents_are_derivatives(name: str) -> None:
-    model, graph = MODELS[name], SIGNED_GRAPHS["signed"]
-    network, x0, tape, h = Network(graph), states(graph, model.features), tape_of(model), 1e-5
-    v = torch.randn(x0.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    up, down = (roll(model, network, x0 + s * h * v, SPANS, STEPS) for s in (1, -1))
-    found = np.stack(list(tape.tangent(v.reshape(-1, 1).numpy(), False)))
-    np.testing.assert_allclose(found.ravel(), ((up - down) / (2 * h)).numpy().ravel(), atol=1e-7, rtol=1e-6)
-    p = model.parameters
-    columns = np.stack(list(tape.tangent(np.zeros((x0.numel(), len(p))), True)))
-    for k in range(len(p)):
-        e = torch.zeros_like(p)
-        e[k] = h
-        up, down = (roll(model.with_parameters(q), network, x0, SPANS, STEPS) for q in (p + e, p - e))
-        np.testing.assert_allclose(
-            columns[..., k].ravel(), ((up - down) / (2 * h)).numpy().ravel(), atol=1e-7, rtol=1e-6
-        )
-
-
-def test_the_memory_of_uncoupled_nodes_is_the_diagonal() -> None:
-    graph = SIGNED_GRAPHS["edgeless"]
-    tape = record(equation((-0.5, "x", False)), Network(graph), states(graph, 1), SPANS, (8, 8, 8))
-    assert tape is not None
-    weights = [np.full((3, 1), float(k)) for k in range(4)]
-    expected = sum(k * np.exp(-0.5 * t) ** 2 for k, t in enumerate([0.0, 0.1, 0.4, 0.6]))
-    np.testing.assert_allclose(tape.memory(weights), np.full((3, 1), expected), rtol=1e-10)
-
-
 def test_explosions_are_none() -> None:
-    graph = SIGNED_GRAPHS["path"]
-    wild, x0 = equation((5.0, "x^3", False)), 3 * states(graph, 1)
-    assert roll(wild, Network(graph), x0, 20 * SPANS, (8, 8, 8)) is None
-    assert record(wild, Network(graph), x0, 20 * SPANS, (8, 8, 8)) is None
     found, _ = course(laws.Heat(0.7), HEAT)
     assert objective(equation((1e5, "x^3", False)), [found]) is None
     assert fit_path(equation((1e5, "x^3", False)), [found]) is None
@@ -209,3 +131,74 @@ def test_first_states_stay_near_what_was_seen() -> None:
     far = found.moved(torch.full_like(found.x0, 1e6))
     assert far.x0.max() <= found.bounds[1].max()
     assert found.moved(torch.full_like(found.x0, -1e6)).x0.min() >= 0
+
+
+# Gaps ---------------------------------------------------------------------------------------------------------------
+
+
+def half() -> Course:
+    """Half of the entries unseen, first ones too."""
+    found, _ = course(laws.Gene(), GENE, missing=0.5)
+    assert found.data.gaps
+    assert 0 < int(found.data.seen[0].sum()) < 16
+    return found
+
+
+def test_unseen_first_states_are_eliminated_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = GENE.with_parameters(torch.tensor([-0.9, 1.1, 1.9], dtype=torch.float64))
+    exact = fit_path(start, [half()], iterations=1)
+    monkeypatch.setattr(trajectory_fit, "EXACTLY", 0)
+    monkeypatch.setattr(trajectory_fit, "SOLVED", 1e-14)
+    by_gradients = fit_path(start, [half()], iterations=1, cg=400)
+    assert exact is not None
+    assert by_gradients is not None
+    torch.testing.assert_close(exact.model.parameters, by_gradients.model.parameters, rtol=1e-5, atol=1e-7)
+    torch.testing.assert_close(exact.normal, by_gradients.normal, rtol=1e-4, atol=1e-4 * float(exact.normal.max()))
+    seen = half().data.seen[0]
+    assert torch.equal(exact.courses[0].x0[seen], half().x0[seen])
+    assert not torch.equal(exact.courses[0].x0[~seen], half().x0[~seen])
+
+
+@pytest.mark.parametrize("cg", [1, 3])
+def test_steps_lead_down_however_little_is_known_of_first_states(monkeypatch: pytest.MonkeyPatch, cg: int) -> None:
+    monkeypatch.setattr(trajectory_fit, "EXACTLY", 0)
+    path: trajectory_fit.Path | None = fit_path(GENE, [half()], iterations=0)
+    assert path is not None
+    chi2 = [path.chi2]
+    for _ in range(6):
+        path = fit_path(path.model, path.courses, iterations=1, cg=cg)
+        assert path is not None
+        chi2.append(path.chi2)
+    assert all(b < a for a, b in itertools.pairwise(chi2[:5]))
+    assert chi2[-1] < 0.01 * chi2[0]
+
+
+def test_the_law_and_first_states_are_found_through_gaps() -> None:
+    found, x0 = course(laws.Gene(), GENE, missing=0.5)
+    path = fit_path(GENE.with_parameters(torch.tensor([-0.7, 1.3, 1.6], dtype=torch.float64)), [found], iterations=25)
+    assert path is not None
+    assert path.model.parameters.tolist() == pytest.approx([-1.0, 1.0, 2.0], rel=1e-3)
+    assert (path.courses[0].x0 - x0).abs().max() < 1e-3
+    assert path.excess < 5
+
+
+def test_first_states_at_their_bounds_move_inwards_only() -> None:
+    found, _ = course(laws.Heat(0.7), HEAT, noise=0.05)
+    low = replace(found, x0=found.bounds[0].expand_as(found.x0).clone())
+    down = np.where(np.arange(16) % 2, 1.0, -1.0)
+    assert low.movable(down).tolist() == (down > 0).tolist()
+    high = replace(found, x0=found.bounds[1].expand_as(found.x0).clone())
+    assert high.movable(down).tolist() == (down < 0).tolist()
+    assert found.movable(down).all()
+
+
+def test_steps_are_stable_where_nothing_happens() -> None:
+    fast = equation((-60.0, "x", False), (60.0, "1", False))  # 1 is where it stands still
+    found, _ = course(laws.Heat(0.7), HEAT)
+    still = torch.ones_like(found.data.level)
+    one = replace(found.data, times=torch.linspace(0, 4, 20, dtype=torch.float64))
+    needed = steps_needed(fast, one.network, still[:-1], one.spans, TOLERANCE, 128, RK4)
+    assert roll(fast, one.network, still[0] + 1e-6, one.spans, needed.tolist()).abs().max() > 10
+    steps = steps_along(fast, one, still, TOLERANCE, 128)
+    torch.testing.assert_close(roll(fast, one.network, still[0] + 1e-6, one.spans, steps.tolist())[-1], still[0])
+    assert (steps_along(fast, one, still, TOLERANCE, 4) == 0).all()
