@@ -9,17 +9,26 @@ from dataclasses import replace
 import torch
 
 from .equation import Equation, Model
-from .free_fit import fit_free
+from .free_fit import fit_free, guess_free
 from .known_law import KnownLaw
 from .observations import Observations
 from .posterior import inverse
 from .search import Found, Search
 from .tape import roll
-from .trajectory_fit import Course, Path, course_of, fit_path, followable, steps_along
+from .trajectory_fit import Course, Path, Prior, course_of, fit_path, followable, steps_along
 from .variants import simpler, without_terms
 
 EASED = 1e-4  # of the largest state: laws that miss more than this are told apart in few steps
-HORIZONS = (0.35, 0.7, 1.0)  # shares of what happens in the data through which a candidate is followed in turn
+HORIZONS = (0.2, 0.45, 0.7, 1.0)  # shares of what happens in the data through which a candidate is followed in turn
+SPLINED = (
+    0.35,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    1.0,
+)  # splines are lost where they were not fitted yet, so they go more slowly
 EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
 
 
@@ -32,8 +41,7 @@ def closed_course(
     that misses nothing of that is tried to the last digit.
     """
     if any(one.gaps for one in data):
-        eased = torch.maximum(tolerance, EASED * search.scale)
-        rough = [replace(one, measured=one.measured.at_least(5 * eased)) for one in data]
+        eased, rough = _eased(data, tolerance)
         paths = _through_gaps(search, rough, eased, say)
     else:
         paths = _through_noise(search, data, tolerance)
@@ -112,7 +120,12 @@ def _to_the_end(path: Path, data: Sequence[Observations], tolerance: torch.Tenso
 
 
 def _further(
-    model: Model, before: Path | None, data: Sequence[Observations], share: float, tolerance: torch.Tensor
+    model: Model,
+    before: Path | None,
+    data: Sequence[Observations],
+    share: float,
+    tolerance: torch.Tensor,
+    prior: Prior | None = None,
 ) -> Path | None:
     """Fitted until a share of what happens has happened."""
     parts = [one.until(_moment(one, share)) for one in data]
@@ -121,7 +134,7 @@ def _further(
         return None
     if before is not None:
         courses = [replace(c, x0=old.x0) for c, old in zip(courses, before.courses, strict=True)]
-    return fit_path(model, courses, iterations=15, enough=1e-2)
+    return fit_path(model, courses, iterations=15 if prior is None else 5, enough=1e-2, prior=prior)
 
 
 def _moment(one: Observations, share: float) -> int:
@@ -193,9 +206,9 @@ def _score(path: Path) -> float:
 
 def _degrees(path: Path) -> float:
     """Parameters; those that a penalty holds count less."""
-    if path.ridge is None:
+    if path.prior is None:
         return len(path.model.parameters)
-    return float((inverse(path.normal + path.ridge) * path.normal.T).sum())
+    return float((inverse(path.normal + path.prior.precision) * path.normal.T).sum())
 
 
 def _pruned(path: Path) -> Path:
@@ -222,6 +235,8 @@ def free_course(
     data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None], base: KnownLaw | None
 ) -> Path | None:
     """Splines along the data; None if they cannot be followed."""
+    if any(one.gaps for one in data):
+        return _free_through_gaps(data, tolerance, say, base)
     fit = fit_free(data, say, base)
     if fit is None or fit.ridge is None:
         return None
@@ -229,6 +244,29 @@ def free_course(
     first = None if courses is None else fit_path(fit.model, courses, iterations=0)
     if first is None:
         return None
-    ridge = fit.ridge * first.count
-    done = fit_path(fit.model, first.courses, iterations=4, ridge=ridge, enough=1e-2)
-    return replace(first, ridge=ridge) if done is None or done.chi2 > first.chi2 else done
+    prior = Prior(torch.zeros_like(fit.model.parameters), fit.ridge * first.count)
+    done = fit_path(fit.model, first.courses, iterations=4, prior=prior, enough=1e-2)
+    return replace(first, prior=prior) if done is None or done.chi2 > first.chi2 else done
+
+
+def _free_through_gaps(
+    data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None], base: KnownLaw | None
+) -> Path | None:
+    model, precision = guess_free(data, say, base)
+    prior = Prior(model.parameters, precision)
+    eased, rough = _eased(data, tolerance)
+    path: Path | None = None
+    for share in SPLINED:
+        path = _further(model if path is None else path.model, path, rough, share, eased, prior)
+        if path is None:
+            return None
+    assert path is not None
+    whole = fit_path(path.model, _with_steps(path, data, tolerance), iterations=0)
+    return None if whole is None else replace(whole, normal=path.normal, prior=prior)
+
+
+def _eased(data: Sequence[Observations], tolerance: torch.Tensor) -> tuple[torch.Tensor, list[Observations]]:
+    """A tolerance of few steps, and the data with as much noise as not to see them."""
+    scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0)
+    eased = torch.maximum(tolerance, EASED * scale)
+    return eased, [replace(one, measured=one.measured.at_least(5 * eased)) for one in data]

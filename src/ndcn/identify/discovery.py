@@ -233,8 +233,10 @@ def _from_courses(
     keep = free is None or (closed is not None and closed.excess < limit and as_good(closed, free))
     best = closed if keep else free
     assert best is not None
-    if best.excess > limit:
+    if noisy and best.excess > limit:
         _warn(f"leaves residuals of {best.excess:.3g} times the noise")
+    elif not noisy and (share := best.share()) > POOR:
+        _warn(f"misses typical states by {100 * share:.2g} % of how far they are from their mean")
     return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free, noisy)
 
 

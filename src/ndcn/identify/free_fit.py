@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 
 from .equation import Model
@@ -12,8 +13,9 @@ from .free import Basis, FreeModel, basis_for
 from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .observations import Observations, integrals
 from .search import spread_of
-from .weak import left_open
+from .weak import left_open, stretches
 
+ALIKE = 0.1  # neighbours share the errors of a path, so that many of them know less than each would by itself
 SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
@@ -51,6 +53,61 @@ def fit_free(
             break
         found, model = (misfit, done), done.model
     return None if found is None else found[1]
+
+
+def guess_free(
+    data: Sequence[Observations], say: Callable[[str], None] = lambda text: None, base: Model | None = None
+) -> tuple[FreeModel, torch.Tensor]:
+    """Splines by the weak form alone, as gaps have no states to shoot from, and how precisely that knows them, (P, P).
+
+    They are as smooth as stretches that were left out want it.
+    """
+    basis, d = _basis(data), data[0].level.shape[-1]
+    rows = [
+        [np.concatenate(part) for part in zip(*(_rows_of(one, basis, base, a) for one in data), strict=True)]
+        for a in range(d)
+    ]
+    held = [np.arange(len(y)) % 4 == 1 for _, y in rows]
+    learn = [_normal(W[~out], y[~out]) for (W, y), out in zip(rows, held, strict=True)]
+
+    def missed(coefficients: Sequence[torch.Tensor], which: Sequence[np.ndarray]) -> list[float]:
+        return [
+            float(np.square(y[some] - W[some] @ c.numpy()).mean())
+            for (W, y), c, some in zip(rows, coefficients, which, strict=True)
+        ]
+
+    def solved(normals: Sequence[tuple[torch.Tensor, torch.Tensor]], smoothing: float) -> list[torch.Tensor]:
+        return [_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]
+
+    scores = {smoothing: sum(missed(solved(learn, smoothing), held)) for smoothing in SMOOTHING}
+    say(f"  weak {scores}")
+    smoothing = min(scores, key=lambda s: scores[s])
+    whole = [_normal(W, y) for W, y in rows]
+    found = solved(whole, smoothing)
+    variance = missed(found, [np.ones(len(y), dtype=bool) for _, y in rows])
+    precision = [
+        (N + _penalty(basis, N, smoothing)) / max(v, 1e-300) for (N, _), v in zip(whole, variance, strict=True)
+    ]
+    return FreeModel(basis, torch.stack(found), base), torch.block_diag(*precision)
+
+
+def _rows_of(one: Observations, basis: Basis, base: Model | None, feature: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted integrals of all splines over the stretches of a trajectory, and how far it moved there."""
+    every = torch.arange(len(one.spans))
+    rows = stretches(one, every, feature, 0.5)
+    columns = [
+        integrals(basis.columns(inner, one.network).unsqueeze(0), span.unsqueeze(0))[0]
+        for inner, span in zip(one.inner, one.spans, strict=True)
+    ]
+    step = rows.step
+    if base is not None:
+        rate = base.rate(one.inner.flatten(0, 1), one.network).reshape(one.inner.shape)[..., feature]
+        step = step - rows.over(integrals(rate, one.spans).numpy())
+    return rows.over(torch.stack(columns).numpy()) * rows.weight[:, None], step * rows.weight
+
+
+def _normal(W: np.ndarray, y: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.from_numpy(W.T @ W), torch.from_numpy(W.T @ y)
 
 
 def _basis(data: Sequence[Observations]) -> Basis:

@@ -44,14 +44,14 @@ def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float
     return float(best[1]), float(best[2])
 
 
-def reweighted(path: Path, *, ridge: torch.Tensor | None = None, iterations: int = 20, cg: int = 40) -> Path:
+def reweighted(path: Path, *, iterations: int = 20, cg: int = 40) -> Path:
     """The path fitted again with the noise that its own residuals show; itself where that cannot be followed."""
     for _ in range(ROUNDS):
         courses = [_with_noise(path, course) for course in path.courses]
         ready = [course for course in courses if course is not None]
         if len(ready) < len(courses):
             return path
-        again = fit_path(path.model, ready, ridge=ridge, iterations=iterations, cg=cg)
+        again = fit_path(path.model, ready, iterations=iterations, cg=cg)
         if again is None:
             return path
         path = again

@@ -93,6 +93,18 @@ def course_of(one: Observations, steps: Sequence[int]) -> Course:
 
 
 @dataclass(frozen=True)
+class Prior:
+    """What is known of parameters before a fit: a normal distribution with this mean (P,) and precision (P, P)."""
+
+    mean: torch.Tensor
+    precision: torch.Tensor
+
+    def cost(self, p: torch.Tensor) -> float:
+        """By how much chi^2 is larger for these parameters."""
+        return float((p - self.mean) @ self.precision @ (p - self.mean))
+
+
+@dataclass(frozen=True)
 class Path:
     """A fitted model with the first states of its trajectories.
 
@@ -102,7 +114,7 @@ class Path:
         chi2: sum of squared residuals in units of the noise (robust), without the first snapshots' own.
         count: how many.
         normal: information on the parameters, what the first states could explain taken out, (P, P).
-        ridge: the penalty it was fitted with, (P, P): what was known before.
+        prior: what was known of the parameters before, if anything.
     """
 
     model: Model
@@ -110,12 +122,25 @@ class Path:
     chi2: float
     count: int
     normal: torch.Tensor
-    ridge: torch.Tensor | None = None
+    prior: Prior | None = None
 
     @property
     def excess(self) -> float:
         """Residuals in units of the noise, root mean square."""
         return (self.chi2 / max(self.count, 1)) ** 0.5
+
+    def share(self) -> float:
+        """Residuals as a share of how far states are from their mean."""
+        missed, far = 0.0, 0.0
+        for course in self.courses:
+            one = course.data
+            states = roll(self.model, one.network, course.x0, one.spans, course.steps)
+            if states is None:
+                return float("inf")
+            seen = one.seen
+            missed += float((one.states - states)[seen].abs().sum())
+            far += float((one.states[seen] - one.states[seen].mean()).abs().sum())
+        return missed / max(far, 1e-300)
 
 
 def objective(
@@ -160,7 +185,7 @@ def fit_path(
     *,
     iterations: int = 10,
     move_start: bool = True,
-    ridge: torch.Tensor | None = None,
+    prior: Prior | None = None,
     enough: float = 1e-4,
     cg: int = 40,
 ) -> Path | None:
@@ -178,13 +203,13 @@ def fit_path(
         normal, gradient, start_steps, start_columns = _system(model, tapes, courses, move_start, cg, unit)
         p = model.parameters
         A, b = normal.clone(), gradient.clone()
-        if ridge is not None:
-            A, b = A + ridge, b - ridge @ p
+        if prior is not None:
+            A, b = A + prior.precision, b - prior.precision @ (p - prior.mean)
         if not (A.isfinite().all() and b.isfinite().all()):
             break
         delta = _solve(A, b)
         better: tuple[Model, list[Course], float] | None = None
-        penalty = 0.0 if ridge is None else float(p @ ridge @ p)
+        penalty = 0.0 if prior is None else prior.cost(p)
         for length in (1.0, 0.5, 0.2, 0.05, 0.01):
             step = length * delta
             trial = model.with_parameters(p + step)
@@ -195,7 +220,7 @@ def fit_path(
             there = objective(trial, others, unit, sigmas)
             if there is None:
                 continue
-            cost = 0.0 if ridge is None else float((p + step) @ ridge @ (p + step))
+            cost = 0.0 if prior is None else prior.cost(p + step)
             if there[0] + cost < here + penalty:
                 better = (trial, others, 1 - (there[0] + cost) / (here + penalty))
                 break
@@ -205,7 +230,7 @@ def fit_path(
         if gain < enough:
             break
     total = objective(model, courses)
-    return None if total is None else Path(model, tuple(courses), total[0], total[1], normal, ridge)
+    return None if total is None else Path(model, tuple(courses), total[0], total[1], normal, prior)
 
 
 def _tapes(model: Model, courses: Sequence[Course]) -> list[Tape] | None:
@@ -238,10 +263,10 @@ def samples(
     if tapes is None:
         return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]
     normal, gradient, moves, columns = _system(path.model, tapes, path.courses, move_start, cg, 1.0, (count, generator))
-    if path.ridge is not None:
-        values, vectors = torch.linalg.eigh(path.ridge)
+    if path.prior is not None:
+        values, vectors = torch.linalg.eigh(path.prior.precision)
         noise = torch.randn(len(p), count, generator=generator, dtype=torch.float64)
-        normal, gradient = normal + path.ridge, gradient + (vectors * values.clamp(min=0).sqrt()) @ noise
+        normal, gradient = normal + path.prior.precision, gradient + (vectors * values.clamp(min=0).sqrt()) @ noise
     size = max(1.0, path.excess)
     gradient, moves = size * gradient, [size * move for move in moves]
     delta = torch.stack([_solve(normal, g) for g in gradient.T])

@@ -75,26 +75,17 @@ def weak_form(
         done = None if base is None else integrals(base.rate(flat, one.network).reshape(inner.shape), spans).numpy()
         cache: dict[str, torch.Tensor] = {}
         for a in range(d):
-            first, last, node = _stretches(one, which, a)
-            level = one.level[..., a].numpy()
-            begin = (which.numpy()[first], node)
-            step = level[which.numpy()[last - 1] + 1, node] - level[begin]
-            size = np.abs(step)
-            floor = 1e-3 * np.abs(level[begin]) + 1e-3 * np.sqrt(np.square(size).mean()) + 1e-300
-            weight = (size + floor + 2 * one.noise[..., a].numpy()[begin]) ** -power
-            if one.doubt is not None:
-                off = _over(_doubt(one, a), first, last, node) / _over(spans[:, None].numpy(), first, last, 0 * node)
-                weight = weight / (DOUBTED + off / (size + floor))
+            rows = stretches(one, which, a, power)
             columns = []
             for term in own[a]:
                 key = (m, term.formula.text, term.coupling, term.values)
                 if key not in evaluated:
                     values = values_of(term, flat, one.network, cache).reshape(inner.shape[:3])
                     evaluated[key] = integrals(values, spans).numpy()
-                columns.append(_over(evaluated[key], first, last, node) * weight)
-            rest = step if done is None else step - _over(done[..., a], first, last, node)
+                columns.append(rows.over(evaluated[key]) * rows.weight)
+            rest = rows.step if done is None else rows.step - rows.over(done[..., a])
             parts[a].append(np.stack(columns, 1))
-            targets[a].append(rest * weight)
+            targets[a].append(rest * rows.weight)
     grams, moments, powers = [], [], []
     for a in range(d):
         W, y = np.concatenate(parts[a]), np.concatenate(targets[a])
@@ -105,14 +96,48 @@ def weak_form(
     return WeakForm(tuple(grams), tuple(moments), tuple(powers), sum(map(len, targets[0])), tuple(own))
 
 
-def _stretches(one: Observations, which: torch.Tensor, feature: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """From which of the chosen intervals to which (not included), and for which node: from each time it was seen to the next."""
+@dataclass(frozen=True)
+class Stretches:
+    """What nodes did from one time to another.
+
+    Attributes:
+        first, last: from which of the chosen intervals to which, the last not included.
+        node: which one.
+        step: how far it moved.
+        weight: how much that counts.
+    """
+
+    first: np.ndarray
+    last: np.ndarray
+    node: np.ndarray
+    step: np.ndarray
+    weight: np.ndarray
+
+    def over(self, values: np.ndarray) -> np.ndarray:
+        """Sums of values (K, n, ...) over the intervals of each stretch."""
+        return _over(values, self.first, self.last, self.node)
+
+
+def stretches(one: Observations, which: torch.Tensor, feature: int, power: float) -> Stretches:
+    """The chosen intervals of each node or, in gaps, from each time it was seen to the next; see ``weak_form``."""
     count, n = len(which), one.level.shape[1]
-    if not one.gaps:
-        return np.repeat(np.arange(count), n), np.repeat(np.arange(1, count + 1), n), np.tile(np.arange(n), count)
-    node, time = np.nonzero(one.seen[..., feature].numpy().T)
-    same = node[1:] == node[:-1]
-    return time[:-1][same], time[1:][same], node[1:][same]
+    if one.gaps:
+        node, time = np.nonzero(one.seen[..., feature].numpy().T)
+        same = node[1:] == node[:-1]
+        first, last, node = time[:-1][same], time[1:][same], node[1:][same]
+    else:
+        first, node = np.repeat(np.arange(count), n), np.tile(np.arange(n), count)
+        last = first + 1
+    level = one.level[..., feature].numpy()
+    begin = (which.numpy()[first], node)
+    step = level[which.numpy()[last - 1] + 1, node] - level[begin]
+    size = np.abs(step)
+    floor = 1e-3 * np.abs(level[begin]) + 1e-3 * np.sqrt(np.square(size).mean()) + 1e-300
+    weight = (size + floor + 2 * one.noise[..., feature].numpy()[begin]) ** -power
+    if one.gaps:
+        off = _over(_doubt(one, feature), first, last, node) / _over(one.spans[:, None].numpy(), first, last, 0 * node)
+        weight = weight / (DOUBTED + off / (size + floor))
+    return Stretches(first, last, node, step, weight)
 
 
 def _doubt(one: Observations, feature: int) -> np.ndarray:
@@ -125,11 +150,10 @@ def _doubt(one: Observations, feature: int) -> np.ndarray:
 
 
 def _over(values: np.ndarray, first: np.ndarray, last: np.ndarray, node: np.ndarray) -> np.ndarray:
-    """Sums of values (K, n) over stretches of intervals."""
     if (last - first == 1).all():
         return values[first, node]
     with np.errstate(over="ignore", invalid="ignore"):  # of terms that overflow
-        total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, 0)])
+        total = np.concatenate([np.zeros_like(values[:1]), np.cumsum(values, 0)])
         return total[last, node] - total[first, node]
 
 
