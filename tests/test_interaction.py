@@ -225,6 +225,37 @@ def test_half_of_the_entries_missing() -> None:
     assert error_of(reg, truth) < 1e-3
 
 
+def test_each_node_seen_at_times_of_its_own() -> None:
+    truth, whole = data_of(laws.Gene(), T=2.0, count=48)
+    mask = torch.zeros(whole.states.shape, dtype=torch.bool)
+    for node in range(25):
+        mask[node % 4 :: 4, node] = True  # a quarter of all times, another one than its neighbours
+    seen = Trajectory(times=whole.times, states=torch.where(mask, whole.states, torch.nan), graph=GRID, mask=mask)
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    assert reg.evidence_.form == "closed"
+    assert set(terms_of(reg)) == {("x", False, "x"), ("x_j^h/(1 + x_j^h)", True, "x")}
+    assert error_of(reg, truth) < 1e-4
+    mean, deviation = reg.predict(truth.times, return_std=True)
+    assert (mean.states - truth.states).abs().max() < 1e-3
+    assert deviation.states.max() < 1e-2
+
+
+def test_free_forms_through_gaps() -> None:
+    truth, seen = data_of(Cooperation(), count=40, missing=0.4)
+    reg = DynamicsRegressor(model="free_form").fit(seen)
+    assert error_of(reg, truth) < 0.02
+
+
+def test_a_poor_law_through_gaps_is_said_to_be_so() -> None:
+    rates = torch.linspace(0.2, 5, 25, dtype=torch.float64)[:, None]
+    times = torch.linspace(0, 3, 80)
+    states = 3 * torch.exp(-rates * times[:, None, None].double())
+    mask = torch.rand(states.shape, generator=torch.Generator().manual_seed(0)) > 0.2
+    data = Trajectory(times=times, states=states, graph=GRID, mask=mask)
+    with pytest.warns(UserWarning, match=r"misses typical states by .* %.*per_node"):
+        DynamicsRegressor(model="free_form").fit(data)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("law", [laws.Heat(), laws.Gene()], ids=["heat", "gene"])
 @pytest.mark.parametrize("trouble", [{"noise": 0.05}, {"missing": 0.5}], ids=["noise", "missing"])

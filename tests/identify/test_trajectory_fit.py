@@ -15,7 +15,7 @@ from ndcn.identify.equation import Equation
 from ndcn.identify.observations import observed
 from ndcn.identify.shooting import steps_needed
 from ndcn.identify.tape import roll
-from ndcn.identify.trajectory_fit import Course, fit_path, followable, objective, samples, steps_along
+from ndcn.identify.trajectory_fit import Course, Prior, fit_path, followable, objective, samples, steps_along
 from ndcn.integrators.tableau import RK4
 from problems import equation
 
@@ -131,6 +131,24 @@ def test_first_states_stay_near_what_was_seen() -> None:
     far = found.moved(torch.full_like(found.x0, 1e6))
     assert far.x0.max() <= found.bounds[1].max()
     assert found.moved(torch.full_like(found.x0, -1e6)).x0.min() >= 0
+
+
+def test_what_was_known_before_counts() -> None:
+    found, _ = course(laws.Heat(0.7), HEAT, noise=0.05)
+    free = fit_path(HEAT, [found], iterations=15)
+    mean = torch.tensor([0.2], dtype=torch.float64)
+    firm = fit_path(HEAT, [found], iterations=15, prior=Prior(mean, torch.tensor([[1e9]], dtype=torch.float64)))
+    assert free is not None
+    assert firm is not None
+    assert firm.model.parameters.tolist() == pytest.approx([0.2], rel=1e-2)
+    as_sure = Prior(mean, free.normal)
+    between = fit_path(HEAT, [found], iterations=15, prior=as_sure)
+    assert between is not None
+    assert 0.2 < float(between.model.parameters) < float(free.model.parameters)
+    assert as_sure.cost(mean) == 0
+    assert as_sure.cost(mean + 1) == pytest.approx(float(free.normal))
+    assert 0 < free.share() < firm.share() < 1
+    assert free.share() == pytest.approx(0.05 * float(found.data.states.mean() / found.data.states.std()), rel=0.5)
 
 
 # Gaps ---------------------------------------------------------------------------------------------------------------

@@ -20,15 +20,7 @@ from .variants import simpler, without_terms
 
 EASED = 1e-4  # of the largest state: laws that miss more than this are told apart in few steps
 HORIZONS = (0.2, 0.45, 0.7, 1.0)  # shares of what happens in the data through which a candidate is followed in turn
-SPLINED = (
-    0.35,
-    0.5,
-    0.6,
-    0.7,
-    0.8,
-    0.9,
-    1.0,
-)  # splines are lost where they were not fitted yet, so they go more slowly
+SPLINED = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # splines go more slowly: they are lost where they were not fitted yet
 EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
 
 

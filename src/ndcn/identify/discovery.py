@@ -220,32 +220,37 @@ def _from_courses(
     data, base = _prepared(trajectories, what, noisy=noisy)
     scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0)
     tolerance = (1e-4 if noisy else 1e-8) * scale
+    limit = 2.0 if noisy else 50.0
     closed: Path | None = None
     if what.form != "free":
         search = _search(data, trajectories, what, base, say)
         closed = closed_course(search, data, tolerance, say)
         if closed is not None and (what.form == "closed" or closed.excess < EXPLAINED):
+            _warn_if_poor(closed, limit, noisy)
             return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None, noisy)
     free = None if what.form == "closed" else free_course(data, tolerance, say, base)
     if free is None and closed is None:
         return None
-    limit = 2.0 if noisy else 50.0
     keep = free is None or (closed is not None and closed.excess < limit and as_good(closed, free))
     best = closed if keep else free
     assert best is not None
-    if noisy and best.excess > limit:
-        _warn(f"leaves residuals of {best.excess:.3g} times the noise")
-    elif not noisy and (share := best.share()) > POOR:
-        _warn(f"misses typical states by {100 * share:.2g} % of how far they are from their mean")
+    _warn_if_poor(best, limit, noisy)
     return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free, noisy)
 
 
-def _warn(how: str) -> None:
+def _warn_if_poor(path: Path, limit: float, noisy: bool) -> None:
+    if path.excess > limit and noisy:
+        _warn(f"leaves residuals of {path.excess:.3g} times the noise", deeper=1)
+    elif path.excess > limit and (share := path.share()) > POOR:
+        _warn(f"misses typical states by {100 * share:.2g} % of how far they are from their mean", deeper=1)
+
+
+def _warn(how: str, deeper: int = 0) -> None:
     warnings.warn(
         f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
         "fastest would help; or these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j) with the same f and g at every node: if "
         'nodes differ, give a law and estimate it with per_node; model="ndcn" assumes less',
-        stacklevel=6,
+        stacklevel=6 + deeper,
     )
 
 
