@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ndcn.identify import tape as tape_module
+from ndcn.identify import network as network_module
 from ndcn.identify.equation import Equation
 from ndcn.identify.network import Network
 from ndcn.identify.tape import Tape, record, roll
@@ -102,7 +102,7 @@ def test_explosions_are_none() -> None:
 
 def test_derivatives_of_few_states_at_once_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     together = tape_of(TWO)
-    monkeypatch.setattr(tape_module, "AT_ONCE", 1)
+    monkeypatch.setattr(network_module, "AT_ONCE", 1)
     for one, other in zip(together.steps, tape_of(TWO).steps, strict=True):
         for a, b in zip(one, other, strict=True):
             assert a.h == b.h

@@ -14,6 +14,7 @@ from ndcn.identify import trajectory_fit
 from ndcn.identify.equation import Equation
 from ndcn.identify.observations import observed
 from ndcn.identify.shooting import steps_needed
+from ndcn.identify.smoothing import Noise
 from ndcn.identify.tape import roll
 from ndcn.identify.trajectory_fit import Course, Prior, fit_path, followable, objective, samples, steps_along
 from ndcn.integrators.tableau import RK4
@@ -149,6 +150,43 @@ def test_what_was_known_before_counts() -> None:
     assert as_sure.cost(mean + 1) == pytest.approx(float(free.normal))
     assert 0 < free.share() < firm.share() < 1
     assert free.share() == pytest.approx(0.05 * float(found.data.states.mean() / found.data.states.std()), rel=0.5)
+
+
+def test_draws_are_no_wider_than_what_was_known_before() -> None:
+    found, _ = course(laws.Heat(0.7), HEAT, noise=0.05)
+    tiny = Noise(torch.full((1,), 1e-6).double(), torch.zeros(1).double())
+    sharp = replace(found, data=replace(found.data, measured=tiny))
+    prior = Prior(torch.tensor([0.7], dtype=torch.float64), torch.tensor([[1e16]], dtype=torch.float64))
+    path = fit_path(HEAT, [sharp], iterations=3, prior=prior)
+    assert path is not None
+    assert path.excess > 50  # the noise is far larger than it is taken to be
+    parameters, _ = samples(path, 200, 0)
+    assert float(parameters.std()) == pytest.approx(1e-8, rel=0.3)
+
+
+def test_the_share_that_is_missed_is_that_of_the_worst_feature() -> None:
+    decay = equation((-1e-9, "v", False), (-1.0, "w", False, [], 1), features=("v", "w"))
+    still = decay.with_parameters(torch.tensor([-1e-9, -1e-9], dtype=torch.float64))
+    times = torch.linspace(0, 2, 12, dtype=torch.float64)
+    rng = torch.Generator().manual_seed(0)
+    x0 = torch.rand(16, 2, generator=rng, dtype=torch.float64) * torch.tensor([100.0, 1.0]) + torch.tensor(
+        [1000.0, 1.0]
+    )
+    states = torch.stack([x0[:, 0].expand(12, -1), x0[:, 1] * torch.exp(-times)[:, None]], dim=-1)
+    one = observed(Trajectory(times=times, states=states, graph=GRAPH, features=("v", "w")), noisy=False)
+    right, wrong = (fit_path(m, followable([one], m, TOLERANCE), iterations=0) for m in (decay, still))
+    assert right.share() < 1e-4
+    assert wrong.share() > 0.5
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_steps_do_not_depend_on_units(unit: float) -> None:
+    turn = equation((unit, "w", False), (-1 / unit, "v", False, [], 1), features=("v", "w"))
+    times = torch.linspace(0, 2, 12, dtype=torch.float64)
+    circle = torch.stack([unit * torch.sin(times), torch.cos(times)], dim=-1)[:, None].expand(-1, 16, -1).contiguous()
+    one = observed(Trajectory(times=times, states=circle, graph=GRAPH, features=("v", "w")), noisy=False)
+    steps = steps_along(turn, one, circle, 1e-4 * circle.abs().amax(dim=(0, 1)), 128)
+    assert steps.tolist() == [2] * 11
 
 
 # Gaps ---------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from ndcn.identify.formula import Formula
 from ndcn.identify.known_law import checked_law
 from ndcn.identify.library import COUPLING, SELF, library, ranges_of
 from ndcn.identify.observations import Observations, inside, observed
-from ndcn.identify.weak import left_open, supports, weak_form
+from ndcn.identify.weak import left_open, stretches, supports, weak_form
 from problems import heat, states
 
 GRAPH = networks.random(12, seed=0)
@@ -184,3 +184,13 @@ def test_stretches_in_doubt_count_less() -> None:
         pair = next(s for s in supports(form, 0, most=3) if s.members == (1, 4))
         missed.append(np.abs(pair.coefficients - [-0.4, 0.7]).max())
     assert missed[2] < 0.5 * missed[1] < 0.5 * missed[0]
+
+
+def test_one_gap_makes_no_trajectory_heavier_than_another() -> None:
+    whole = exact(decay=0.4)
+    seen = torch.ones_like(whole.seen)
+    seen[4, 2] = False
+    broken = replace(whole, seen=seen, doubt=torch.zeros_like(whole.level[1:]))
+    a, b = (stretches(one, torch.arange(8), 0, 1.0) for one in (whole, broken))
+    assert len(b.step) == len(a.step) - 1
+    assert np.median(a.weight) == pytest.approx(np.median(b.weight), rel=0.1)

@@ -29,8 +29,8 @@ def closed_course(
 ) -> Path | None:
     """The closed form that follows the data best; None if none can be followed.
 
-    In gaps, candidates are followed in few steps and compared by what they miss of ``EASED`` of the largest state; one
-    that misses nothing of that is tried to the last digit.
+    In gaps, candidates are followed in few steps and compared by what they miss beyond the errors of these; one that misses
+    nothing is tried to the last digit.
     """
     if any(one.gaps for one in data):
         eased, rough = _eased(data, tolerance)
@@ -130,7 +130,9 @@ def _further(
 
 
 def _moment(one: Observations, share: float) -> int:
-    """Snapshots until this share of all motion, 8 at least."""
+    """Snapshots until this share of all motion, 8 at least; all of them if all of it."""
+    if share >= 1:
+        return len(one.times)
     motion = torch.asinh(one.level / one.unit).diff(dim=0).abs().mean(dim=(1, 2)).cumsum(0)
     return max(8, 2 + int((motion < share * motion[-1]).sum()))
 
@@ -244,7 +246,10 @@ def free_course(
 def _free_through_gaps(
     data: Sequence[Observations], tolerance: torch.Tensor, say: Callable[[str], None], base: KnownLaw | None
 ) -> Path | None:
-    model, precision = guess_free(data, say, base)
+    guess = guess_free(data, say, base)
+    if guess is None:
+        return None
+    model, precision = guess
     prior = Prior(model.parameters, precision)
     eased, rough = _eased(data, tolerance)
     path: Path | None = None

@@ -24,7 +24,7 @@ from .observations import QUIET, SILENT, Observations, observed, roughness_of, s
 from .posterior import DRAWS, drawn, inverse, variance_of
 from .reweighting import reweighted
 from .search import Found, Search
-from .trajectory_fit import Path, samples
+from .trajectory_fit import HUBER, Path, samples
 
 POOR = 0.05  # weighted misfits above this are said aloud
 
@@ -232,6 +232,8 @@ def _from_courses(
     if free is None and closed is None:
         return None
     keep = free is None or (closed is not None and closed.excess < limit and as_good(closed, free))
+    if closed is not None and free is not None and limit < closed.excess < free.excess:
+        keep = True  # neither explains the data, which is said below
     best = closed if keep else free
     assert best is not None
     _warn_if_poor(best, limit, noisy)
@@ -287,7 +289,10 @@ def _of_courses(
         None if free is None else free.excess,
         None if closed is None else Found.text_of(closed.model),
     )
-    covariance = torch.cov(parameters.T) if form == "free" else max(1.0, path.excess) ** 2 * inverse(path.normal)
+    rough = (
+        form == "free" or path.excess > HUBER
+    )  # information that counts large residuals less does not tell their size
+    covariance = torch.cov(parameters.T) if rough else max(1.0, path.excess) ** 2 * inverse(path.normal)
     firsts = [course.x0 for course in path.courses]
     return Discovery(
         path.model,

@@ -33,7 +33,6 @@ TRIES = 12  # shots by which first values are judged
 GOOD = 1e-3  # a misfit of shots with which other first values need not be tried
 EXPLAINED = 2.0  # residuals of so many times the noise, which is itself estimated, are explained
 CG = 200  # steps of conjugate gradients: values of nodes act through all times, and are far from diagonal
-AT_ONCE = 400_000  # nodes and edges of all shots that are differentiated together
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def _first_models(model: KnownLaw, few: Sequence[Batch], tolerance: torch.Tensor
 
 def _batches(one: Observations) -> list[Batch]:
     """All shots of a trajectory, in parts that fit into memory."""
-    each = max(1, AT_ONCE // (one.network.n + len(one.network.i)))
+    each = one.network.together()
     return [batch_of(one, part) for part in torch.arange(len(one.spans)).split(each)]
 
 
@@ -380,7 +379,7 @@ def _weak_parts(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Integrals over each interval of the rate and of its derivatives by the values of nodes and those in common."""
     d = one.level.shape[-1]
-    each = max(1, AT_ONCE // (4 * (one.network.n + len(one.network.i))))
+    each = one.network.together(4)
     parts: list[list[torch.Tensor]] = []
     for inner, spans in zip(one.inner.split(each), one.spans.split(each), strict=True):
         x = torch.cat([inner, p.expand(*inner.shape[:2], *p.shape)], dim=-1).flatten(0, 1)

@@ -98,7 +98,8 @@ def basis_for(states: torch.Tensor, differences: torch.Tensor) -> Basis:
     """
     d = states.shape[-1]
     count, few, sides = (20, 5, 10) if d == 1 else (7, 3, 5)
-    x, widest = states.numpy(), differences.abs().amax(dim=0).clamp(min=1e-12)
+    widest = differences.abs().amax(dim=0).clamp(min=1e-12) if len(differences) else torch.ones(d)
+    x = states.numpy()
     return Basis(
         tuple(Splines(knots_for(x[:, b], count)) for b in range(d)),
         tuple(Splines(knots_for(x[:, b], few)) for b in range(d)),

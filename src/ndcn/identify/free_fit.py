@@ -13,9 +13,10 @@ from .free import Basis, FreeModel, basis_for
 from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .observations import Observations, integrals
 from .search import spread_of
-from .weak import left_open, stretches
+from .weak import done_by, left_open, stretches
 
-ALIKE = 0.1  # neighbours share the errors of a path, so that many of them know less than each would by itself
+SHARED = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
+FEWEST = 8  # stretches from which splines can be seen
 SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
@@ -57,16 +58,18 @@ def fit_free(
 
 def guess_free(
     data: Sequence[Observations], say: Callable[[str], None] = lambda text: None, base: Model | None = None
-) -> tuple[FreeModel, torch.Tensor]:
+) -> tuple[FreeModel, torch.Tensor] | None:
     """Splines by the weak form alone, as gaps have no states to shoot from, and how precisely that knows them, (P, P).
 
-    They are as smooth as stretches that were left out want it.
+    They are as smooth as stretches that were left out want it. None if there are too few.
     """
     basis, d = _basis(data), data[0].level.shape[-1]
     rows = [
         [np.concatenate(part) for part in zip(*(_rows_of(one, basis, base, a) for one in data), strict=True)]
         for a in range(d)
     ]
+    if min(len(y) for _, y in rows) < FEWEST:
+        return None
     held = [np.arange(len(y)) % 4 == 1 for _, y in rows]
     learn = [_normal(W[~out], y[~out]) for (W, y), out in zip(rows, held, strict=True)]
 
@@ -86,7 +89,7 @@ def guess_free(
     found = solved(whole, smoothing)
     variance = missed(found, [np.ones(len(y), dtype=bool) for _, y in rows])
     precision = [
-        (N + _penalty(basis, N, smoothing)) / max(v, 1e-300) for (N, _), v in zip(whole, variance, strict=True)
+        SHARED * (N + _penalty(basis, N, smoothing)) / max(v, 1e-300) for (N, _), v in zip(whole, variance, strict=True)
     ]
     return FreeModel(basis, torch.stack(found), base), torch.block_diag(*precision)
 
@@ -101,8 +104,7 @@ def _rows_of(one: Observations, basis: Basis, base: Model | None, feature: int) 
     ]
     step = rows.step
     if base is not None:
-        rate = base.rate(one.inner.flatten(0, 1), one.network).reshape(one.inner.shape)[..., feature]
-        step = step - rows.over(integrals(rate, one.spans).numpy())
+        step = step - rows.over(done_by(base, one, every)[..., feature].numpy())
     return rows.over(torch.stack(columns).numpy()) * rows.weight[:, None], step * rows.weight
 
 

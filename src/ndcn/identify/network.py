@@ -10,6 +10,7 @@ from scipy import sparse
 
 from ..graph import Graph
 
+AT_ONCE = 400_000  # nodes and edges whose derivatives are taken together
 M = TypeVar("M", sparse.csr_array, sparse.csc_array)
 
 
@@ -31,6 +32,10 @@ class Network:
         self._adjacency = matrix
         self._sums = sparse.csr_array((matrix.data, np.arange(edges), matrix.indptr), shape=(self.n, edges))
         self._patterns: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+
+    def together(self, width: int = 1) -> int:
+        """How many states, with so many numbers for each node and edge, are differentiated at once."""
+        return max(1, AT_ONCE // (width * (self.n + len(self.i))))
 
     def neighbours(self, values: torch.Tensor) -> torch.Tensor:
         """sum_j A_ij v_j for values of shape (K, n, ...)."""

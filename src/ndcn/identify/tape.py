@@ -15,8 +15,6 @@ from scipy import sparse
 from .equation import Model
 from .network import Network
 
-AT_ONCE = 400_000  # edges whose derivatives are taken together
-
 
 @dataclass(frozen=True)
 class Step:
@@ -115,7 +113,7 @@ def record(model: Model, network: Network, x0: torch.Tensor, spans: torch.Tensor
         return None
     jacobians: list[tuple[sparse.csr_array, sparse.csc_array]] = []
     columns: list[np.ndarray] = []
-    for some in torch.cat(visited).split(max(1, AT_ONCE // max(len(network.i), 1))):
+    for some in torch.cat(visited).split(network.together()):
         slopes = model.slopes(some, network)
         jacobians += network.jacobians(slopes.own, slopes.edges)
         columns += list(slopes.columns.flatten(1, -2).numpy())

@@ -16,7 +16,7 @@ from ..integrators.tableau import RK4
 from .equation import Model
 from .observations import Observations
 from .shooting import steps_needed
-from .tape import AT_ONCE, Tape, record, roll
+from .tape import Tape, record, roll
 
 EXACTLY = 1000  # first states that may be unknown for their equations to be solved by a matrix of them
 SOLVED = 1e-5  # of the right-hand side, what may be left of it when first states are eliminated
@@ -72,9 +72,10 @@ def steps_along(
     """
     steps = steps_needed(model, one.network, states[:-1], one.spans, tolerance, most, RK4)
     fastest = []
-    for some in states[:-1].split(max(1, AT_ONCE // max(len(one.network.i), 1))):
+    for some in states[:-1].split(one.network.together()):
         slopes = model.slopes(some, one.network)
-        sums = abs(one.network.jacobian(slopes.own, slopes.edges)).sum(1)
+        unit = tolerance.expand_as(some).reshape(-1).numpy()  # features are compared by how large they are
+        sums = abs(one.network.jacobian(slopes.own, slopes.edges)) @ np.where(np.isfinite(unit), unit, 0.0) / unit
         fastest.append(torch.from_numpy(sums).reshape(len(some), -1).amax(1))
     stable = (one.spans * torch.cat(fastest) / STABLE).nan_to_num(torch.inf).clamp(max=most + 1).ceil().long()
     return torch.where((steps == 0) | (stable > most), 0, torch.maximum(steps, stable))
@@ -111,7 +112,7 @@ class Path:
     Attributes:
         model: with its parameters.
         courses: with their first states.
-        chi2: sum of squared residuals in units of the noise (robust), without the first snapshots' own.
+        chi2: sum of squared residuals in units of the noise (robust), those of the first state being from what is known of it.
         count: how many.
         normal: information on the parameters, what the first states could explain taken out, (P, P).
         prior: what was known of the parameters before, if anything.
@@ -130,17 +131,17 @@ class Path:
         return (self.chi2 / max(self.count, 1)) ** 0.5
 
     def share(self) -> float:
-        """Residuals as a share of how far states are from their mean."""
-        missed, far = 0.0, 0.0
+        """Residuals as a share of how far states are from their mean, of the feature that is missed most."""
+        missed, far = torch.zeros(2, self.courses[0].x0.shape[-1], dtype=torch.float64)
         for course in self.courses:
             one = course.data
             states = roll(self.model, one.network, course.x0, one.spans, course.steps)
             if states is None:
                 return float("inf")
-            seen = one.seen
-            missed += float((one.states - states)[seen].abs().sum())
-            far += float((one.states[seen] - one.states[seen].mean()).abs().sum())
-        return missed / max(far, 1e-300)
+            known = torch.where(one.seen, one.states, torch.nan)
+            missed += (known - states).abs().nansum(dim=(0, 1))
+            far += (known - known.nanmean(dim=(0, 1))).abs().nansum(dim=(0, 1))
+        return float((missed / far.clamp(min=1e-300)).max())
 
 
 def objective(
@@ -209,7 +210,7 @@ def fit_path(
             break
         delta = _solve(A, b)
         better: tuple[Model, list[Course], float] | None = None
-        penalty = 0.0 if prior is None else prior.cost(p)
+        penalty = 0.0 if prior is None else prior.cost(p) / unit**2
         for length in (1.0, 0.5, 0.2, 0.05, 0.01):
             step = length * delta
             trial = model.with_parameters(p + step)
@@ -220,7 +221,7 @@ def fit_path(
             there = objective(trial, others, unit, sigmas)
             if there is None:
                 continue
-            cost = 0.0 if prior is None else prior.cost(p + step)
+            cost = 0.0 if prior is None else prior.cost(p + step) / unit**2
             if there[0] + cost < here + penalty:
                 better = (trial, others, 1 - (there[0] + cost) / (here + penalty))
                 break
@@ -263,12 +264,12 @@ def samples(
     if tapes is None:
         return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]
     normal, gradient, moves, columns = _system(path.model, tapes, path.courses, move_start, cg, 1.0, (count, generator))
+    size = max(1.0, path.excess)
+    normal, gradient, moves = normal / size**2, gradient / size, [size * move for move in moves]
     if path.prior is not None:
         values, vectors = torch.linalg.eigh(path.prior.precision)
         noise = torch.randn(len(p), count, generator=generator, dtype=torch.float64)
         normal, gradient = normal + path.prior.precision, gradient + (vectors * values.clamp(min=0).sqrt()) @ noise
-    size = max(1.0, path.excess)
-    gradient, moves = size * gradient, [size * move for move in moves]
     delta = torch.stack([_solve(normal, g) for g in gradient.T])
     starts = []
     for course, move, column in zip(path.courses, moves, columns, strict=True):
@@ -319,9 +320,8 @@ def _system(
             right[:, P:] += prior * offset
             free = np.ones(size, dtype=bool) if draws is not None else course.movable(right[:, P])
             Y[free] = _eliminated(tape, weights, right, prior, free, EXACTLY if one.gaps else 0, cg)
-        followed = list(tape.tangent(Y, False))  # what first states explain, as far as that was found out
-        for k in range(1, len(w)):
-            left = np.hstack([S[k], misses[k]]) - followed[k]
+        for k, followed in enumerate(tape.tangent(Y, False)):  # what first states explain, as far as that was found out
+            left = np.hstack([S[k], misses[k]]) - followed
             both = left[:, :P].T @ (weights[k] * left)
             normal, gradient = normal + both[:, :P], gradient + both[:, P:]
         kept = Y - np.hstack([np.zeros((size, P)), offset])

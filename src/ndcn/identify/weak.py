@@ -24,7 +24,7 @@ class WeakForm:
         gram: W^T W of the terms of that feature, by feature.
         moment: W^T y.
         power: y^T y.
-        rows: how many.
+        rows: how many, of the first feature.
         terms: the terms of each feature.
     """
 
@@ -40,9 +40,13 @@ def left_open(one: Observations, which: torch.Tensor, base: Model | None) -> tor
     step = (one.level[1:] - one.level[:-1])[which]
     if base is None:
         return step
+    return step - done_by(base, one, which)
+
+
+def done_by(base: Model, one: Observations, which: torch.Tensor) -> torch.Tensor:
+    """Integrals of a model's rate along the path over some intervals, (K, n, d)."""
     inner = one.inner[which]
-    rate = base.rate(inner.flatten(0, 1), one.network).reshape(inner.shape)
-    return step - integrals(rate, one.spans[which])
+    return integrals(base.rate(inner.flatten(0, 1), one.network).reshape(inner.shape), one.spans[which])
 
 
 def weak_form(
@@ -72,7 +76,7 @@ def weak_form(
         inner = one.inner[which]
         flat = inner.reshape(-1, *inner.shape[2:])
         spans = one.spans[which]
-        done = None if base is None else integrals(base.rate(flat, one.network).reshape(inner.shape), spans).numpy()
+        done = None if base is None else done_by(base, one, which).numpy()
         cache: dict[str, torch.Tensor] = {}
         for a in range(d):
             rows = stretches(one, which, a, power)
@@ -132,11 +136,11 @@ def stretches(one: Observations, which: torch.Tensor, feature: int, power: float
     begin = (which.numpy()[first], node)
     step = level[which.numpy()[last - 1] + 1, node] - level[begin]
     size = np.abs(step)
-    floor = 1e-3 * np.abs(level[begin]) + 1e-3 * np.sqrt(np.square(size).mean()) + 1e-300
+    floor = 1e-3 * np.abs(level[begin]) + 1e-3 * np.sqrt(np.square(size).mean() if len(size) else 0.0) + 1e-300
     weight = (size + floor + 2 * one.noise[..., feature].numpy()[begin]) ** -power
     if one.gaps:
         off = _over(_doubt(one, feature), first, last, node) / _over(one.spans[:, None].numpy(), first, last, 0 * node)
-        weight = weight / (DOUBTED + off / (size + floor))
+        weight = weight / (1 + off / (DOUBTED * (size + floor)))
     return Stretches(first, last, node, step, weight)
 
 
