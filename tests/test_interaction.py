@@ -266,16 +266,6 @@ def test_free_forms_through_gaps() -> None:
     assert error_of(reg, truth) < 0.02
 
 
-def test_a_poor_law_through_gaps_is_said_to_be_so() -> None:
-    rates = torch.linspace(0.2, 5, 9, dtype=torch.float64)[:, None]
-    times = torch.linspace(0, 3, 60)
-    states = 3 * torch.exp(-rates * times[:, None, None].double())
-    mask = torch.rand(states.shape, generator=torch.Generator().manual_seed(0)) > 0.2
-    data = Trajectory(times=times, states=states, graph=networks.grid(9), mask=mask)
-    with pytest.warns(UserWarning, match=r"misses typical states by .* %.*per_node"):
-        DynamicsRegressor(model="free_form").fit(data)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("law", [laws.Heat(), laws.Gene()], ids=["heat", "gene"])
 @pytest.mark.parametrize("trouble", [{"noise": 0.05}, {"missing": 0.5}], ids=["noise", "missing"])

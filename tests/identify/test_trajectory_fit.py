@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 
 from ndcn import Trajectory, laws, networks, simulate
 from ndcn.identify import trajectory_fit
+from ndcn.identify.discovery import _warn_if_poor
 from ndcn.identify.equation import Equation
 from ndcn.identify.observations import observed
 from ndcn.identify.shooting import steps_needed
@@ -258,3 +260,18 @@ def test_steps_are_stable_where_nothing_happens() -> None:
     steps = steps_along(fast, one, still, TOLERANCE, 128)
     torch.testing.assert_close(roll(fast, one.network, still[0] + 1e-6, one.spans, steps.tolist())[-1], still[0])
     assert (steps_along(fast, one, still, TOLERANCE, 4) == 0).all()
+
+
+def test_poor_laws_through_gaps_are_said_to_be_so() -> None:
+    found, _ = course(laws.Gene(), GENE, missing=0.3)
+    right = fit_path(GENE, [found], iterations=15)
+    wrong = fit_path(GENE.with_parameters(torch.tensor([-1.0, 0.5, 2.0], dtype=torch.float64)), [found], iterations=0)
+    assert right is not None
+    assert wrong is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _warn_if_poor(right, 50.0, noisy=False)
+    with pytest.warns(UserWarning, match=r"misses typical states by .* %.*per_node"):
+        _warn_if_poor(wrong, 50.0, noisy=False)
+    with pytest.warns(UserWarning, match="times the noise"):
+        _warn_if_poor(wrong, 2.0, noisy=True)

@@ -21,6 +21,7 @@ from .variants import simpler, without_terms
 EASED = 1e-4  # of the largest state: laws that miss more than this are told apart in few steps
 HORIZONS = (0.2, 0.45, 0.7, 1.0)  # shares of what happens in the data through which a candidate is followed in turn
 SPLINED = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # splines go more slowly: they are lost where they were not fitted yet
+MANY = 24  # steps for each interval: a model that needs more has gone astray
 EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
 
 
@@ -122,7 +123,7 @@ def _further(
     """Fitted until a share of what happens has happened."""
     parts = [one.until(_moment(one, share)) for one in data]
     courses = followable(parts, model, tolerance)
-    if courses is None:
+    if courses is None or any(sum(c.steps) > MANY * len(c.steps) for c in courses):
         return None
     if before is not None:
         courses = [replace(c, x0=old.x0) for c, old in zip(courses, before.courses, strict=True)]
