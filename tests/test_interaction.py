@@ -250,16 +250,6 @@ def test_a_last_snapshot_that_nobody_saw() -> None:
     assert error_of(reg, truth) < 1e-3
 
 
-@pytest.mark.slow
-def test_gaps_in_two_features_and_beside_complete_data() -> None:
-    x0 = laws.SIR().initial_state(GRID, seed=0)
-    truth, seen = data_of(laws.SIR(), count=40, x0=x0, missing=0.2)
-    complete = Trajectory(times=seen.times, states=truth.states[: len(seen.times)], graph=GRID, features=truth.features)
-    reg = DynamicsRegressor(model=plain(*truth.features)).fit([seen, complete])
-    assert reg.evidence_.form == "closed"
-    assert error_of(reg, truth) < 1e-3
-
-
 def test_free_forms_through_gaps() -> None:
     truth, seen = data_of(Cooperation(), count=40, missing=0.4)
     reg = DynamicsRegressor(model="free_form").fit(seen)
