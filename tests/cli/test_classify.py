@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from typer.testing import CliRunner, Result
 
 import ndcn
-from ndcn.cli import app, options
+from commands import refused as command_refused
+from commands import run
+from ndcn.cli import options
 from ndcn.training import History
 
 SMALL = ["--hidden", 4, "--epochs", 5]
@@ -44,19 +45,11 @@ def own(folder) -> Path:
     return folder
 
 
-def run(*words: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, [str(word) for word in words], env={"TERMINAL_WIDTH": "200", "COLUMNS": "200"})
-    assert result.exit_code == code, (result.output, result.exception)
-    assert "Traceback" not in result.output
-    return result
-
-
 def refused(*words: object, code: int = 2) -> str:
     before = sorted(Path().rglob("*"))
-    result = run("classify", *words, code=code)
-    assert result.stdout == ""
+    said = command_refused("classify", *words, code=code)
     assert sorted(Path().rglob("*")) == before
-    return " ".join(result.stderr.split())
+    return said
 
 
 def parsed(*words: object) -> dict:

@@ -9,26 +9,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
 
 import ndcn
-from ndcn.cli import app
+from commands import run
 from ndcn.forecast import learned, options
 
 
-def result(*words: object, code: int = 0) -> Result:
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    assert done.exit_code == code, done.output
-    assert "Traceback" not in done.output
-    return done
-
-
 def out(*words: object) -> str:
-    return result(*words).stdout
+    return run(*words).stdout
 
 
 def refused(*words: object) -> str:
-    return " ".join(result(*words, code=2).output.split())
+    return " ".join(run(*words, code=2).output.split())
 
 
 @pytest.fixture
@@ -124,9 +116,9 @@ def test_ctrl_c_leaves_what_was_there(files: Path, monkeypatch: pytest.MonkeyPat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ndcn.DynamicsRegressor, "fit", stopped)
-    assert "model.ndcn was not written" in result("fit", "edges.csv", "states.csv", code=1).stderr
+    assert "model.ndcn was not written" in run("fit", "edges.csv", "states.csv", code=1).stderr
     Path("model.ndcn").write_text("older")
-    assert "model.ndcn is as it was" in result("fit", "edges.csv", "states.csv", code=1).stderr
+    assert "model.ndcn is as it was" in run("fit", "edges.csv", "states.csv", code=1).stderr
     assert Path("model.ndcn").read_text() == "older"
 
 
@@ -147,7 +139,7 @@ def test_unequal_times(files: Path) -> None:
     states = pd.read_csv("states.csv").drop(columns="date")
     states.insert(0, "time", np.cumsum(np.where(np.arange(60) % 10 == 3, 0.3, 0.1)).round(3))
     states.to_csv("states.csv", index=False)
-    done = result("fit", "edges.csv", "states.csv", "--horizon", 3)
+    done = run("fit", "edges.csv", "states.csv", "--horizon", 3)
     assert "times are not equally spaced: values were held on a grid of step 0.1" in done.stderr
     times = pd.read_csv(io.StringIO(out("predict", "model.ndcn")))["time"].unique()
     assert times.tolist() == [7.3, 7.4, 7.5]
@@ -164,7 +156,7 @@ def test_several_runs_and_variables(files: Path) -> None:
         for k in range(12)
     ]
     Path("states.csv").write_text("run,node,time,a,b\n" + "\n".join(rows) + "\n")
-    done = result("fit", "edges.csv", "states.csv", "--horizon", 2)
+    done = run("fit", "edges.csv", "states.csv", "--horizon", 2)
     assert "2 runs were given, and one is used: B" in done.stderr
     assert "\nb: " in done.stdout
     table = pd.read_csv(io.StringIO(out("predict", "model.ndcn")))

@@ -8,16 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from ndcn.cli import app
-
-
-def run(*words: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output
-    return result.output
+from commands import output
 
 
 @pytest.fixture
@@ -30,11 +22,11 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_inspect(files: Path) -> None:
-    out = run("inspect", "edges.csv", "states.csv", "--out", "picture.png")
+    out = output("inspect", "edges.csv", "states.csv", "--out", "picture.png")
     assert "3 nodes, 2 edges, undirected" in out
     assert "20 snapshots from 2021-03-01 to 2021-03-20" in out
     assert (files / "picture.png").read_bytes().startswith(b"\x89PNG")
-    facts = json.loads(run("inspect", "edges.csv", "states.csv", "--directed", "--json"))
+    facts = json.loads(output("inspect", "edges.csv", "states.csv", "--directed", "--json"))
     assert facts["directed"]
     assert facts["unit"] == "day"
 
@@ -55,42 +47,44 @@ def test_inspect(files: Path) -> None:
     ],
 )
 def test_bad_input(files: Path, words: list[str], message: str) -> None:
-    assert message in " ".join(run(*words, code=2).split())
+    assert message in " ".join(output(*words, code=2).split())
     assert sorted(path.name for path in files.iterdir()) == ["edges.csv", "states.csv"]
 
 
 def test_fit_and_predict_with_dates(files: Path) -> None:
-    out = json.loads(run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 5, "--json").splitlines()[-1])
+    out = json.loads(
+        output("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 5, "--json").splitlines()[-1]
+    )
     assert out["snapshots"] == {"train": 14, "interpolation": 3, "extrapolation": 3}
     assert out["calendar"] == {"origin": "2021-03-01", "unit": "day", "tz": None}
-    table = pd.read_csv(io.StringIO(run("predict", "model.ndcn", "--times", "2021-03-05,2021-04-01")))
+    table = pd.read_csv(io.StringIO(output("predict", "model.ndcn", "--times", "2021-03-05,2021-04-01")))
     assert table["time"].tolist() == ["2021-03-05"] * 3 + ["2021-04-01"] * 3
     assert table["node"].tolist() == ["ann", "bob", "cid"] * 2
-    same = pd.read_csv(io.StringIO(run("predict", "model.ndcn", "--times", "4,31")))
+    same = pd.read_csv(io.StringIO(output("predict", "model.ndcn", "--times", "4,31")))
     pd.testing.assert_frame_equal(same, table)
-    until = json.loads(run("predict", "model.ndcn", "--until", "2021-03-31", "--count", 2, "--json"))
+    until = json.loads(output("predict", "model.ndcn", "--until", "2021-03-31", "--count", 2, "--json"))
     assert until["dates"] == ["2021-03-01", "2021-03-31"]
     assert until["times"] == [0, 30]
-    assert "--times soon" in run("predict", "model.ndcn", "--times", "soon", code=2)
+    assert "--times soon" in output("predict", "model.ndcn", "--times", "soon", code=2)
     early = "the prediction starts at 2021-03-01 and only goes forward, but 2021-02-01 was asked for"
     for words in (
         ["--times", "2021-03-05,2021-02-01"],
         ["--times", "2021-03-05", "--what-if", "remove ann", "--at", "2021-02-01"],
     ):
-        assert early in " ".join(run("predict", "model.ndcn", *words, code=2).split())
-    said = run("predict", "model.ndcn", "--until", "2021-02-01", code=2)
+        assert early in " ".join(output("predict", "model.ndcn", *words, code=2).split())
+    said = output("predict", "model.ndcn", "--until", "2021-02-01", code=2)
     assert "--until must lie after the first time 2021-03-01, got 2021-02-01" in " ".join(said.split())
-    said = run("predict", "model.ndcn", "--times", "2021-03-05", "--out", "one.csv")
+    said = output("predict", "model.ndcn", "--times", "2021-03-05", "--out", "one.csv")
     assert said.startswith("1 time, 2021-03-05, 3 nodes: x\n")
-    said = run("predict", "model.ndcn", "--times", "2021-03-09,2021-03-05", "--out", "two.csv")
+    said = output("predict", "model.ndcn", "--times", "2021-03-09,2021-03-05", "--out", "two.csv")
     assert said.startswith("2 times from 2021-03-05 to 2021-03-09, 3 nodes: x\n")
 
 
 def test_what_if(files: Path) -> None:
-    run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 5)
+    output("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 5)
     when = ["--times", "2021-03-01,2021-03-10,2021-03-20"]
     changes = ["--what-if", "remove ann", "--what-if", "shock bob +5", "--at", "2021-03-10"]
-    said = run("predict", "model.ndcn", *when, *changes, "--out", "out.csv")
+    said = output("predict", "model.ndcn", *when, *changes, "--out", "out.csv")
     assert "off the state that was asked for" in said
     table = pd.read_csv("out.csv").set_index(["time", "node"])
     assert list(table.columns) == ["x", "x_changed"]
@@ -98,7 +92,7 @@ def test_what_if(files: Path) -> None:
     assert before["x"].tolist() == before["x_changed"].tolist()
     assert at.loc["bob", "x_changed"] != at.loc["bob", "x"]
     assert after["x_changed"].isna().tolist() == [True, False, False]
-    changed = json.loads(run("predict", "model.ndcn", *when, *changes, "--json").splitlines()[0])["changed"]
+    changed = json.loads(output("predict", "model.ndcn", *when, *changes, "--json").splitlines()[0])["changed"]
     assert changed[2][0] == [None]
     for words, message in (
         (["--what-if", "remove zoe"], "no node 'zoe'"),
@@ -106,17 +100,17 @@ def test_what_if(files: Path) -> None:
         (["--what-if", "explode"], "no change that is known"),
         (["--at", "2021-03-10"], "give --what-if too"),
     ):
-        assert message in " ".join(run("predict", "model.ndcn", *when, *words, code=2).split())
+        assert message in " ".join(output("predict", "model.ndcn", *when, *words, code=2).split())
 
 
 def test_names_with_blanks_and_variables_with_hyphens(files: Path) -> None:
     (files / "edges.csv").write_text("source,target\nNew York,bob\nbob,cid\n")
     rows = "".join(f"{t},{n},{t + k}\n" for t in range(12) for k, n in enumerate(["New York", "bob", "cid"]))
     (files / "states.csv").write_text("time,node,new-cases\n" + rows)
-    run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 2)
+    output("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 2)
     for change in ("remove New York", "remove 'New York'", "cut 'New York' bob", "shock New York new-cases+5"):
-        assert "new-cases_changed" in run("predict", "model.ndcn", "--times", "0,4", "--what-if", change)
-    said = run("predict", "model.ndcn", "--times", "0,4", "--what-if", "cut New York bob", code=2)
+        assert "new-cases_changed" in output("predict", "model.ndcn", "--times", "0,4", "--what-if", change)
+    said = output("predict", "model.ndcn", "--times", "0,4", "--what-if", "cut New York bob", code=2)
     assert "names with blanks stand in quotes of their own, as in: cut 'New York' Boston" in " ".join(said.split())
 
 
@@ -125,16 +119,18 @@ def test_runs_and_graphs(files: Path) -> None:
     (files / "edges.csv").write_text("source,target,time\nann,bob,0\nbob,cid,0\nann,cid,5\n")
     rows = [f"{r},{n},{t},{t + k}" for r in "AB" for t in range(12) for k, n in enumerate(["ann", "bob", "cid"])]
     (files / "states.csv").write_text("run,node,time,x\n" + "\n".join(rows) + "\n")
-    out = json.loads(run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 3, "--json").splitlines()[-1])
+    out = json.loads(
+        output("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 3, "--json").splitlines()[-1]
+    )
     assert out["snapshots"]["train"] == 16
-    table = pd.read_csv(io.StringIO(run("predict", "model.ndcn", "--times", "0,4,11", "--what-if", "remove bob")))
+    table = pd.read_csv(io.StringIO(output("predict", "model.ndcn", "--times", "0,4,11", "--what-if", "remove bob")))
     assert len(table) == 9
     assert table["x"].notna().all()
     assert table["x_changed"].isna().sum() == 3
-    run("fit", "edges.csv", "states.csv", "--model", "ndcn", "--one-graph", "--epochs", 2)
+    output("fit", "edges.csv", "states.csv", "--model", "ndcn", "--one-graph", "--epochs", 2)
 
 
 def test_help_shows_the_files() -> None:
-    assert "STATES" in run("fit", "--help")
-    assert "edges.csv states.csv" in " ".join(run("inspect", "--help").split())
-    assert "--what-if" in run("predict", "--help")
+    assert "STATES" in output("fit", "--help")
+    assert "edges.csv states.csv" in " ".join(output("inspect", "--help").split())
+    assert "--what-if" in output("predict", "--help")
