@@ -42,7 +42,7 @@ FAMILY = {  # the true family of each law, and those that contain it or come as 
     "gene": ["x_j^2/(K^2 + x_j^2)", "x_j^h/(1 + x_j^h)"],
     "mutualistic": ["x_i*x_j/(1 + b*x_i + c*x_j)"],
     "mutualistic (e, h exchanged)": ["x_i*x_j/(1 + b*x_i + c*x_j)"],
-    "sis": ["(1 - x_i)*x_j", "x_i*x_j"],
+    "sis": ["(1 - x_i)*x_j", "x_i*x_j", "x_i*x_j/(1 + b*x_i + c*x_j)", "x_i*x_j/(K + x_j)"],
     "sir": ["s_i*i_j"],
     "kuramoto": ["sin(x_j - x_i)"],
     "consensus": ["tanh(a*(x_j - x_i))"],
