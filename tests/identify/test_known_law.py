@@ -12,7 +12,7 @@ from sklearn.base import clone
 import ndcn
 from ndcn import DynamicsRegressor, laws
 from ndcn.graph import Graph
-from ndcn.identify.estimation import _shrinkage
+from ndcn.identify.node_values import shrinkage
 from ndcn.identify.known_law import KnownLaw, checked_law
 from ndcn.identify.network import Network
 from ndcn.laws import Law, per_node
@@ -172,7 +172,7 @@ def test_shrinkage_finds_the_spread_behind_the_errors() -> None:
     generator = torch.Generator().manual_seed(0)
     true = 2 + 0.5 * torch.randn(2000, generator=generator, dtype=torch.float64)
     errors = 0.1 + torch.rand(2000, generator=generator, dtype=torch.float64)
-    mean, spread = _shrinkage(true + errors * torch.randn(2000, generator=generator, dtype=torch.float64), errors)
+    mean, spread = shrinkage(true + errors * torch.randn(2000, generator=generator, dtype=torch.float64), errors)
     assert mean == pytest.approx(2, abs=0.05)
     assert spread == pytest.approx(0.5, abs=0.05)
 

@@ -11,10 +11,9 @@ import torch
 from .equation import Equation, Model
 from .free_fit import fit_free, guess_free
 from .known_law import KnownLaw
-from .observations import Observations
+from .observations import Observations, largest
 from .posterior import inverse
 from .search import Found, Search
-from .tape import roll
 from .trajectory_fit import Course, Path, Prior, course_of, fit_path, followable, steps_along
 from .variants import simpler, without_terms
 
@@ -179,7 +178,7 @@ def _with_steps(path: Path, data: Sequence[Observations], tolerance: torch.Tenso
     for one, rough in zip(data, path.courses, strict=True):
         course = course_of(one, rough.steps)
         course = replace(course, x0=torch.where(one.seen[0], course.guess, rough.x0) if one.gaps else rough.x0)
-        states = roll(path.model, one.network, course.x0, one.spans, course.steps)
+        states = course.followed(path.model)
         if states is not None:
             steps = steps_along(path.model, one, states, tolerance, 256)
             if bool((steps > 0).all()):
@@ -265,6 +264,5 @@ def _free_through_gaps(
 
 def _eased(data: Sequence[Observations], tolerance: torch.Tensor) -> tuple[torch.Tensor, list[Observations]]:
     """A tolerance of few steps, and the data with as much noise as not to see them."""
-    scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0)
-    eased = torch.maximum(tolerance, EASED * scale)
+    eased = torch.maximum(tolerance, EASED * largest(data))
     return eased, [replace(one, measured=one.measured.at_least(5 * eased)) for one in data]

@@ -20,7 +20,7 @@ from .gauss_newton import Fit
 from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
-from .observations import QUIET, SILENT, Observations, observed, roughness_of, signed, some_states
+from .observations import QUIET, SILENT, Observations, largest, observed, roughness_of, signed, some_states
 from .posterior import DRAWS, drawn, inverse, variance_of
 from .reweighting import reweighted
 from .search import Found, Search
@@ -218,8 +218,7 @@ def _from_courses(
 ) -> Discovery | None:
     """Along whole trajectories, with their first states."""
     data, base = _prepared(trajectories, what, noisy=noisy)
-    scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0)
-    tolerance = (1e-4 if noisy else 1e-8) * scale
+    tolerance = (1e-4 if noisy else 1e-8) * largest(data)
     limit = 2.0 if noisy else 50.0
     closed: Path | None = None
     if what.form != "free":
@@ -231,13 +230,19 @@ def _from_courses(
     free = None if what.form == "closed" else free_course(data, tolerance, say, base)
     if free is None and closed is None:
         return None
-    keep = free is None or (closed is not None and closed.excess < limit and as_good(closed, free))
-    if closed is not None and free is not None and limit < closed.excess < free.excess:
-        keep = True  # neither explains the data, which is said below
-    best = closed if keep else free
-    assert best is not None
+    best, form = _better(closed, free, limit)
     _warn_if_poor(best, limit, noisy)
-    return _of_courses(data, best, seed, "closed" if keep else "free", _reason(closed, free, what), closed, free, noisy)
+    return _of_courses(data, best, seed, form, _reason(closed, free, what), closed, free, noisy)
+
+
+def _better(closed: Path | None, free: Path | None, limit: float) -> tuple[Path, str]:
+    """The formula if it is as good; one that does not explain the data must be nearer to them than splines."""
+    if closed is None:
+        assert free is not None
+        return free, "free"
+    if free is None or (as_good(closed, free) if closed.excess < limit else closed.excess < free.excess):
+        return closed, "closed"
+    return free, "free"
 
 
 def _warn_if_poor(path: Path, limit: float, noisy: bool) -> None:
@@ -289,10 +294,10 @@ def _of_courses(
         None if free is None else free.excess,
         None if closed is None else Found.text_of(closed.model),
     )
-    rough = (
-        form == "free" or path.excess > HUBER
-    )  # information that counts large residuals less does not tell their size
-    covariance = torch.cov(parameters.T) if rough else max(1.0, path.excess) ** 2 * inverse(path.normal)
+    if form == "free" or path.excess > HUBER:  # information that counts large residuals less does not tell their size
+        covariance = torch.cov(parameters.T)
+    else:
+        covariance = max(1.0, path.excess) ** 2 * inverse(path.normal)
     firsts = [course.x0 for course in path.courses]
     return Discovery(
         path.model,

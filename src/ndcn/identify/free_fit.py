@@ -11,7 +11,7 @@ import torch
 from .equation import Model
 from .free import Basis, FreeModel, basis_for
 from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
-from .observations import Observations, integrals
+from .observations import Observations, integrals, largest
 from .search import spread_of
 from .weak import done_by, left_open, stretches
 
@@ -25,7 +25,7 @@ def fit_free(
 ) -> Fit | None:
     """f and g as splines, beside a base, or None if they cannot be found."""
     basis = _basis(data)
-    scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0).clamp(min=1e-300)
+    scale = largest(data)
     each = max(6, 40 // len(data))
     chosen = [spread_of(one, each) for one in data]
     held = [batch_of(one, which[1::4]) for one, which in zip(data, chosen, strict=True)]
@@ -63,11 +63,9 @@ def guess_free(
 
     They are as smooth as stretches that were left out want it. None if there are too few.
     """
-    basis, d = _basis(data), data[0].level.shape[-1]
-    rows = [
-        [np.concatenate(part) for part in zip(*(_rows_of(one, basis, base, a) for one in data), strict=True)]
-        for a in range(d)
-    ]
+    basis = _basis(data)
+    features = zip(*(_rows_of(one, basis, base) for one in data), strict=True)
+    rows = [[np.concatenate(part) for part in zip(*each, strict=True)] for each in features]
     if min(len(y) for _, y in rows) < FEWEST:
         return None
     held = [np.arange(len(y)) % 4 == 1 for _, y in rows]
@@ -94,18 +92,23 @@ def guess_free(
     return FreeModel(basis, torch.stack(found), base), torch.block_diag(*precision)
 
 
-def _rows_of(one: Observations, basis: Basis, base: Model | None, feature: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted integrals of all splines over the stretches of a trajectory, and how far it moved there."""
+def _rows_of(one: Observations, basis: Basis, base: Model | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each feature: weighted integrals of all splines over the stretches of a trajectory, and how far it moved there."""
     every = torch.arange(len(one.spans))
-    rows = stretches(one, every, feature, 0.5)
-    columns = [
-        integrals(basis.columns(inner, one.network).unsqueeze(0), span.unsqueeze(0))[0]
-        for inner, span in zip(one.inner, one.spans, strict=True)
-    ]
-    step = rows.step
-    if base is not None:
-        step = step - rows.over(done_by(base, one, every)[..., feature].numpy())
-    return rows.over(torch.stack(columns).numpy()) * rows.weight[:, None], step * rows.weight
+    done = None if base is None else done_by(base, one, every).numpy()
+    W = torch.stack([_integrated(basis, one, k) for k in range(len(one.spans))]).numpy()
+    out = []
+    for a in range(one.level.shape[-1]):
+        rows = stretches(one, every, a, 0.5)
+        step = rows.step if done is None else rows.step - rows.over(done[..., a])
+        out.append((rows.over(W) * rows.weight[:, None], step * rows.weight))
+    return out
+
+
+def _integrated(basis: Basis, one: Observations, interval: int) -> torch.Tensor:
+    """Integrals of all splines over an interval, (n, B)."""
+    columns = basis.columns(one.inner[interval], one.network)
+    return integrals(columns.unsqueeze(0), one.spans[interval : interval + 1])[0]
 
 
 def _normal(W: np.ndarray, y: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
@@ -134,8 +137,7 @@ def _weak(
     for one, which in zip(data, chosen, strict=True):
         batch, steps = batch_of(one, which), left_open(one, which, base)
         for k, interval in enumerate(which.tolist()):
-            inner = one.inner[interval]
-            W = integrals(basis.columns(inner, one.network).unsqueeze(0), one.spans[interval : interval + 1])[0]
+            W = _integrated(basis, one, interval)
             middle = (batch.target[k] + batch.start[k]) / 2
             weight = batch.weight[k] / (middle.square() + batch.unit.square()).sqrt()
             for a in range(d):

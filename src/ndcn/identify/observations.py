@@ -140,6 +140,11 @@ def roughness_of(data: Trajectory) -> float:
     return roughness(data.times.double(), states, seen)
 
 
+def largest(data: Sequence[Observations]) -> torch.Tensor:
+    """The largest state of each feature, (d,): what errors are compared with."""
+    return torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0).clamp(min=1e-300)
+
+
 def some_states(data: Sequence[Observations], most: int = 4000) -> torch.Tensor:
     """Some of the states seen, the least and largest among them, (N, d)."""
     every = torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data])

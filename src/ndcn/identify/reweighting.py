@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from .smoothing import Noise
-from .trajectory_fit import Course, Path, fit_path, roll
+from .trajectory_fit import Course, Path, fit_path
 
 ROUNDS = 2  # fit, noise, fit again
 OUTLYING = 4.0  # residuals beyond so many times the noise count as if they were there
@@ -61,7 +61,7 @@ def reweighted(path: Path, *, iterations: int = 20, cg: int = 40) -> Path:
 def _with_noise(path: Path, course: Course) -> Course | None:
     """With the noise of the residuals of all snapshots but the first, which the first state may follow."""
     one = course.data
-    states = roll(path.model, one.network, course.x0, one.spans, course.steps)
+    states = course.followed(path.model)
     if states is None:
         return None
     additive, share = one.measured.additive.clone(), one.measured.share.clone()

@@ -14,7 +14,7 @@ import torch
 
 from .equation import Equation, Model, Term
 from .gauss_newton import Batch, Fit, batch_of, dared, fit
-from .observations import Observations
+from .observations import Observations, largest
 from .posterior import inverse
 from .shooting import ends
 from .variants import reduced, richer, simpler, without_terms
@@ -100,8 +100,8 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
         terms = form.terms[feature]
         plain = tuple(k for k, t in enumerate(terms) if not t.coupling and _is_polynomial(t))
         single = [(*plain, k) for k, term in enumerate(terms) if term.coupling]
-        alone = [_solved(form, feature, members) for members in single]
-        simple.append([judged(form, support) for support in (*alone, _solved(form, feature, plain))])
+        alone = [form.solved(feature, members) for members in single]
+        simple.append([judged(form, support) for support in (*alone, form.solved(feature, plain))])
         others.append([judged(form, support) for support in supports(form, feature, most=5)])
         couplings: dict[tuple, int] = {}
         for support in sorted(alone, key=lambda s: s.rest):
@@ -110,7 +110,7 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
         bent = [k for k, term in enumerate(terms) if not term.coupling and k not in plain]
         least: dict[tuple, tuple[float, int, Support]] = {}  # for each kind of self term the best of its sets
         for members in ((*few, k, m) for few in low for k in bent for m in couplings.values()):
-            one = judged(form, _solved(form, feature, members))
+            one = judged(form, form.solved(feature, members))
             key = terms[members[-2]].family
             least[key] = min(least.get(key, one), one, key=lambda j: j[0] + PRICE * j[1])
         curved.append(list(least.values()))
@@ -152,15 +152,6 @@ def _degree(term: Term) -> int:
     return 0 if term.formula.text == "1" else sum(map(int, powers))
 
 
-def _solved(form: WeakForm, feature: int, members: tuple[int, ...]) -> Support:
-    index = list(members)
-    gram, moment = form.gram[feature][np.ix_(index, index)], form.moment[feature][index]
-    size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    c = np.linalg.lstsq(gram / np.outer(size, size) + 1e-12 * np.eye(len(index)), moment / size, rcond=None)[0] / size
-    rest = 1 - float(2 * c @ moment - c @ gram @ c) / max(form.power[feature], 1e-300)
-    return Support(members, c, max(rest, 1e-15))
-
-
 class Search:
     """The search for a closed form, on given observations and with a given library, beside a base if one is known."""
 
@@ -173,7 +164,7 @@ class Search:
     ) -> None:
         self.data, self.terms, self.say, self.base = list(data), list(terms), say, base
         self.d = data[0].states.shape[2]
-        self.scale = torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0).clamp(min=1e-300)
+        self.scale = largest(data)
 
     def _equation(self, terms: Sequence[tuple[Term, float]]) -> Equation:
         coefficients = torch.tensor([c for _, c in terms], dtype=torch.float64)

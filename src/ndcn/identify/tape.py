@@ -38,8 +38,7 @@ class Tape:
         yield v
         for steps in self.steps:
             for s in steps:
-                zero = 0.0
-                c1, c2, c3, c4 = s.C if sources else (zero,) * 4
+                c1, c2, c3, c4 = s.C if sources else (np.zeros(1),) * 4
                 k1 = s.J[0] @ v + c1
                 k2 = s.J[1] @ (v + s.h / 2 * k1) + c2
                 k3 = s.J[2] @ (v + s.h / 2 * k2) + c3

@@ -35,6 +35,10 @@ class Course:
     error: torch.Tensor
     bounds: tuple[torch.Tensor, torch.Tensor]
 
+    def followed(self, model: Model) -> torch.Tensor | None:
+        """The states of the model from the first one on, (T, n, d); None if they explode."""
+        return roll(model, self.data.network, self.x0, self.data.spans, self.steps)
+
     def moved(self, step: torch.Tensor) -> Course:
         """With another first state, not far outside what was ever seen."""
         return replace(self, x0=torch.clamp(self.x0 + step, *self.bounds))
@@ -135,7 +139,7 @@ class Path:
         missed, far = torch.zeros(2, self.courses[0].x0.shape[-1], dtype=torch.float64)
         for course in self.courses:
             one = course.data
-            states = roll(self.model, one.network, course.x0, one.spans, course.steps)
+            states = course.followed(self.model)
             if states is None:
                 return float("inf")
             known = torch.where(one.seen, one.states, torch.nan)
@@ -155,7 +159,7 @@ def objective(
     """
     total, count = 0.0, 0
     for k, course in enumerate(courses):
-        states = roll(model, course.data.network, course.x0, course.data.spans, course.steps)
+        states = course.followed(model)
         if states is None:
             return None
         value, number = _chi2(course, states, unit, None if sigmas is None else sigmas[k])

@@ -34,6 +34,16 @@ class WeakForm:
     rows: int
     terms: tuple[list[Term], ...]
 
+    def solved(self, feature: int, members: Sequence[int]) -> Support:
+        """The best coefficients of some terms."""
+        index = list(members)
+        gram, moment = self.gram[feature][np.ix_(index, index)], self.moment[feature][index]
+        size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+        scaled = gram / np.outer(size, size) + 1e-12 * np.eye(len(index))
+        c = np.linalg.lstsq(scaled, moment / size, rcond=None)[0] / size
+        rest = 1 - float(2 * c @ moment - c @ gram @ c) / max(self.power[feature], 1e-300)
+        return Support(tuple(index), c, max(rest, 1e-15))
+
 
 def left_open(one: Observations, which: torch.Tensor, base: Model | None) -> torch.Tensor:
     """Increments over some intervals, less what a base, along the path, has done of them, (K, n, d)."""
@@ -174,7 +184,7 @@ def supports(
     form: WeakForm, feature: int, *, most: int = 8, width: int = 12, start: Sequence[int] = ()
 ) -> list[Support]:
     """Promising supports by beam search: grown one by one, and each member exchanged for better ones."""
-    gram, moment, power = form.gram[feature], form.moment[feature], form.power[feature]
+    gram, moment = form.gram[feature], form.moment[feature]
     size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
     gram, moment = gram / np.outer(size, size), moment / size
     families = [t.family for t in form.terms[feature]]
@@ -183,15 +193,7 @@ def supports(
     def solved(members: tuple[int, ...]) -> Support:
         key = tuple(sorted(members))
         if key not in found:
-            index = list(key)
-            block = gram[np.ix_(index, index)] + 1e-12 * np.eye(len(index))
-            c = np.linalg.solve(block, moment[index]) if index else np.zeros(0)
-            rest = (
-                1 - float(2 * c @ moment[index] - c @ gram[np.ix_(index, index)] @ c) / max(power, 1e-300)
-                if index
-                else 1.0
-            )
-            found[key] = Support(key, c / size[index], max(rest, 1e-15))
+            found[key] = form.solved(feature, key)
         return found[key]
 
     def gains(members: tuple[int, ...]) -> np.ndarray:
