@@ -1,15 +1,12 @@
-"""DynamicsRegressor: what it learns from, what it predicts, and what it refuses."""
+"""DynamicsRegressor: what it learns from, modules of one's own, and what it refuses."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from torch import nn
 
 import ndcn
@@ -19,31 +16,15 @@ from ndcn import (
     Field,
     Graph,
     GraphODE,
-    IntegrationError,
     Objective,
     Solver,
     Trajectory,
     laws,
-    networks,
 )
 from problems import GRAPHS, SIGNED_GRAPHS, states
+from small_runs import DATA, GRAPH, TIMES, X0, Decay, regressor
 
-GRAPH = networks.grid(9)
-X0 = torch.linspace(0.2, 2.0, 9).reshape(9, 1)
-TIMES = ndcn.sampling.irregular_times(2.0, count=15, seed=0)
-DATA = ndcn.simulate(laws.Heat(), GRAPH, X0, TIMES)
 NAMES = ["ndcn", "no_encode", "no_graph", "no_control"]
-
-
-def regressor(model: str | nn.Module = "ndcn", **settings: object) -> DynamicsRegressor:
-    if isinstance(model, str):
-        settings = {"hidden": 4, **settings}
-    return DynamicsRegressor(model, **{"epochs": 15, **settings})
-
-
-@pytest.fixture(scope="module")
-def fitted() -> DynamicsRegressor:
-    return regressor(epochs=60).fit(DATA)
 
 
 # What it learns from ------------------------------------------------------------------------------------------------
@@ -197,15 +178,6 @@ def test_other_gradient_modes_train_too(gradient: str) -> None:
 # Modules of one's own -----------------------------------------------------------------------------------------------
 
 
-class Decay(Field):
-    def __init__(self) -> None:
-        super().__init__()
-        self.k = nn.Parameter(torch.tensor(0.1))
-
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        return -self.k * x
-
-
 class Steps(nn.Module):
     """Not a GraphODE: x0 + a t."""
 
@@ -294,248 +266,6 @@ def test_labels_alone_need_no_decoder_to_the_data(d: int) -> None:
     short = GraphODE(nn.Linear(d, 8), ndcn.fields.GraphField(8), nn.Linear(8, 2), solver)
     with pytest.raises(ValueError, match="labels of 9 nodes in 3 classes do not fit"):
         regressor(short, objective=Objective(None, terminal=CrossEntropy(labels))).fit(data)
-
-
-# What it predicts ---------------------------------------------------------------------------------------------------
-
-
-def test_the_answer_at_a_time_does_not_depend_on_the_others(fitted: DynamicsRegressor) -> None:
-    times = [0.01, 0.777, 1.5, 2.9]
-    together = fitted.predict(times).states
-    for k, t in enumerate(times):
-        torch.testing.assert_close(fitted.predict([t]).states[0], together[k], rtol=1e-6, atol=1e-6)
-    assert torch.equal(fitted.predict(torch.linspace(0, 3, 50).tolist() + times).states[-4:], together)
-
-
-@pytest.fixture(scope="module")
-def stepping() -> DynamicsRegressor:
-    return regressor(preset="paper", epochs=60).fit(DATA)
-
-
-def test_with_the_papers_stepping_it_does(stepping: DynamicsRegressor) -> None:
-    alone, among = stepping.predict([2.5]).states[0], stepping.predict([2.2, 2.5]).states[1]
-    assert (alone - among).abs().max() > 1e-6
-
-
-def test_the_papers_stepping_takes_the_training_times_too(stepping: DynamicsRegressor) -> None:
-    everything = stepping.predict([*DATA.times.tolist(), 2.5])
-    alone = stepping.predict([2.5])
-    assert torch.equal(alone.states[0], everything.states[-1])
-    assert alone.times.tolist() == [2.5]
-    assert alone.statistics == everything.statistics
-    assert torch.equal(stepping.predict(DATA.times[[5, 3]]).states, everything.states[[5, 3]])
-    other = networks.power_law(20, seed=0)
-    x0 = states(other, 1).float()
-    elsewhere = stepping.predict([*DATA.times.tolist(), 2.5], graph=other, x0=x0)
-    assert torch.equal(stepping.predict([2.5], graph=other, x0=x0).states[0], elsewhere.states[-1])
-    later = stepping.predict([12.5], x0=X0, t0=10.0)  # the same steps, begun at another time
-    torch.testing.assert_close(later.states, alone.states, rtol=1e-4, atol=1e-4)
-
-
-def test_extrapolation_with_the_papers_recipe() -> None:
-    parts = ndcn.split(ndcn.simulate(laws.Heat(), GRAPH, X0, ndcn.sampling.irregular_times(2.0, count=60, seed=0)))
-    reg = regressor(preset="paper", epochs=200).fit(parts.train)
-    assert ndcn.metrics.normalized_l1(reg.predict(parts.extrapolation.times[-1:]), parts.extrapolation[-1]) < 0.3
-
-
-def test_repeated_and_unsorted_times_come_back_as_asked(fitted: DynamicsRegressor) -> None:
-    asked = [1.0, 0.0, 2.5, 1.0]
-    found = fitted.predict(asked)
-    assert found.times.tolist() == asked
-    assert torch.equal(found.states[0], found.states[3])
-    assert torch.equal(found.states, fitted.predict([0.0, 1.0, 2.5]).states[[1, 0, 2, 1]])
-
-
-def test_prediction_before_the_first_time_is_refused() -> None:
-    late = Trajectory(times=DATA.times + 1, states=DATA.states, graph=GRAPH)
-    reg = regressor(epochs=2).fit(late)
-    assert reg.predict([1.0]).states.isfinite().all()
-    with pytest.raises(ValueError, match=r"cannot predict t = 0.5: the first training time is 1"):
-        reg.predict([2.0, 0.5])
-    for times in ([], [math.nan], [math.inf], [-1.0], ["noon"], [[1.0]]):
-        with pytest.raises(ValueError, match="times must be"):
-            reg.predict(times)
-
-
-@pytest.mark.parametrize(("begin", "unit", "before"), [(1.7e9, 1.0, 1000.0), (1.7e9, 1e4, 1.0), (1e-8, 1e-8, 1e-8)])
-def test_before_the_first_time_is_a_matter_of_the_window(begin: float, unit: float, before: float) -> None:
-    reg = regressor(epochs=2).fit(Trajectory(times=begin + unit * DATA.times, states=DATA.states, graph=GRAPH))
-    assert torch.equal(reg.predict([begin - 1e-7 * unit]).states, reg.predict([begin]).states)  # rounded times
-    with pytest.raises(ValueError, match="the first training time is"):
-        reg.predict([begin - before])
-
-
-def test_a_start_at_another_time(fitted: DynamicsRegressor) -> None:
-    late = fitted.predict([5.5, 7.0], x0=X0, t0=5.0)
-    assert late.times.tolist() == [5.5, 7.0]
-    torch.testing.assert_close(late.states, fitted.predict([0.5, 2.0]).states, rtol=1e-4, atol=1e-4)
-    shifted = Trajectory(times=DATA.times + 5, states=DATA.states, graph=GRAPH)
-    both = regressor(epochs=60).fit([DATA, shifted])
-    assert both.score(shifted, x0=X0, t0=5.0) == pytest.approx(both.score(DATA), abs=1e-3)
-    assert both.score(shifted, x0=X0) < both.score(DATA) - 0.01
-    with pytest.raises(ValueError, match=r"cannot predict t = 4: the state x0 is given at 5"):
-        fitted.predict([4.0], x0=X0, t0=5.0)
-    with pytest.raises(ValueError, match="give x0 too"):
-        fitted.predict([4.0], t0=1.0)
-    for wrong in (math.nan, "noon"):
-        with pytest.raises(ValueError, match="t0 must be a finite number"):
-            fitted.predict([4.0], x0=X0, t0=wrong)
-
-
-def test_another_graph_and_start(fitted: DynamicsRegressor) -> None:
-    other = networks.power_law(20, seed=0)
-    x0 = states(other, 1).float()
-    found = fitted.predict([0.0, 1.0], graph=other, x0=x0)
-    assert found.states.shape == (2, 20, 1)
-    assert found.graph is other
-    assert torch.equal(fitted.predict([1.0], x0=X0).states, fitted.predict([1.0]).states)
-    assert torch.equal(fitted.predict([1.0], graph=networks.grid(9)).states, fitted.predict([1.0]).states)
-    assert torch.equal(fitted.predict([1.0], x0=X0[:, 0].numpy()).states, fitted.predict([1.0]).states)
-    assert not torch.equal(fitted.predict([1.0], x0=2 * X0).states, fitted.predict([1.0]).states)
-
-
-def test_a_law_learned_on_one_graph_runs_on_another() -> None:
-    model = laws.Heat(nn.Parameter(torch.tensor(0.3)))
-    reg = regressor(model, epochs=80, learning_rate=0.1, solver=Solver("rk4", step_size=0.1)).fit(DATA)
-    other = networks.power_law(20, seed=0)
-    truth = ndcn.simulate(laws.Heat(), other, states(other, 1).float(), [0.0, 0.1, 0.3])
-    assert reg.score(truth, x0=truth.states[0]) > 0.99
-
-
-def test_wrong_graphs_and_starts(fitted: DynamicsRegressor) -> None:
-    other = networks.grid(16)
-    with pytest.raises(ValueError, match="another graph needs its initial state"):
-        fitted.predict([1.0], graph=other)
-    with pytest.raises(TypeError, match=r"graph must be an ndcn.Graph, got ndarray"):
-        fitted.predict([1.0], graph=np.eye(9))
-    with pytest.raises(ValueError, match=r"x0 must have shape \(n, d\) with n = 16"):
-        fitted.predict([1.0], graph=other, x0=X0)
-    with pytest.raises(ValueError, match="x0 has 2 features, the model was trained on 1"):
-        fitted.predict([1.0], x0=X0.expand(9, 2))
-    with pytest.raises(ValueError, match="NaN or infinite"):
-        fitted.predict([1.0], x0=X0 * math.nan)
-
-
-def test_an_explosion_in_prediction_is_an_error() -> None:
-    class Growth(Field):
-        def __init__(self) -> None:
-            super().__init__()
-            self.k = nn.Parameter(torch.tensor(1.0))
-
-        def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-            return self.k * x * x
-
-    data = Trajectory(times=[0.0, 0.1], states=torch.ones(2, 9, 1), graph=GRAPH)
-    reg = regressor(Growth(), epochs=1, learning_rate=1e-6).fit(data)
-    with pytest.raises(IntegrationError) as caught:
-        reg.predict([2.0])
-    assert caught.value.time == pytest.approx(1.0, abs=1e-2)
-
-
-def test_score(fitted: DynamicsRegressor) -> None:
-    prediction = fitted.predict(DATA.times)
-    assert fitted.score(prediction) == 1.0
-    x, y = DATA.states.double(), prediction.states.double()
-    expected = 1 - (x - y).square().sum() / (x - x.mean()).square().sum()
-    assert fitted.score(DATA) == pytest.approx(expected.item())
-    mask = torch.ones(15, 9, 1, dtype=torch.bool)
-    mask[3:7, 2:5] = False
-    masked = Trajectory(times=TIMES, states=torch.where(mask, DATA.states, math.nan), graph=GRAPH, mask=mask)
-    seen = mask[..., 0]
-    expected = 1 - (x - y)[seen].square().sum() / (x[seen] - x[seen].mean()).square().sum()
-    assert fitted.score(masked) == pytest.approx(expected.item())
-
-
-def test_score_refuses_what_cannot_be_compared(fitted: DynamicsRegressor) -> None:
-    wide = Trajectory(times=TIMES, states=DATA.states.expand(-1, -1, 3), graph=GRAPH)
-    with pytest.raises(ValueError, match=r"the prediction has shape \(15, 9, 1\).*the truth \(15, 9, 3\)"):
-        fitted.score(wide)
-    still = Trajectory(times=TIMES, states=torch.ones(15, 9, 1), graph=GRAPH)
-    with pytest.raises(ValueError, match="do not vary"):
-        fitted.score(still)
-
-
-# scikit-learn's habits ----------------------------------------------------------------------------------------------
-
-
-def test_clone_and_params() -> None:
-    reg = regressor(seed=3, knots=[0.0, 1.0], objective=Objective("l2"), solver=Solver("rk4", step_size=0.5))
-    params = reg.get_params()
-    assert params["seed"] == 3
-    assert params["model"] == "ndcn"
-    again = clone(reg.fit(DATA))
-    assert {k: v for k, v in again.get_params().items() if k != "knots"} == {
-        k: v for k, v in params.items() if k != "knots"
-    }
-    assert not hasattr(again, "model_")
-    assert again.set_params(seed=4, hidden=6) is again
-    assert (again.seed, again.hidden) == (4, 6)
-    with pytest.raises(ValueError, match="Invalid parameter"):
-        again.set_params(depth=3)
-    assert "DynamicsRegressor" in repr(reg)
-
-
-def test_a_clone_learns_the_same() -> None:
-    reg = regressor().fit(DATA)
-    assert clone(reg).fit(DATA).history_.loss == reg.history_.loss
-    assert reg.fit(DATA).history_.loss == clone(reg).fit(DATA).history_.loss  # fitting again starts anew
-
-
-REGULAR = ndcn.simulate(laws.Heat(), GRAPH, X0, ndcn.sampling.regular_times(2.0, 15))
-BASELINES = ["residual_gnn", "rnn_gnn", "gru_gnn", "lstm_gnn", "persistence", "linear", "spline"]
-
-
-@pytest.mark.parametrize("name", BASELINES)
-def test_baselines_keep_these_habits_too(name: str) -> None:
-    settings = {} if name in ("persistence", "linear", "spline") else {"epochs": 10, "seed": 3}
-    reg = DynamicsRegressor(name, **settings)
-    again = clone(reg.fit(REGULAR))
-    assert again.get_params() == reg.get_params()
-    assert not hasattr(again, "model_")
-    asked = [0.0, 2.0, 4.0]
-    assert torch.equal(again.fit(REGULAR).predict(asked).states, reg.predict(asked).states)
-    assert again.history_.loss == reg.history_.loss
-    assert reg.predict(asked).features == ("x",)
-    assert isinstance(reg.score(REGULAR), float)
-
-
-@pytest.mark.parametrize("name", BASELINES[:4])
-def test_baselines_resume_bit_for_bit(name: str, tmp_path: Path) -> None:
-    settings = {"epochs": 12, "checkpoint": tmp_path / "run", "validation": 0.2}
-    whole = DynamicsRegressor(name, **settings).fit(REGULAR)
-    (tmp_path / "run").unlink()
-    kill = pytest.MonkeyPatch()
-    with kill.context() as patch:
-        calls = iter(range(100))
-        step = torch.optim.Adam.step
-
-        def stop_at_seven(self: torch.optim.Adam) -> None:
-            if next(calls) == 7:
-                raise KeyboardInterrupt
-            step(self)
-
-        patch.setattr(torch.optim.Adam, "step", stop_at_seven)
-        patch.setattr("ndcn.training.SAVE_EVERY", -1.0)
-        with pytest.raises(KeyboardInterrupt):
-            DynamicsRegressor(name, **settings).fit(REGULAR)
-    assert (tmp_path / "run").exists()
-    resumed = DynamicsRegressor(name, **settings).fit(REGULAR, resume=True)
-    assert resumed.history_.loss == whole.history_.loss
-    assert torch.equal(resumed.predict([4.0]).states, whole.predict([4.0]).states)
-
-
-def test_an_ensemble_of_temporal_gnns() -> None:
-    reg = DynamicsRegressor("rnn_gnn", epochs=5, ensemble=2, jobs=1).fit(REGULAR)
-    mean, spread = reg.predict([4.0], return_std=True)
-    assert spread.states.min() > 0
-    alone = [DynamicsRegressor("rnn_gnn", epochs=5, seed=s).fit(REGULAR).predict([4.0]).states for s in (0, 1)]
-    torch.testing.assert_close(mean.states, (alone[0] + alone[1]) / 2)
-
-
-def test_not_fitted() -> None:
-    for use in (lambda r: r.predict([1.0]), lambda r: r.score(DATA), lambda r: r.save("x"), lambda r: r.solver_):
-        with pytest.raises(NotFittedError, match="call fit first"):
-            use(DynamicsRegressor())
 
 
 # What it refuses ----------------------------------------------------------------------------------------------------

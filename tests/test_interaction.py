@@ -1,80 +1,20 @@
-"""Finding laws through DynamicsRegressor: terms and coefficients, noise, gaps, the free form, files and errors."""
+"""Finding laws through DynamicsRegressor: terms and coefficients, the free form, files and errors."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import ndcn
+from finding import GRID, HILL, Cooperation, data_of, error_of, plain, terms_of
 from ndcn import DynamicsRegressor, Graph, Interaction, Solver, Trajectory, laws, networks
-from ndcn.identify.library import COUPLING, library
-
-GRID = networks.grid(25)
-HILL = ["x_j^2/(K^2 + x_j^2)", "x_j^h/(1 + x_j^h)"]
-
-
-def plain(*features: str, but: Sequence[str] = ()) -> Interaction:
-    """Without terms that have parameters inside, but for some: found faster."""
-    ranges = np.stack([np.zeros(len(features)), np.ones(len(features))])
-    inner = {term.formula.text for term in library(features, ranges) if term.values}
-    return Interaction(without=sorted(inner - set(but)))
-
-
-class Cooperation(laws.Law):
-    """dx_i/dt = -x_i + sum_j A_ij x_j^4 / (2^4 + x_j^4), which no library holds."""
-
-    def node(self, x: torch.Tensor) -> torch.Tensor:
-        return -x
-
-    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
-        return x_j**4 / (16 + x_j**4)
-
-
-def data_of(
-    law: laws.Law,
-    graph: Graph = GRID,
-    *,
-    T: float = 3.0,
-    count: int = 25,
-    x0: torch.Tensor | None = None,
-    noise: float = 0.0,
-    missing: float = 0.0,
-    seed: int = 0,
-) -> tuple[Trajectory, Trajectory]:
-    """All snapshots as they are, and the first 5/6 of them as observed."""
-    times = ndcn.sampling.irregular_times(T, count=count, seed=seed)
-    start = laws.initial_state(graph) if x0 is None else x0
-    truth = ndcn.simulate(law, graph, start, times)
-    generator = torch.Generator().manual_seed(seed)
-    states = truth.states * (1 + noise * torch.randn(truth.states.shape, generator=generator))
-    mask = torch.rand(states.shape, generator=generator) >= missing if missing else None
-    until = count - count // 6
-    seen = Trajectory(
-        times=truth.times[:until],
-        states=states[:until],
-        graph=graph,
-        mask=None if mask is None else mask[:until],
-        features=truth.features,
-    )
-    return truth, seen
-
-
-def terms_of(reg: DynamicsRegressor, least: float = 1e-3) -> dict[tuple[str, bool, str], float]:
-    """Terms whose coefficients are not negligible."""
-    rows = reg.equations().coefficients
-    return {(r.term, r.coupling, r.feature): r.value for r in rows if abs(r.value) > least}
-
-
-def error_of(reg: DynamicsRegressor, truth: Trajectory) -> float:
-    return ndcn.metrics.normalized_l1(reg.predict(truth.times), truth)
+from ndcn.identify.library import COUPLING
 
 
 @pytest.fixture(scope="module")
@@ -197,73 +137,6 @@ def test_the_same_data_give_the_same_law(heat: DynamicsRegressor, heat_data: tup
     assert torch.equal(torch.get_rng_state(), before)
     assert str(again.equations()) == str(heat.equations())
     assert torch.equal(again.predict([0.5]).states, heat.predict([0.5]).states)
-
-
-# Noise and gaps -----------------------------------------------------------------------------------------------------
-
-
-def test_noise() -> None:
-    truth, seen = data_of(laws.Gene(), networks.grid(16), count=30, noise=0.05)
-    reg = DynamicsRegressor(model=plain("x", but=HILL)).fit(seen)
-    assert reg.evidence_.form == "closed"
-    assert reg.evidence_.noise[0] == pytest.approx(0.05, rel=0.5)
-    assert ("x", False, "x") in terms_of(reg)
-    assert error_of(reg, truth) < 0.03
-    mean, deviation = reg.predict(truth.times, return_std=True)
-    off = (mean.states - truth.states).abs() / deviation.states.clamp(min=1e-9)
-    assert (off < 2).float().mean() > 0.5
-    assert all(row.standard_error > 0 for row in reg.equations().coefficients)
-    # the first state is part of what was found
-    assert (reg.train_[0].x0 - truth.states[0]).abs().mean() < (seen.states[0] - truth.states[0]).abs().mean()
-
-
-def test_half_of_the_entries_missing() -> None:
-    truth, seen = data_of(laws.Heat(), T=2.0, count=20, missing=0.5)
-    reg = DynamicsRegressor(model=plain("x")).fit(seen)
-    assert reg.evidence_.form == "closed"
-    assert terms_of(reg, 0.01) == {("x_j - x_i", True, "x"): pytest.approx(1, rel=0.01)}
-    assert error_of(reg, truth) < 1e-3
-
-
-def test_each_node_seen_at_times_of_its_own() -> None:
-    truth, whole = data_of(laws.Gene(), T=2.0, count=48)
-    mask = torch.zeros(whole.states.shape, dtype=torch.bool)
-    for node in range(25):
-        mask[node % 4 :: 4, node] = True  # a quarter of all times, another one than its neighbours
-    seen = Trajectory(times=whole.times, states=torch.where(mask, whole.states, torch.nan), graph=GRID, mask=mask)
-    reg = DynamicsRegressor(model="interaction").fit(seen)
-    assert reg.evidence_.form == "closed"
-    assert set(terms_of(reg)) == {("x", False, "x"), ("x_j^h/(1 + x_j^h)", True, "x")}
-    assert error_of(reg, truth) < 1e-4
-    mean, deviation = reg.predict(truth.times, return_std=True)
-    assert (mean.states - truth.states).abs().max() < 1e-3
-    assert deviation.states.max() < 1e-2
-
-
-def test_a_last_snapshot_that_nobody_saw() -> None:
-    truth, whole = data_of(laws.Heat(), T=2.0, count=20)
-    mask = torch.ones(whole.states.shape, dtype=torch.bool)
-    mask[-1] = False
-    mask[:, 7] = False  # nor did anybody ever see this node
-    seen = Trajectory(times=whole.times, states=whole.states, graph=GRID, mask=mask)
-    reg = DynamicsRegressor(model=plain("x")).fit(seen)
-    assert error_of(reg, truth) < 1e-3
-
-
-def test_free_forms_through_gaps() -> None:
-    truth, seen = data_of(Cooperation(), count=40, missing=0.4)
-    reg = DynamicsRegressor(model="free_form").fit(seen)
-    assert error_of(reg, truth) < 0.02
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("law", [laws.Heat(), laws.Gene()], ids=["heat", "gene"])
-@pytest.mark.parametrize("trouble", [{"noise": 0.05}, {"missing": 0.5}], ids=["noise", "missing"])
-def test_noise_and_gaps_on_larger_networks(law: laws.Law, trouble: dict[str, float]) -> None:
-    truth, seen = data_of(law, networks.power_law(64, seed=0), count=60, **trouble)
-    reg = DynamicsRegressor(model="interaction").fit(seen)
-    assert reg.evidence_.form == "closed"
-    assert error_of(reg, truth) < (0.01 if "noise" in trouble else 5e-3)
 
 
 class Saturated(laws.Law):

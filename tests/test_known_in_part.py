@@ -11,11 +11,12 @@ import torch
 from sklearn.base import clone
 
 import ndcn
+from finding import Cooperation, data_of, error_of, plain, terms_of
 from ndcn import DynamicsRegressor, Graph, Interaction, Trajectory, laws, networks
 from ndcn.fields import ClosedForm, Corrected, FreeForm
-from ndcn.identify.library import COUPLING, SELF, library
+from ndcn.identify.library import COUPLING, SELF
 
-GRID = networks.grid(16)
+SMALL = {"graph": networks.grid(16), "T": 2.0, "count": 15}
 FEW = Interaction("closed", without=[*SELF[2:], *COUPLING[1:2], *COUPLING[3:]], known=laws.Heat())
 
 
@@ -30,54 +31,9 @@ class Decay(laws.Law):
         return -self._value("k", x) * x
 
 
-class Cooperation(laws.Law):
-    """sum_j A_ij x_j^4 / (2^4 + x_j^4), which no library holds."""
-
-    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
-        return x_j**4 / (16 + x_j**4)
-
-
-def plain(*features: str, but: tuple[str, ...] = (), known: laws.Law | None = None) -> Interaction:
-    """Without terms that have parameters inside, but for some: found faster."""
-    ranges = np.stack([np.zeros(len(features)), np.ones(len(features))])
-    inner = {term.formula.text for term in library(features, ranges) if term.values}
-    return Interaction(without=sorted(inner - set(but)), known=known)
-
-
-def data_of(
-    law: torch.nn.Module,
-    graph: Graph = GRID,
-    *,
-    T: float = 2.0,
-    count: int = 15,
-    x0: torch.Tensor | None = None,
-    noise: float = 0.0,
-    features: tuple[str, ...] | None = None,
-) -> tuple[Trajectory, Trajectory]:
-    """All snapshots as they are, and the first 5/6 of them as observed."""
-    times = ndcn.sampling.irregular_times(T, count=count, seed=0)
-    truth = ndcn.simulate(law, graph, laws.initial_state(graph) if x0 is None else x0, times)
-    names = features or truth.features
-    generator = torch.Generator().manual_seed(0)
-    states = truth.states * (1 + noise * torch.randn(truth.states.shape, generator=generator))
-    until = count - count // 6
-    return (
-        Trajectory(times=truth.times, states=truth.states, graph=graph, features=names),
-        Trajectory(times=truth.times[:until], states=states[:until], graph=graph, features=names),
-    )
-
-
-def terms_of(reg: DynamicsRegressor) -> dict[tuple[str, bool, str], float]:
-    return {(r.term, r.coupling, r.feature): r.value for r in reg.equations().coefficients}
-
-
-def error_of(reg: DynamicsRegressor, truth: Trajectory) -> float:
-    return ndcn.metrics.normalized_l1(reg.predict(truth.times), truth)
-
-
 @pytest.fixture(scope="module")
 def decay_data() -> tuple[Trajectory, Trajectory]:
-    return data_of(laws.Heat() + Decay())
+    return data_of(laws.Heat() + Decay(), **SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +43,7 @@ def decay(decay_data: tuple[Trajectory, Trajectory]) -> DynamicsRegressor:
 
 @pytest.fixture(scope="module")
 def free() -> tuple[DynamicsRegressor, Trajectory]:
-    truth, seen = data_of(laws.Heat() + Decay() + Cooperation(), T=1.0, count=20)
+    truth, seen = data_of(laws.Heat() + Cooperation(0.5), networks.grid(16), T=1.0, count=20)
     return DynamicsRegressor(model=Interaction("free", known=laws.Heat())).fit(seen), truth
 
 
@@ -102,7 +58,7 @@ def test_the_correction_alone_is_found(decay: DynamicsRegressor, decay_data: tup
 
 
 def test_a_coupling_as_correction() -> None:
-    truth, seen = data_of(laws.Heat(0.3) + laws.Gene(b=0.9))
+    truth, seen = data_of(laws.Heat(0.3) + laws.Gene(b=0.9), **SMALL)
     reg = DynamicsRegressor(model=plain("x", but=("x_j^h/(1 + x_j^h)",), known=laws.Heat(0.3))).fit(seen)
     assert terms_of(reg) == {
         ("x", False, "x"): pytest.approx(-0.9, rel=0.01),
@@ -114,7 +70,7 @@ def test_a_coupling_as_correction() -> None:
 
 def test_a_known_law_of_ones_own_with_a_value_for_each_node() -> None:
     rates = torch.linspace(0.1, 0.9, 16, dtype=torch.float64)
-    _, seen = data_of(laws.Heat() + Decay(rates))
+    _, seen = data_of(laws.Heat() + Decay(rates), **SMALL)
     reg = DynamicsRegressor(model=plain("x", known=Decay(rates))).fit(seen)
     assert terms_of(reg) == {("x_j - x_i", True, "x"): pytest.approx(1.0, rel=1e-4)}
     assert reg.functions(5).f.shape == (1, 5, 1)  # of the correction, which is the same for all nodes
@@ -133,7 +89,7 @@ def test_weights_of_both_signs_and_directions() -> None:
 
 @pytest.mark.slow
 def test_several_trajectories_on_different_graphs() -> None:
-    pairs = [data_of(laws.Heat() + Decay(), g, count=9) for g in (networks.grid(9), networks.grid(16))]
+    pairs = [data_of(laws.Heat() + Decay(), g, T=2.0, count=9) for g in (networks.grid(9), networks.grid(16))]
     reg = DynamicsRegressor(model=plain("x", known=laws.Heat())).fit([seen for _, seen in pairs])
     assert terms_of(reg) == {("x", False, "x"): pytest.approx(-0.5, rel=1e-3)}
 
@@ -141,7 +97,7 @@ def test_several_trajectories_on_different_graphs() -> None:
 def test_two_features() -> None:
     graph = networks.grid(9)
     x0 = torch.rand(9, 2, generator=torch.Generator().manual_seed(0)) * 2
-    truth, seen = data_of(laws.Heat(0.4) + Decay(0.7), graph, count=12, x0=x0, features=("v", "w"))
+    truth, seen = data_of(laws.Heat(0.4) + Decay(0.7), graph, T=2.0, count=12, x0=x0, features=("v", "w"))
     reg = DynamicsRegressor(model=plain("v", "w", known=laws.Heat(0.4))).fit(seen)
     assert terms_of(reg) == {
         ("v", False, "v"): pytest.approx(-0.7, rel=0.01),
@@ -259,7 +215,7 @@ def test_save_and_load(decay: DynamicsRegressor, free: tuple[DynamicsRegressor, 
 
 
 def test_a_law_of_ones_own_cannot_be_saved(tmp_path: Path) -> None:
-    _, seen = data_of(laws.Heat() + Decay())
+    _, seen = data_of(laws.Heat() + Decay(), **SMALL)
     reg = DynamicsRegressor(model=plain("x", known=Decay())).fit(seen)
     with pytest.raises(ValueError, match=r"Decay is a law of your own.*reg.law_.correction.description\(\)"):
         reg.save(tmp_path / "law.ndcn")

@@ -12,9 +12,9 @@ from sklearn.base import clone
 import ndcn
 from ndcn import DynamicsRegressor, laws
 from ndcn.graph import Graph
-from ndcn.identify.node_values import shrinkage
 from ndcn.identify.known_law import KnownLaw, checked_law
 from ndcn.identify.network import Network
+from ndcn.identify.node_values import shrinkage
 from ndcn.laws import Law, per_node
 
 GRAPH = ndcn.networks.power_law(20, seed=0)

@@ -1,0 +1,73 @@
+"""Laws found through noise and gaps: terms, first states, bands."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from finding import GRID, HILL, Cooperation, data_of, error_of, plain, terms_of
+from ndcn import DynamicsRegressor, Trajectory, laws, networks
+
+
+def test_noise() -> None:
+    truth, seen = data_of(laws.Gene(), networks.grid(16), count=30, noise=0.05)
+    reg = DynamicsRegressor(model=plain("x", but=HILL)).fit(seen)
+    assert reg.evidence_.form == "closed"
+    assert reg.evidence_.noise[0] == pytest.approx(0.05, rel=0.5)
+    assert ("x", False, "x") in terms_of(reg)
+    assert error_of(reg, truth) < 0.03
+    mean, deviation = reg.predict(truth.times, return_std=True)
+    off = (mean.states - truth.states).abs() / deviation.states.clamp(min=1e-9)
+    assert (off < 2).float().mean() > 0.5
+    assert all(row.standard_error > 0 for row in reg.equations().coefficients)
+    # the first state is part of what was found
+    assert (reg.train_[0].x0 - truth.states[0]).abs().mean() < (seen.states[0] - truth.states[0]).abs().mean()
+
+
+def test_half_of_the_entries_missing() -> None:
+    truth, seen = data_of(laws.Heat(), T=2.0, count=20, missing=0.5)
+    reg = DynamicsRegressor(model=plain("x")).fit(seen)
+    assert reg.evidence_.form == "closed"
+    assert terms_of(reg, 0.01) == {("x_j - x_i", True, "x"): pytest.approx(1, rel=0.01)}
+    assert error_of(reg, truth) < 1e-3
+
+
+def test_each_node_seen_at_times_of_its_own() -> None:
+    truth, whole = data_of(laws.Gene(), T=2.0, count=48)
+    mask = torch.zeros(whole.states.shape, dtype=torch.bool)
+    for node in range(25):
+        mask[node % 4 :: 4, node] = True  # a quarter of all times, another one than its neighbours
+    seen = Trajectory(times=whole.times, states=torch.where(mask, whole.states, torch.nan), graph=GRID, mask=mask)
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    assert reg.evidence_.form == "closed"
+    assert set(terms_of(reg)) == {("x", False, "x"), ("x_j^h/(1 + x_j^h)", True, "x")}
+    assert error_of(reg, truth) < 1e-4
+    mean, deviation = reg.predict(truth.times, return_std=True)
+    assert (mean.states - truth.states).abs().max() < 1e-3
+    assert deviation.states.max() < 1e-2
+
+
+def test_a_last_snapshot_that_nobody_saw() -> None:
+    truth, whole = data_of(laws.Heat(), T=2.0, count=20)
+    mask = torch.ones(whole.states.shape, dtype=torch.bool)
+    mask[-1] = False
+    mask[:, 7] = False  # nor did anybody ever see this node
+    seen = Trajectory(times=whole.times, states=whole.states, graph=GRID, mask=mask)
+    reg = DynamicsRegressor(model=plain("x")).fit(seen)
+    assert error_of(reg, truth) < 1e-3
+
+
+def test_free_forms_through_gaps() -> None:
+    truth, seen = data_of(Cooperation(), count=40, missing=0.4)
+    reg = DynamicsRegressor(model="free_form").fit(seen)
+    assert error_of(reg, truth) < 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [laws.Heat(), laws.Gene()], ids=["heat", "gene"])
+@pytest.mark.parametrize("trouble", [{"noise": 0.05}, {"missing": 0.5}], ids=["noise", "missing"])
+def test_noise_and_gaps_on_larger_networks(law: laws.Law, trouble: dict[str, float]) -> None:
+    truth, seen = data_of(law, networks.power_law(64, seed=0), count=60, **trouble)
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    assert reg.evidence_.form == "closed"
+    assert error_of(reg, truth) < (0.01 if "noise" in trouble else 5e-3)
