@@ -63,6 +63,49 @@ def test_free_forms_through_gaps() -> None:
     assert error_of(reg, truth) < 0.02
 
 
+def test_gaps_in_two_features() -> None:
+    graph = networks.grid(16)
+    truth, seen = data_of(laws.SIR(), graph, count=40, x0=laws.SIR().initial_state(graph), missing=0.4)
+    reg = DynamicsRegressor(model=plain("s", "i")).fit(seen)
+    assert terms_of(reg) == {
+        ("s_i*i_j", True, "s"): pytest.approx(-1, rel=1e-4),
+        ("i", False, "i"): pytest.approx(-1, rel=1e-4),
+        ("s_i*i_j", True, "i"): pytest.approx(1, rel=1e-4),
+    }
+    assert error_of(reg, truth) < 1e-4
+
+
+class Roessler(laws.Law):
+    """Oscillators that act on each other through their first feature."""
+
+    features = ("x", "y", "z")
+
+    def node(self, x: torch.Tensor) -> torch.Tensor:
+        x, y, z = x.unbind(-1)
+        return torch.stack([-y - z, x + 0.2 * y, 0.2 + z * (x - 5.7)], dim=-1)
+
+    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
+        return 0.1 * (x_j - x_i) * torch.tensor([1.0, 0.0, 0.0])
+
+
+@pytest.mark.slow
+def test_gaps_in_three_features() -> None:
+    x0 = 4 * torch.randn(25, 3, generator=torch.Generator().manual_seed(0)).abs()
+    truth, seen = data_of(Roessler(), T=10.0, count=100, x0=x0, missing=0.4)
+    reg = DynamicsRegressor(model="interaction").fit(seen)
+    assert terms_of(reg) == {
+        ("y", False, "x"): pytest.approx(-1, rel=1e-4),
+        ("z", False, "x"): pytest.approx(-1, rel=1e-4),
+        ("x_j - x_i", True, "x"): pytest.approx(0.1, rel=1e-4),
+        ("x", False, "y"): pytest.approx(1, rel=1e-4),
+        ("y", False, "y"): pytest.approx(0.2, rel=1e-4),
+        ("1", False, "z"): pytest.approx(0.2, rel=1e-3),
+        ("z", False, "z"): pytest.approx(-5.7, rel=1e-4),
+        ("x*z", False, "z"): pytest.approx(1, rel=1e-4),
+    }
+    assert error_of(reg, truth) < 1e-3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("law", [laws.Heat(), laws.Gene()], ids=["heat", "gene"])
 @pytest.mark.parametrize("trouble", [{"noise": 0.05}, {"missing": 0.5}], ids=["noise", "missing"])

@@ -21,6 +21,8 @@ EASED = 1e-4  # of the largest state: laws that miss more than this are told apa
 HORIZONS = (0.2, 0.45, 0.7, 1.0)  # shares of what happens in the data through which a candidate is followed in turn
 SPLINED = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # splines go more slowly: they are lost where they were not fitted yet
 MANY = 24  # steps for each interval: a model that needs more has gone astray
+DOUBTFUL = 3.0  # terms with coefficients below so many standard errors
+MANY_TERMS = 4  # doubtful ones: more are dropped together
 EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
 
 
@@ -206,18 +208,23 @@ def _degrees(path: Path) -> float:
 
 
 def _pruned(path: Path) -> Path:
-    """Without the terms whose loss BIC welcomes."""
+    """Without the terms whose loss BIC welcomes: many at once while many are doubtful, then one by one."""
     while True:
         model = path.model
         assert isinstance(model, Equation)
-        if len(model.terms) <= (model.base is None):  # without a base a law has at least one term
+        needed = int(model.base is None)  # without a base a law has at least one term
+        if len(model.terms) <= needed:
             return path
         errors = inverse(path.normal).diagonal().clamp(min=0).sqrt() * max(1.0, path.excess)
         z = model.coefficients.abs() / errors[: len(model.terms)].clamp(min=1e-300)
-        for k in torch.argsort(z).tolist()[:2]:
-            if z[k] > 30:
-                continue
-            trial = fit_path(without_terms(model, [k]), path.courses, iterations=5, enough=1e-3)
+        order = torch.argsort(z).tolist()
+        doubtful = [k for k in order if z[k] < DOUBTFUL][: len(order) - needed]
+        drops = []
+        while len(doubtful) > MANY_TERMS:
+            drops.append(doubtful)
+            doubtful = doubtful[: len(doubtful) // 2]
+        for drop in [*drops, *([k] for k in order[:2] if z[k] <= 30)]:
+            trial = fit_path(without_terms(model, drop), path.courses, iterations=5, enough=1e-3)
             if trial is not None and _score(trial) < _score(path):
                 path = trial
                 break
