@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -55,6 +56,19 @@ def test_a_last_snapshot_that_nobody_saw() -> None:
     seen = Trajectory(times=whole.times, states=whole.states, graph=GRID, mask=mask)
     reg = DynamicsRegressor(model=plain("x")).fit(seen)
     assert error_of(reg, truth) < 1e-3
+
+
+def test_free_forms_in_noise_are_as_smooth_as_the_law() -> None:
+    truth, seen = data_of(laws.Heat(0.8), T=5.0, count=50, noise=0.05)
+    reg = DynamicsRegressor(model="free_form").fit(seen)
+    assert error_of(reg, truth) < 0.01
+    found = reg.functions(9)
+    expected = 0.8 * (found.x[0][None, :] - found.x[0][:, None])
+    assert np.abs(found.g[0][..., 0] - expected).max() < 0.1 * expected.max()
+    assert np.abs(found.f[0]).max() < 0.05 * expected.max()  # which this law does not have
+    assert found.g_std[0].max() < 0.2 * expected.max()
+    mean, deviation = reg.predict(truth.times, return_std=True)  # laws as likely as this one can be followed
+    assert ((mean.states - truth.states).abs() < 3 * deviation.states).float().mean() > 0.5
 
 
 def test_free_forms_through_gaps() -> None:

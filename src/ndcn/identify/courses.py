@@ -9,11 +9,13 @@ from dataclasses import replace
 import torch
 
 from .equation import Equation, Model
-from .free_fit import fit_free, guess_free
+from .free import FreeModel
+from .free_fit import fit_free, guess_free, known_before
 from .known_law import KnownLaw
 from .observations import Observations, largest
 from .posterior import inverse
 from .search import Found, Search
+from .smoothness import fit_smooth
 from .trajectory_fit import Course, Path, Prior, course_of, fit_path, followable, steps_along
 from .variants import simpler, without_terms
 
@@ -23,6 +25,7 @@ SPLINED = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # splines go more slowly: they a
 MANY = 24  # steps for each interval: a model that needs more has gone astray
 DOUBTFUL = 3.0  # terms with coefficients below so many standard errors
 MANY_TERMS = 4  # doubtful ones: more are dropped together
+WORTH = 0.95  # a rougher start must miss this much less of noisy data
 EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
 
 
@@ -238,16 +241,15 @@ def free_course(
     """Splines along the data; None if they cannot be followed."""
     if any(one.gaps for one in data):
         return _free_through_gaps(data, tolerance, say, base)
-    fit = fit_free(data, say, base)
+    fit = fit_free(data, say, base, worth=WORTH)
     if fit is None or fit.ridge is None:
         return None
     courses = followable(data, fit.model, tolerance)
     first = None if courses is None else fit_path(fit.model, courses, iterations=0)
     if first is None:
         return None
-    prior = Prior(torch.zeros_like(fit.model.parameters), fit.ridge * first.count)
-    done = fit_path(fit.model, first.courses, iterations=4, prior=prior, enough=1e-2)
-    return replace(first, prior=prior) if done is None or done.chi2 > first.chi2 else done
+    assert isinstance(fit.model, FreeModel)
+    return fit_smooth(fit.model, first.courses, fit.ridge * first.count, known_before(fit.model.basis, data), say)
 
 
 def _free_through_gaps(
@@ -257,7 +259,7 @@ def _free_through_gaps(
     if guess is None:
         return None
     model, precision = guess
-    prior = Prior(model.parameters, precision)
+    prior = Prior(model.parameters, precision + known_before(model.basis, data))
     eased, rough = _eased(data, tolerance)
     path: Path | None = None
     for share in SPLINED:

@@ -17,13 +17,21 @@ from .weak import done_by, left_open, stretches
 
 SHARED = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
 FEWEST = 8  # stretches from which splines can be seen
+LARGE = 3.0  # times the fastest rates: f and g are hardly larger
 SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
 def fit_free(
-    data: Sequence[Observations], say: Callable[[str], None] = lambda text: None, base: Model | None = None
+    data: Sequence[Observations],
+    say: Callable[[str], None] = lambda text: None,
+    base: Model | None = None,
+    *,
+    worth: float = 1.0,
 ) -> Fit | None:
-    """f and g as splines, beside a base, or None if they cannot be found."""
+    """f and g as splines, beside a base, or None if they cannot be found.
+
+    Rougher ones are taken where they miss held-out intervals less, by this factor at least.
+    """
     basis = _basis(data)
     scale = largest(data)
     each = max(6, 40 // len(data))
@@ -37,7 +45,7 @@ def fit_free(
         model = FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
         misfit = _held_out(model, held, 1e-4 * scale)
         say(f"  weak {smoothing:.0e} {misfit:.2e}")
-        if best is None or misfit < best[0]:
+        if best is None or misfit < worth * best[0]:
             best = (misfit, smoothing, model)
     assert best is not None
     found: tuple[float, Fit] | None = None
@@ -50,7 +58,7 @@ def fit_free(
         assert isinstance(done.model, FreeModel)
         misfit = _held_out(done.model, held, 1e-6 * scale)
         say(f"  shots {smoothing:.0e} {done.misfit:.2e} held out {misfit:.2e}")
-        if found is not None and misfit > found[0]:
+        if found is not None and misfit > worth * found[0]:
             break
         found, model = (misfit, done), done.model
     return None if found is None else found[1]
@@ -90,6 +98,21 @@ def guess_free(
         SHARED * (N + _penalty(basis, N, smoothing)) / max(v, 1e-300) for (N, _), v in zip(whole, variance, strict=True)
     ]
     return FreeModel(basis, torch.stack(found), base), torch.block_diag(*precision)
+
+
+def known_before(basis: Basis, data: Sequence[Observations]) -> torch.Tensor:
+    """Precision of all coefficients before anything is seen, (P, P): f and sums of g are not far beyond the fastest rates.
+
+    Data leave some of them open, as a g that depends on both states and one that depends on their difference can take each
+    other's place. Without it, laws drawn from what data tell would be wild there.
+    """
+    speeds = [(one.level.diff(dim=0) / one.spans[:, None, None]).abs().amax(dim=(0, 1)) for one in data]
+    fastest = torch.stack(speeds).amax(0).clamp(min=1e-12 * float(largest(data).max()))
+    neighbours = max(1.0, sum(float(one.network.degrees.abs().mean()) for one in data) / len(data))
+    share = torch.ones(basis.size, dtype=torch.float64)
+    for name, where in basis.blocks().items():
+        share[where] = 1.0 if name.startswith("f") else 1 / neighbours
+    return torch.diag((LARGE * torch.outer(fastest, share)).reshape(-1) ** -2)
 
 
 def _rows_of(one: Observations, basis: Basis, base: Model | None) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -1,7 +1,7 @@
 """Fitting whole trajectories: Gauss-Newton on the parameters and the first state together.
 
-The equations for the first state are solved by conjugate gradients, or, in gaps, where they converge slowly, exactly for as
-many unknowns as fit into a small matrix.
+The equations for the first state are solved by conjugate gradients, or exactly, for as many unknowns as fit into a small
+matrix: in gaps, where gradients converge slowly, and for few nodes and many parameters, where they take longer.
 """
 
 from __future__ import annotations
@@ -323,7 +323,8 @@ def _system(
             right = tape.adjoint([weights[k] * np.hstack([S[k], misses[k]]) for k in range(len(w))])
             right[:, P:] += prior * offset
             free = np.ones(size, dtype=bool) if draws is not None else course.movable(right[:, P])
-            Y[free] = _eliminated(tape, weights, right, prior, free, EXACTLY if one.gaps else 0, cg)
+            most = EXACTLY if one.gaps else min(EXACTLY, cg * (P + R) // 2)
+            Y[free] = _eliminated(tape, weights, right, prior, free, most, cg)
         for k, followed in enumerate(tape.tangent(Y, False)):  # what first states explain, as far as that was found out
             left = np.hstack([S[k], misses[k]]) - followed
             both = left[:, :P].T @ (weights[k] * left)
