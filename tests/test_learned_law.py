@@ -46,7 +46,7 @@ def free(slope: float = 1.0) -> FreeModel:
     """Heat, in splines."""
     basis = basis_for(SEEN, SEEN - SEEN.flip(0))
     c = torch.zeros(1, basis.size, dtype=torch.float64)
-    c[0, basis.blocks()["u0"]] = slope * basis.gap[0].greville
+    c[0, basis.blocks["u0"]] = slope * basis.gap[0].greville
     return FreeModel(basis, c)
 
 
@@ -120,7 +120,7 @@ def test_the_free_form_warns_outside_the_states_seen() -> None:
 def test_the_warning_names_the_first_time_outside() -> None:
     basis = basis_for(SEEN, SEEN - SEEN.flip(0))
     c = torch.zeros(1, basis.size, dtype=torch.float64)
-    c[0, basis.blocks()["f0"]] = 1.0  # dx/dt = 1
+    c[0, basis.blocks["f0"]] = 1.0  # dx/dt = 1
     with pytest.warns(UserWarning, match="from t = 3 on"):
         learned(FreeModel(basis, c)).predict(asked([4.0, 0.0, 3.0], x0=torch.ones(4, 1), t0=0.0), START, False)
 

@@ -73,9 +73,9 @@ def test_columns_are_derivatives_by_the_coefficients(d: int) -> None:
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_blocks_cover_all_coefficients_once(d: int) -> None:
     basis = model_of(d).basis
-    used = sorted(k for where in basis.blocks().values() for k in range(where.start, where.stop))
+    used = sorted(k for where in basis.blocks.values() for k in range(where.start, where.stop))
     assert used == list(range(basis.size))
-    assert len(basis.blocks()) == 4 * d + d * (d - 1) // 2 + d * d
+    assert len(basis.blocks) == 4 * d + d * (d - 1) // 2 + d * d
     x = states(GRAPHS["directed"], 2, d)
     assert basis.columns(x, Network(GRAPHS["directed"])).shape == (2, 5, basis.size)
 
@@ -90,7 +90,7 @@ def test_the_penalty_is_symmetric_and_positive(d: int) -> None:
 
 def test_straight_lines_are_hardly_penalised() -> None:
     basis = model_of(1).basis
-    where = basis.blocks()["f0"]
+    where = basis.blocks["f0"]
     line, bent = (torch.zeros(basis.size, dtype=torch.float64) for _ in range(2))
     line[where] = basis.single[0].greville
     bent[where] = basis.single[0].greville.square()
@@ -102,11 +102,11 @@ def test_it_holds_heat_and_products() -> None:
     network, basis = Network(graph), model_of(1).basis
     x, a = states(graph, 3, 1), graph.to_dense().double()
     c = torch.zeros(1, basis.size, dtype=torch.float64)
-    c[0, basis.blocks()["u0"]] = 0.5 * basis.gap[0].greville
+    c[0, basis.blocks["u0"]] = 0.5 * basis.gap[0].greville
     torch.testing.assert_close(FreeModel(basis, c).rate(x, network), 0.5 * (a @ x - a.sum(1, keepdim=True) * x))
     few = basis.few[0].greville
     c = torch.zeros(1, basis.size, dtype=torch.float64)
-    c[0, basis.blocks()["c00"]] = torch.outer(few, few).flatten()
+    c[0, basis.blocks["c00"]] = torch.outer(few, few).flatten()
     torch.testing.assert_close(FreeModel(basis, c).rate(x, network), x * (a @ x))
 
 

@@ -45,7 +45,7 @@ class FreeForm(Law):
     def _parts(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
         """Coefficients of each part, (m, d)."""
         c = self.coefficients.to(x)
-        return {name: c[:, where].T for name, where in self.basis.blocks().items()}
+        return {name: c[:, where].T for name, where in self.basis.blocks.items()}
 
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x)."""

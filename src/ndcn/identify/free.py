@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import torch
@@ -34,6 +35,7 @@ class Basis:
         d = len(self.single)
         return [(b, c) for b in range(d) for c in range(b + 1, d)]
 
+    @functools.cached_property
     def blocks(self) -> dict[str, slice]:
         """Where the coefficients of each part are."""
         d, out, at = len(self.single), {}, 0
@@ -51,7 +53,7 @@ class Basis:
     @property
     def size(self) -> int:
         """Coefficients for each feature's rate."""
-        return max(s.stop for s in self.blocks().values())
+        return max(s.stop for s in self.blocks.values())
 
     def columns(self, x: torch.Tensor, network: Network) -> torch.Tensor:
         """Every spline at every node, summed over neighbours where it belongs to g, shape (K, n, size)."""
@@ -75,7 +77,7 @@ class Basis:
     def penalty(self, ridge: float = 1e-3) -> torch.Tensor:
         """Roughness of all curves, and a little of the size of what goes beyond sums of curves, (size, size)."""
         out = torch.zeros(self.size, self.size, dtype=torch.float64)
-        for name, where in self.blocks().items():
+        for name, where in self.blocks.items():
             kind, of = name[0], [int(k) for k in name[1:]]
             if len(of) == 1:
                 splines = self.gap[of[0]] if kind == "u" else self.single[of[0]]
@@ -129,7 +131,16 @@ class FreeModel:
 
     def _part(self, name: str) -> torch.Tensor:
         """Coefficients of one part, (m, d)."""
-        return self.coefficients[:, self.basis.blocks()[name]].T
+        return self.coefficients[:, self.basis.blocks[name]].T
+
+    @functools.cached_property
+    def _curves(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """For each feature f, p and q side by side, and u, as cubics."""
+        out = []
+        for b, (single, gap) in enumerate(zip(self.basis.single, self.basis.gap, strict=True)):
+            own = torch.cat([self._part(f"{name}{b}") for name in "fpq"], dim=1)
+            out.append((single.cubics(own), gap.cubics(self._part(f"u{b}"))))
+        return out
 
     def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
         """dx/dt at states (K, n, d)."""
@@ -138,13 +149,11 @@ class FreeModel:
         degrees = network.degrees[:, None]
         few = [s.parts(x[..., b]) for b, s in enumerate(self.basis.few)]
         sums = [network.neighbours(v) for v in few]
-        for b in range(d):
-            splines = self.basis.single[b]
-            own = torch.cat([self._part(f"f{b}"), self._part(f"p{b}"), self._part(f"q{b}")], dim=1)
-            f, p, q = splines.curve(x[..., b], own).split(d, dim=-1)
+        for b, (own, gap) in enumerate(self._curves):
+            f, p, q = self.basis.single[b].along(x[..., b], own).split(d, dim=-1)
             out = out + f + degrees * p + network.neighbours(q)
             differences = x[..., b].index_select(1, network.j) - x[..., b].index_select(1, network.i)
-            out = out + network.gathered(self.basis.gap[b].curve(differences, self._part(f"u{b}")))
+            out = out + network.gathered(self.basis.gap[b].along(differences, gap))
         for b, c in self.basis.pairs:
             out = out + product(few[b], few[c]) @ self._part(f"f{b}{c}")
         for b in range(d):
@@ -162,13 +171,12 @@ class FreeModel:
         degrees = network.degrees[:, None]
         few = [(s.parts(x[..., b]), s.parts(x[..., b], slope=True)) for b, s in enumerate(basis.few)]
         sums = [network.neighbours(v) for v, _ in few]
-        for b in range(d):
-            curves = torch.cat([self._part(f"f{b}"), self._part(f"p{b}"), self._part(f"q{b}")], dim=1)
-            f, p, q = basis.single[b].curve(x[..., b], curves, slope=True).split(d, dim=-1)
+        for b, (curves, gap) in enumerate(self._curves):
+            f, p, q = basis.single[b].along(x[..., b], curves, slope=True).split(d, dim=-1)
             own[..., b] += f + degrees * p
             edges[..., b] += q.index_select(1, network.j)
             differences = x[..., b].index_select(1, network.j) - x[..., b].index_select(1, network.i)
-            u = basis.gap[b].curve(differences, self._part(f"u{b}"), slope=True)
+            u = basis.gap[b].along(differences, gap, slope=True)
             own[..., b] -= network.gathered(u)
             edges[..., b] += u
         for b, c in basis.pairs:

@@ -110,7 +110,7 @@ def known_before(basis: Basis, data: Sequence[Observations]) -> torch.Tensor:
     fastest = torch.stack(speeds).amax(0).clamp(min=1e-12 * float(largest(data).max()))
     neighbours = max(1.0, sum(float(one.network.degrees.abs().mean()) for one in data) / len(data))
     share = torch.ones(basis.size, dtype=torch.float64)
-    for name, where in basis.blocks().items():
+    for name, where in basis.blocks.items():
         share[where] = 1.0 if name.startswith("f") else 1 / neighbours
     return torch.diag((LARGE * torch.outer(fastest, share)).reshape(-1) ** -2)
 
@@ -173,7 +173,7 @@ def _weak(
 def _penalty(basis: Basis, normal: torch.Tensor, smoothing: float) -> torch.Tensor:
     """The penalty in units of how strongly the data hold each part."""
     size = torch.zeros(basis.size, dtype=torch.float64)
-    for where in basis.blocks().values():
+    for where in basis.blocks.values():
         size[where] = normal.diagonal()[where].mean().clamp(min=1e-300).sqrt()
     return smoothing * basis.penalty() * torch.outer(size, size)
 

@@ -13,7 +13,9 @@ from .trajectory_fit import Course, Path, Prior, fit_path
 ROUNDS = 12  # fit, smoothness, fit again
 FURTHEST = 1e3  # by which factor a penalty may change in one of them
 FASTER = 2.0  # than to where one round leads, as the next ones lead on
-SETTLED = 0.03  # change, as a share, of what the data decide on, below which penalties are found
+SETTLED = (
+    0.03  # change, as a share, of the degrees of freedom that data decide on, below which penalties are found; or of 1
+)
 
 
 def fit_smooth(
@@ -51,7 +53,7 @@ def fit_smooth(
         model, courses, found, last = path.model, path.courses, path, decided
         decided, weights = _likelier(path, prior, parts, weights)
         say(f"  along {path.excess:.4f}, {decided:.1f} degrees of freedom")
-        if abs(decided - last) < SETTLED * decided:
+        if abs(decided - last) < max(1.0, SETTLED * decided):
             break
     return found
 
@@ -61,7 +63,7 @@ def _penalties(basis: Basis, features: int) -> list[tuple[slice, torch.Tensor]]:
     whole = basis.penalty()
     out = []
     for a in range(features):
-        for where in basis.blocks().values():
+        for where in basis.blocks.values():
             at = slice(a * basis.size + where.start, a * basis.size + where.stop)
             out.append((at, whole[where, where]))
     return out

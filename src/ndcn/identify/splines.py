@@ -76,11 +76,18 @@ class Splines:
         value = self(x)
         return torch.cat([value, value - self(x.clamp(low, high))], dim=-1)
 
-    def curve(self, x: torch.Tensor, coefficients: torch.Tensor, slope: bool = False) -> torch.Tensor:
-        """sum_k c_k B_k(x), or its derivative, at x (...) for coefficients (m, r), shape (..., r)."""
+    def curve(self, x: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
+        """sum_k c_k B_k(x) at x (...) for coefficients (m, r), shape (..., r)."""
+        return self.along(x, self.cubics(coefficients.to(x)))
+
+    def cubics(self, coefficients: torch.Tensor) -> torch.Tensor:
+        """sum_k c_k B_k as a cubic of each interval, for ``along``."""
+        return torch.einsum("imp,mr->ipr", self._pieces.to(coefficients), coefficients)
+
+    def along(self, x: torch.Tensor, cubics: torch.Tensor, slope: bool = False) -> torch.Tensor:
+        """Curves, or their derivatives, at x (...), shape (..., r)."""
         where, u = self._located(x)
-        pieces = torch.einsum("imp,mr->ipr", self._pieces.to(x), coefficients.to(x))
-        c = pieces[where]
+        c = cubics[where]
         u = u.unsqueeze(-1)
         if slope:
             return c[..., 1, :] + u * (2 * c[..., 2, :] + 3 * u * c[..., 3, :])
