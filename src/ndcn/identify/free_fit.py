@@ -12,11 +12,13 @@ from .equation import Model
 from .free import Basis, FreeModel, basis_for
 from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .observations import Observations, integrals, largest
-from .search import spread_of
+from .search import speed_of, spread_of
 from .weak import done_by, left_open, stretches
 
 SHARED = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
 FEWEST = 8  # stretches from which splines can be seen
+STEPS = 256  # within an interval, at most
+FASTEST = 8  # intervals that are never held back
 LARGE = 3.0  # times the fastest rates: f and g are hardly larger
 SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
@@ -36,10 +38,11 @@ def fit_free(
     scale = largest(data)
     each = max(6, 40 // len(data))
     chosen = [spread_of(one, each) for one in data]
-    held = [batch_of(one, which[1::4]) for one, which in zip(data, chosen, strict=True)]
-    learn = [torch.tensor([k for k in range(len(which)) if k % 4 != 1]) for which in chosen]
-    train = [batch_of(one, which[k]) for one, which, k in zip(data, chosen, learn, strict=True)]
-    normals = _weak(data, [w[k] for w, k in zip(chosen, learn, strict=True)], basis, base)
+    out = [_held_back(one, which) for one, which in zip(data, chosen, strict=True)]
+    held = [batch_of(one, which[hold]) for one, which, hold in zip(data, chosen, out, strict=True)]
+    learn = [which[~hold] for which, hold in zip(chosen, out, strict=True)]
+    train = [batch_of(one, which) for one, which in zip(data, learn, strict=True)]
+    normals = _weak(data, learn, basis, base)
     best: tuple[float, float, FreeModel] | None = None
     for smoothing in SMOOTHING:
         model = FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
@@ -48,20 +51,41 @@ def fit_free(
         if best is None or misfit < worth * best[0]:
             best = (misfit, smoothing, model)
     assert best is not None
-    found: tuple[float, Fit] | None = None
+    found: tuple[tuple[int, float], Fit] | None = None
     model, start = best[2], SMOOTHING.index(best[1])
     for smoothing in SMOOTHING[max(start - 1, 0) :]:
         ridge = torch.block_diag(*(_penalty(basis, N, smoothing) / max(_rows(train), 1) for N, _ in normals))
-        done = fit(model, train, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=64)
+        done = fit(model, train, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=STEPS)
         if done is None:
             continue
         assert isinstance(done.model, FreeModel)
-        misfit = _held_out(done.model, held, 1e-6 * scale)
-        say(f"  shots {smoothing:.0e} {done.misfit:.2e} held out {misfit:.2e}")
-        if found is not None and misfit > worth * found[0]:
+        missed = (done.lost, _held_out(done.model, held, 1e-6 * scale))
+        say(f"  shots {smoothing:.0e} {done.misfit:.2e} lost {done.lost} held out {missed[1]:.2e}")
+        if found is not None and missed > (found[0][0], worth * found[0][1]):
             break
-        found, model = (misfit, done), done.model
-    return None if found is None else found[1]
+        found, model = (missed, done), done.model
+    if found is None:
+        return None
+    best_fit, every = found[1], [batch_of(one, which) for one, which in zip(data, chosen, strict=True)]
+    whole = fit(
+        best_fit.model,
+        every,
+        iterations=8,
+        tolerance=1e-6 * scale,
+        ridge=best_fit.ridge,
+        enough=0.02,
+        most_steps=STEPS,
+    )
+    return best_fit if whole is None or whole.lost > best_fit.lost else whole
+
+
+def _held_back(one: Observations, which: torch.Tensor) -> torch.Tensor:
+    """Every fourth of these intervals, without the fastest, which have states that no other has, as a mask."""
+    speed = speed_of(one)[which]
+    slow = speed.argsort()[: max(1, len(which) - FASTEST)].sort().values
+    out = torch.zeros(len(which), dtype=torch.bool)
+    out[slow[1::4]] = True
+    return out
 
 
 def guess_free(

@@ -56,7 +56,7 @@ class Found:
 
 def spread_of(one: Observations, count: int) -> torch.Tensor:
     """``count`` intervals: half of them the fastest, the others evenly spread."""
-    speed = _speed(one)
+    speed = speed_of(one)
     if len(speed) <= count:
         return torch.arange(len(speed))
     fast = speed.argsort(descending=True)[: count // 2]
@@ -66,7 +66,7 @@ def spread_of(one: Observations, count: int) -> torch.Tensor:
 
 def lively(one: Observations, count: int) -> torch.Tensor:
     """``count`` intervals in which much happens, without the very fastest, over which first guesses shoot too far."""
-    speed = _speed(one)
+    speed = speed_of(one)
     if len(speed) <= count:
         return torch.arange(len(speed))
     skip = min(1 + len(speed) // 40, len(speed) - count)
@@ -75,7 +75,8 @@ def lively(one: Observations, count: int) -> torch.Tensor:
     return torch.cat([fast, even]).unique()
 
 
-def _speed(one: Observations) -> torch.Tensor:
+def speed_of(one: Observations) -> torch.Tensor:
+    """How much happens in each interval."""
     moved = torch.asinh(one.level / one.unit).diff(dim=0).abs()
     return (moved / moved.mean(dim=(0, 1)).clamp(min=1e-300)).mean(dim=(1, 2))
 
