@@ -75,6 +75,7 @@ ROWS = (
     "regular",
     "transfer",
     "noise",
+    "noise_free",
     "half",
     "few",
     "further",
@@ -94,6 +95,7 @@ def cells(rows: list[str], seeds: int) -> Iterator[dict]:
         one = row.startswith("without") or row in (
             "ndcn",
             "noise",
+            "noise_free",
             "half",
             "few",
             "transfer",
@@ -109,7 +111,7 @@ def cells(rows: list[str], seeds: int) -> Iterator[dict]:
             networks = NETWORKS
             if row.startswith("further"):
                 networks = ("power_law", "small_world")
-            elif row in ("transfer", "removed"):
+            elif row in ("transfer", "removed", "noise_free"):
                 networks = ("power_law",)
             elif row.startswith("without"):
                 networks = ("random", "power_law")
@@ -137,7 +139,7 @@ def run(cell: dict) -> dict:
     share = {"interpolation": 0.0, "extrapolation": 0.2} if row == "regular" else {}
     parts = ndcn.split(data, seed=seed, **share)
     train = spoiled(parts.train, row, seed)
-    free = row in ("free", "further_free")
+    free = row in ("free", "further_free", "noise_free")
     without = FAMILY[cell["law"]] if row == "removed" else []
     model = "ndcn" if row == "ndcn" else ndcn.Interaction(form="free" if free else "auto", without=without)
     began = time.process_time()  # of one thread: seconds of one core
@@ -180,7 +182,7 @@ def take_away(part: str) -> None:
 
 def spoiled(train: ndcn.Trajectory, row: str, seed: int) -> ndcn.Trajectory:
     generator = torch.Generator().manual_seed(100 + seed)
-    if row == "noise":
+    if row in ("noise", "noise_free"):
         factor = 1 + 0.05 * torch.randn(train.states.shape, generator=generator)
         return ndcn.Trajectory(times=train.times, states=train.states * factor, graph=train.graph)
     if row == "half":

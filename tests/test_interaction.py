@@ -174,6 +174,14 @@ def test_a_law_that_no_library_holds() -> None:
         reg.equations()
 
 
+@pytest.mark.parametrize("count", [6, 9])
+def test_free_forms_of_few_snapshots(count: int) -> None:
+    graph = networks.grid(16)
+    data = ndcn.simulate(laws.Heat(), graph, laws.initial_state(graph), torch.linspace(0, 1, count))
+    reg = DynamicsRegressor(model="free_form").fit(data)
+    assert error_of(reg, data) < 1e-3
+
+
 class Waves(laws.Law):
     """dx_i/dt = -x_i/2 + 0.3 sum_j A_ij sin(2 (x_j - x_i)): three periods over the differences there are."""
 

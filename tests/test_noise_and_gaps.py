@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from finding import GRID, HILL, Cooperation, data_of, error_of, plain, terms_of
-from ndcn import DynamicsRegressor, Trajectory, laws, networks
+from ndcn import DynamicsRegressor, Graph, Trajectory, laws, networks
 
 
 def test_noise() -> None:
@@ -69,6 +69,23 @@ def test_free_forms_in_noise_are_as_smooth_as_the_law() -> None:
     assert found.g_std[0].max() < 0.2 * expected.max()
     mean, deviation = reg.predict(truth.times, return_std=True)  # laws as likely as this one can be followed
     assert ((mean.states - truth.states).abs() < 3 * deviation.states).float().mean() > 0.5
+
+
+class Decay(laws.Law):
+    """dx_i/dt = -x_i^2."""
+
+    def node(self, x: torch.Tensor) -> torch.Tensor:
+        return -(x**2)
+
+
+def test_free_forms_in_noise_without_edges() -> None:
+    graph = Graph.from_edges([], num_nodes=5)
+    truth, seen = data_of(Decay(), graph, T=2.0, count=24, x0=torch.linspace(1, 5, 5)[:, None], noise=0.05)
+    reg = DynamicsRegressor(model="free_form").fit(seen)
+    assert error_of(reg, truth) < 0.05
+    x = np.array([1.0, 2.0, 4.0])
+    f = reg.law_.node(torch.from_numpy(x)[:, None]).numpy()[:, 0]
+    assert np.abs(f + x**2).max() < 3
 
 
 def test_free_forms_through_gaps() -> None:

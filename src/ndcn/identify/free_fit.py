@@ -81,8 +81,8 @@ def fit_free(
 
 def _held_back(one: Observations, which: torch.Tensor) -> torch.Tensor:
     """Every fourth of these intervals, without the fastest, which have states that no other has, as a mask."""
-    speed = speed_of(one)[which]
-    slow = speed.argsort()[: max(1, len(which) - FASTEST)].sort().values
+    fastest = min(FASTEST, len(which) // 4)
+    slow = speed_of(one)[which].argsort()[: len(which) - fastest].sort().values
     out = torch.zeros(len(which), dtype=torch.bool)
     out[slow[1::4]] = True
     return out

@@ -11,8 +11,8 @@ from .posterior import inverse
 from .trajectory_fit import Course, Path, Prior, fit_path
 
 ROUNDS = 12  # fit, smoothness, fit again
-FURTHEST = 1e3  # by which factor a penalty may change in one of them
-FASTER = 2.0  # than to where one round leads, as the next ones lead on
+FURTHEST = 30.0  # by which factor one of them changes a penalty at most
+FASTER = 2.0  # the power to which it does, as the next ones would lead on
 SETTLED = (
     0.03  # change, as a share, of the degrees of freedom that data decide on, below which penalties are found; or of 1
 )
@@ -79,5 +79,5 @@ def _likelier(
     for (where, S), weight in zip(parts, weights, strict=True):
         c = path.model.parameters[where]
         factor = max(float(((free - held)[where, where] * S).sum()), 0.0) / max(float(c @ S @ c), 1e-300)
-        out.append(weight * min(max(factor**FASTER, 1 / FURTHEST), FURTHEST))
+        out.append(weight * min(max(factor, 1 / FURTHEST), FURTHEST) ** FASTER)
     return float((held * information).sum()), out
