@@ -207,7 +207,8 @@ def _degrees(path: Path) -> float:
     """Parameters; those that a penalty holds count less."""
     if path.prior is None:
         return len(path.model.parameters)
-    return float((inverse(path.normal + path.prior.precision) * path.normal.T).sum())
+    information = path.normal / max(1.0, path.excess) ** 2
+    return float((inverse(information + path.prior.precision) * information.T).sum())
 
 
 def _pruned(path: Path) -> Path:
@@ -218,13 +219,13 @@ def _pruned(path: Path) -> Path:
         needed = int(model.base is None)  # without a base a law has at least one term
         if len(model.terms) <= needed:
             return path
-        errors = inverse(path.normal).diagonal().clamp(min=0).sqrt() * max(1.0, path.excess)
-        z = model.coefficients.abs() / errors[: len(model.terms)].clamp(min=1e-300)
+        covariance = inverse(path.normal) * max(1.0, path.excess) ** 2
+        z = model.coefficients.abs() / covariance.diagonal()[: len(model.terms)].clamp(min=1e-300).sqrt()
         order = torch.argsort(z).tolist()
         doubtful = [k for k in order if z[k] < DOUBTFUL][: len(order) - needed]
         drops = []
         while len(doubtful) > MANY_TERMS:
-            drops.append(doubtful)
+            drops += [doubtful] if _by_chance(model.coefficients[doubtful], covariance[doubtful][:, doubtful]) else []
             doubtful = doubtful[: len(doubtful) // 2]
         for drop in [*drops, *([k] for k in order[:2] if z[k] <= 30)]:
             trial = fit_path(without_terms(model, drop), path.courses, iterations=5, enough=1e-3)
@@ -233,6 +234,12 @@ def _pruned(path: Path) -> Path:
                 break
         else:
             return path
+
+
+def _by_chance(values: torch.Tensor, covariance: torch.Tensor) -> bool:
+    """Whether these are no larger together than zeros that are known so well: terms may be needed that alone are not."""
+    count = len(values)
+    return float(values @ inverse(covariance) @ values) < count + 3 * (2 * count) ** 0.5
 
 
 def free_course(
@@ -249,7 +256,7 @@ def free_course(
     if first is None:
         return None
     assert isinstance(fit.model, FreeModel)
-    return fit_smooth(fit.model, first.courses, fit.ridge * first.count, known_before(fit.model.basis, data), say)
+    return fit_smooth(fit.model, first, fit.ridge * first.count, known_before(fit.model.basis, data, base), say)
 
 
 def _free_through_gaps(
@@ -259,7 +266,8 @@ def _free_through_gaps(
     if guess is None:
         return None
     model, precision = guess
-    prior = Prior(model.parameters, precision + known_before(model.basis, data))
+    both = precision + known_before(model.basis, data, base)
+    prior = Prior(inverse(both) @ precision @ model.parameters, both)
     eased, rough = _eased(data, tolerance)
     path: Path | None = None
     for share in SPLINED:

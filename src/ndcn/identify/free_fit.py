@@ -17,9 +17,9 @@ from .weak import done_by, left_open, stretches
 
 SHARED = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
 FEWEST = 8  # stretches from which splines can be seen
-STEPS = 256  # within an interval, at most
-FASTEST = 8  # intervals that are never held back
-LARGE = 3.0  # times the fastest rates: f and g are hardly larger
+STEPS = 256  # within an interval: models that need twice as many are lost
+FASTEST = 8  # intervals that are never held back, or a quarter of few
+LARGE = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
 SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
@@ -53,30 +53,27 @@ def fit_free(
     assert best is not None
     found: tuple[tuple[int, float], Fit] | None = None
     model, start = best[2], SMOOTHING.index(best[1])
+
+    def shot(model: FreeModel, batches: Sequence[Batch], ridge: torch.Tensor | None) -> Fit | None:
+        return fit(model, batches, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=STEPS)
+
     for smoothing in SMOOTHING[max(start - 1, 0) :]:
         ridge = torch.block_diag(*(_penalty(basis, N, smoothing) / max(_rows(train), 1) for N, _ in normals))
-        done = fit(model, train, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=STEPS)
+        done = shot(model, train, ridge)
         if done is None:
             continue
         assert isinstance(done.model, FreeModel)
         missed = (done.lost, _held_out(done.model, held, 1e-6 * scale))
         say(f"  shots {smoothing:.0e} {done.misfit:.2e} lost {done.lost} held out {missed[1]:.2e}")
-        if found is not None and missed > (found[0][0], worth * found[0][1]):
+        if found is not None and not missed < (found[0][0], worth * found[0][1]):
             break
         found, model = (missed, done), done.model
     if found is None:
         return None
-    best_fit, every = found[1], [batch_of(one, which) for one, which in zip(data, chosen, strict=True)]
-    whole = fit(
-        best_fit.model,
-        every,
-        iterations=8,
-        tolerance=1e-6 * scale,
-        ridge=best_fit.ridge,
-        enough=0.02,
-        most_steps=STEPS,
-    )
-    return best_fit if whole is None or whole.lost > best_fit.lost else whole
+    assert isinstance(found[1].model, FreeModel)
+    every = [batch_of(one, which) for one, which in zip(data, chosen, strict=True)]
+    whole = shot(found[1].model, every, found[1].ridge)
+    return found[1] if whole is None or whole.lost > found[1].lost else whole
 
 
 def _held_back(one: Observations, which: torch.Tensor) -> torch.Tensor:
@@ -124,13 +121,14 @@ def guess_free(
     return FreeModel(basis, torch.stack(found), base), torch.block_diag(*precision)
 
 
-def known_before(basis: Basis, data: Sequence[Observations]) -> torch.Tensor:
+def known_before(basis: Basis, data: Sequence[Observations], base: Model | None) -> torch.Tensor:
     """Precision of all coefficients before anything is seen, (P, P): f and sums of g are not far beyond the fastest rates.
 
     Data leave some of them open, as a g that depends on both states and one that depends on their difference can take each
     other's place. Without it, laws drawn from what data tell would be wild there.
     """
-    speeds = [(one.level.diff(dim=0) / one.spans[:, None, None]).abs().amax(dim=(0, 1)) for one in data]
+    steps = [left_open(one, torch.arange(len(one.spans)), base) for one in data]
+    speeds = [(step / one.spans[:, None, None]).abs().amax(dim=(0, 1)) for step, one in zip(steps, data, strict=True)]
     fastest = torch.stack(speeds).amax(0).clamp(min=1e-12 * float(largest(data).max()))
     neighbours = max(1.0, sum(float(one.network.degrees.abs().mean()) for one in data) / len(data))
     share = torch.ones(basis.size, dtype=torch.float64)
@@ -210,7 +208,7 @@ def _ridge(normal: torch.Tensor, moment: torch.Tensor, penalty: torch.Tensor) ->
 
 
 def _held_out(model: FreeModel, held: Sequence[Batch], tolerance: torch.Tensor) -> float:
-    groups = residuals(model, held, tolerance, 64)
+    groups = residuals(model, held, tolerance, STEPS)
     if groups is None or sum(len(b.start) for b, _ in groups) < sum(len(b.start) for b in held):
         return math.inf
     return misfit_of(model, groups)

@@ -3,58 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 
 from .free import Basis, FreeModel
 from .posterior import inverse
-from .trajectory_fit import Course, Path, Prior, fit_path
+from .trajectory_fit import Path, Prior, fit_path
 
 ROUNDS = 12  # fit, smoothness, fit again
 FURTHEST = 30.0  # by which factor one of them changes a penalty at most
-FASTER = 2.0  # the power to which it does, as the next ones would lead on
-SETTLED = (
-    0.03  # change, as a share, of the degrees of freedom that data decide on, below which penalties are found; or of 1
-)
+FASTER = 2.0  # the power to which this is raised while a penalty goes the same way, as the next rounds would lead on
+SETTLED = 1.0  # degrees of freedom by which all parts together change when penalties are found
 
 
 def fit_smooth(
-    model: FreeModel,
-    courses: Sequence[Course],
-    ridge: torch.Tensor,
-    before: torch.Tensor,
-    say: Callable[[str], None] = lambda text: None,
+    model: FreeModel, first: Path, ridge: torch.Tensor, before: torch.Tensor, say: Callable[[str], None]
 ) -> Path | None:
     """Splines along whole trajectories, each part with a penalty of its own; None if they cannot be followed.
 
     Penalties are moved to where the data are likeliest with all splines integrated out (Fellner-Schall): parts that the law
-    does not have become straight lines or nothing, and the others are as rough as data can tell.
+    does not have become straight lines or nothing, and the others are as rough as data can tell. Where residuals exceed the
+    noise, it is taken for as much larger.
 
     Args:
         model: where to start.
-        courses: along which.
+        first: that model along the trajectories.
         ridge: a first penalty on all coefficients, (P, P).
         before: what else is known of them before, as a precision, (P, P).
         say: told how it goes.
     """
     parts = _penalties(model.basis, len(model.coefficients))
     weights = [float(ridge[where, where].trace() / S.trace()) for where, S in parts]
+    factors = [1.0] * len(parts)
+    decided = [float("inf")] * len(parts)
+    path, courses = first, first.courses
     found: Path | None = None
-    decided = 0.0
     for _ in range(ROUNDS):
         precision = before.clone()
         for (where, S), weight in zip(parts, weights, strict=True):
             precision[where, where] += weight * S
-        prior = Prior(torch.zeros_like(model.parameters), precision)
-        path = fit_path(model, courses, iterations=2, prior=prior, enough=1e-3)
-        if path is None:
+        unit = max(1.0, path.excess)
+        prior = Prior(torch.zeros_like(model.parameters), unit**2 * precision)
+        done = fit_path(path.model, courses, iterations=2, prior=prior, enough=1e-3)
+        if done is None:
             return found
-        assert isinstance(path.model, FreeModel)
-        model, courses, found, last = path.model, path.courses, path, decided
-        decided, weights = _likelier(path, prior, parts, weights)
-        say(f"  along {path.excess:.4f}, {decided:.1f} degrees of freedom")
-        if abs(decided - last) < max(1.0, SETTLED * decided):
+        path, courses = done, done.courses
+        found = replace(path, prior=Prior(prior.mean, precision))
+        last, before_that = decided, factors
+        decided, factors = _likelier(found, parts)
+        say(f"  along {path.excess:.4f}, {sum(decided):.1f} degrees of freedom")
+        if sum(abs(new - old) for new, old in zip(decided, last, strict=True)) < SETTLED:
             break
+        for k, (new, old) in enumerate(zip(factors, before_that, strict=True)):
+            weights[k] *= new ** (FASTER if (new > 1) == (old >= 1) else 1.0)
     return found
 
 
@@ -69,15 +71,16 @@ def _penalties(basis: Basis, features: int) -> list[tuple[slice, torch.Tensor]]:
     return out
 
 
-def _likelier(
-    path: Path, prior: Prior, parts: Sequence[tuple[slice, torch.Tensor]], weights: Sequence[float]
-) -> tuple[float, list[float]]:
-    """How many degrees of freedom the data decided on, and penalties with which they are likelier."""
+def _likelier(path: Path, parts: Sequence[tuple[slice, torch.Tensor]]) -> tuple[list[float], list[float]]:
+    """How many degrees of freedom of each part the data decided on, and by which factor another penalty is likelier."""
+    assert path.prior is not None
     information = path.normal / max(1.0, path.excess) ** 2
-    free, held = inverse(prior.precision), inverse(information + prior.precision)
-    out = []
-    for (where, S), weight in zip(parts, weights, strict=True):
+    free, held = inverse(path.prior.precision), inverse(information + path.prior.precision)
+    share = (held * information).sum(1)
+    decided, factors = [], []
+    for where, S in parts:
         c = path.model.parameters[where]
         factor = max(float(((free - held)[where, where] * S).sum()), 0.0) / max(float(c @ S @ c), 1e-300)
-        out.append(weight * min(max(factor, 1 / FURTHEST), FURTHEST) ** FASTER)
-    return float((held * information).sum()), out
+        factors.append(min(max(factor, 1 / FURTHEST), FURTHEST))
+        decided.append(float(share[where].sum()))
+    return decided, factors

@@ -323,7 +323,7 @@ def _system(
             right = tape.adjoint([weights[k] * np.hstack([S[k], misses[k]]) for k in range(len(w))])
             right[:, P:] += prior * offset
             free = np.ones(size, dtype=bool) if draws is not None else course.movable(right[:, P])
-            most = EXACTLY if one.gaps else min(EXACTLY, cg * (P + R) // 2)
+            most = EXACTLY if one.gaps else min(EXACTLY, cg * (P + R) // 2)  # columns that gradients would take along
             Y[free] = _eliminated(tape, weights, right, prior, free, most, cg)
         for k, followed in enumerate(tape.tangent(Y, False)):  # what first states explain, as far as that was found out
             left = np.hstack([S[k], misses[k]]) - followed
