@@ -71,6 +71,7 @@ def test_free_forms_in_noise_are_as_smooth_as_the_law() -> None:
     assert ((mean.states - truth.states).abs() < 3 * deviation.states).float().mean() > 0.5
 
 
+@pytest.mark.slow
 def test_free_forms_in_noise_of_several_trajectories() -> None:
     graph, pairs = networks.grid(16), []
     for seed in range(3):

@@ -17,7 +17,7 @@ from .weak import done_by, left_open, stretches
 
 SHARED = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
 FEWEST = 8  # stretches from which splines can be seen
-STEPS = 256  # within an interval: models that need twice as many are lost
+STEPS = 128  # within an interval: models that need more than twice as many are lost
 FASTEST = 8  # intervals that are never held back, or a quarter of few
 LARGE = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
 SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
