@@ -20,6 +20,7 @@ FEWEST = 8  # stretches from which splines can be seen
 STEPS = 128  # within an interval: models that need more than twice as many are lost
 FASTEST = 8  # intervals that are never held back, or a quarter of few
 LARGE = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
+TAME = 2  # of which penalty guesses are smooth enough to be followed anywhere
 SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
@@ -43,37 +44,47 @@ def fit_free(
     learn = [which[~hold] for which, hold in zip(chosen, out, strict=True)]
     train = [batch_of(one, which) for one, which in zip(data, learn, strict=True)]
     normals = _weak(data, learn, basis, base)
-    best: tuple[float, float, FreeModel] | None = None
-    for smoothing in SMOOTHING:
-        model = FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
-        misfit = _held_out(model, held, 1e-4 * scale)
+    guesses = [
+        FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
+        for smoothing in SMOOTHING
+    ]
+    best, start = math.inf, 0
+    for k, (smoothing, guess) in enumerate(zip(SMOOTHING, guesses, strict=True)):
+        misfit = _held_out(guess, held, 1e-4 * scale)
         say(f"  weak {smoothing:.0e} {misfit:.2e}")
-        if best is None or misfit < worth * best[0]:
-            best = (misfit, smoothing, model)
-    assert best is not None
-    found: tuple[tuple[int, float], Fit] | None = None
-    model, start = best[2], SMOOTHING.index(best[1])
+        if misfit < worth * best:
+            best, start = misfit, k
 
     def shot(model: FreeModel, batches: Sequence[Batch], ridge: torch.Tensor | None) -> Fit | None:
         return fit(model, batches, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=STEPS)
 
-    for smoothing in SMOOTHING[max(start - 1, 0) :]:
-        ridge = torch.block_diag(*(_penalty(basis, N, smoothing) / max(_rows(train), 1) for N, _ in normals))
-        done = shot(model, train, ridge)
-        if done is None:
-            continue
-        assert isinstance(done.model, FreeModel)
-        missed = (done.lost, _held_out(done.model, held, 1e-6 * scale))
-        say(f"  shots {smoothing:.0e} {done.misfit:.2e} lost {done.lost} held out {missed[1]:.2e}")
-        if found is not None and not missed < (found[0][0], worth * found[0][1]):
-            break
-        found, model = (missed, done), done.model
+    def descended(model: FreeModel, first: int) -> tuple[tuple[int, float], Fit] | None:
+        """Ever rougher ones, while that leads down: what they miss, and the best."""
+        found: tuple[tuple[int, float], Fit] | None = None
+        for smoothing in SMOOTHING[first:]:
+            ridge = torch.block_diag(*(_penalty(basis, N, smoothing) / max(_rows(train), 1) for N, _ in normals))
+            done = shot(model, train, ridge)
+            if done is None:
+                continue
+            assert isinstance(done.model, FreeModel)
+            missed = (done.lost, _held_out(done.model, held, 1e-6 * scale))
+            say(f"  shots {smoothing:.0e} {done.misfit:.2e} lost {done.lost} held out {missed[1]:.2e}")
+            if found is not None and not missed < (found[0][0], worth * found[0][1]):
+                break
+            found, model = (missed, done), done.model
+        return found
+
+    found = descended(guesses[start], max(start - 1, 0))
+    if found is None or found[0][0] > 0:  # rough guesses may be too wild for the fastest intervals
+        again = descended(guesses[min(start, TAME)], min(start, TAME))
+        found = min((one for one in (found, again) if one is not None), key=lambda one: one[0], default=None)
     if found is None:
         return None
-    assert isinstance(found[1].model, FreeModel)
+    last = found[1]
+    assert isinstance(last.model, FreeModel)
     every = [batch_of(one, which) for one, which in zip(data, chosen, strict=True)]
-    whole = shot(found[1].model, every, found[1].ridge)
-    return found[1] if whole is None or whole.lost > found[1].lost else whole
+    whole = shot(last.model, every, last.ridge)
+    return last if whole is None or whole.lost > last.lost else whole
 
 
 def _held_back(one: Observations, which: torch.Tensor) -> torch.Tensor:
