@@ -11,14 +11,14 @@ import pytest
 import torch
 
 from ndcn import Trajectory, laws, networks, simulate
-from ndcn.identify import trajectory_fit
+from ndcn.identify import first_state
 from ndcn.identify.discovery import _warn_if_poor
 from ndcn.identify.equation import Equation
 from ndcn.identify.observations import observed
 from ndcn.identify.shooting import steps_needed
 from ndcn.identify.smoothing import Noise
 from ndcn.identify.tape import roll
-from ndcn.identify.trajectory_fit import Course, Prior, fit_path, followable, objective, samples, steps_along
+from ndcn.identify.trajectory_fit import Course, Path, Prior, fit_path, followable, objective, samples, steps_along
 from ndcn.integrators.tableau import RK4
 from problems import equation
 
@@ -205,8 +205,8 @@ def half() -> Course:
 def test_unseen_first_states_are_eliminated_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     start = GENE.with_parameters(torch.tensor([-0.9, 1.1, 1.9], dtype=torch.float64))
     exact = fit_path(start, [half()], iterations=1)
-    monkeypatch.setattr(trajectory_fit, "EXACTLY", 0)
-    monkeypatch.setattr(trajectory_fit, "SOLVED", 1e-14)
+    monkeypatch.setattr(first_state, "EXACTLY", 0)
+    monkeypatch.setattr(first_state, "SOLVED", 1e-14)
     by_gradients = fit_path(start, [half()], iterations=1, cg=400)
     assert exact is not None
     assert by_gradients is not None
@@ -219,8 +219,8 @@ def test_unseen_first_states_are_eliminated_exactly(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("cg", [1, 3])
 def test_steps_lead_down_however_little_is_known_of_first_states(monkeypatch: pytest.MonkeyPatch, cg: int) -> None:
-    monkeypatch.setattr(trajectory_fit, "EXACTLY", 0)
-    path: trajectory_fit.Path | None = fit_path(GENE, [half()], iterations=0)
+    monkeypatch.setattr(first_state, "EXACTLY", 0)
+    path: Path | None = fit_path(GENE, [half()], iterations=0)
     assert path is not None
     chi2 = [path.chi2]
     for _ in range(6):

@@ -1,12 +1,8 @@
-"""Fitting whole trajectories: Gauss-Newton on the parameters and the first state together.
-
-The equations for the first state are solved by conjugate gradients, or exactly, for as many unknowns as fit into a small
-matrix: in gaps, where gradients converge slowly, and for few nodes and many parameters, where they take longer.
-"""
+"""Fitting whole trajectories: Gauss-Newton on the parameters and the first state together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,12 +10,11 @@ import torch
 
 from ..integrators.tableau import RK4
 from .equation import Model
+from .first_state import best_start
 from .observations import Observations
 from .shooting import steps_needed
 from .tape import Tape, record, roll
 
-EXACTLY = 1000  # first states that may be unknown for their equations to be solved by a matrix of them
-SOLVED = 1e-5  # of the right-hand side, what may be left of it when first states are eliminated
 STABLE = 2.0  # step times the sum of a row of the Jacobian: RK4 explodes from 2.8 on
 HUBER = 4.0  # residuals beyond so many times the noise count less
 
@@ -323,8 +318,7 @@ def _system(
             right = tape.adjoint([weights[k] * np.hstack([S[k], misses[k]]) for k in range(len(w))])
             right[:, P:] += prior * offset
             free = np.ones(size, dtype=bool) if draws is not None else course.movable(right[:, P])
-            most = EXACTLY if one.gaps else min(EXACTLY, cg * (P + R) // 2)  # columns that gradients would take along
-            Y[free] = _eliminated(tape, weights, right, prior, free, most, cg)
+            Y[free] = best_start(tape, weights, right, prior, free, cg, slow=one.gaps)
         for k, followed in enumerate(tape.tangent(Y, False)):  # what first states explain, as far as that was found out
             left = np.hstack([S[k], misses[k]]) - followed
             both = left[:, :P].T @ (weights[k] * left)
@@ -338,59 +332,6 @@ def _system(
         moves = [m.reshape(c.x0.shape) for m, c in zip(moves, courses, strict=True)]
         gradient = gradient[:, 0]
     return torch.from_numpy((normal + normal.T) / 2), torch.from_numpy(gradient), moves, columns
-
-
-def _eliminated(
-    tape: Tape,
-    weights: Sequence[np.ndarray],
-    right: np.ndarray,
-    prior: np.ndarray,
-    free: np.ndarray,
-    exactly: int,
-    cg: int,
-) -> np.ndarray:
-    """(sum_k T_k^T w_k T_k + prior)^-1 right for those first states that may move."""
-    count = int(free.sum())
-    if count <= exactly:
-        each = np.zeros((len(free), count))
-        each[free, np.arange(count)] = 1
-        A = np.diag(prior[free, 0])
-        for T, w in zip(tape.tangent(each, False), weights, strict=True):
-            A += T.T @ (w * T)
-        size = np.sqrt(np.diag(A))
-        return np.linalg.solve(A / np.outer(size, size), right[free] / size[:, None]) / size[:, None]
-
-    def times(v: np.ndarray) -> np.ndarray:
-        whole = np.zeros((len(free), v.shape[1]))
-        whole[free] = v
-        forward = tape.tangent(whole, False)
-        return tape.adjoint([a * b for a, b in zip(weights, forward, strict=True)])[free] + prior[free] * v
-
-    return _conjugate_gradients(times, right[free], (prior + tape.memory(weights))[free], cg)
-
-
-def _conjugate_gradients(
-    times: Callable[[np.ndarray], np.ndarray], right: np.ndarray, diagonal: np.ndarray, most: int
-) -> np.ndarray:
-    """A^-1 right for each column, preconditioned by a diagonal."""
-    x = np.zeros_like(right)
-    r = right.copy()
-    z = r / diagonal
-    p = z.copy()
-    rz = (r * z).sum(0)
-    first = np.sqrt((r * z).sum(0)) + 1e-300
-    for _ in range(most):
-        Ap = times(p)
-        alpha = rz / np.maximum((p * Ap).sum(0), 1e-300)
-        x += alpha * p
-        r -= alpha * Ap
-        z = r / diagonal
-        new = (r * z).sum(0)
-        if (np.sqrt(new) < SOLVED * first).all():
-            break
-        p = z + (new / np.maximum(rz, 1e-300)) * p
-        rz = new
-    return x
 
 
 def _solve(A: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
