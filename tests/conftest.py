@@ -8,7 +8,8 @@ import hypothesis
 import pytest
 import torch
 
-from ndcn import Graph
+from finding import Cooperation, data_of
+from ndcn import DynamicsRegressor, Graph, Interaction, Trajectory, laws
 from problems import GRAPHS, SIGNED_GRAPHS
 
 hypothesis.settings.register_profile("ndcn", deadline=None, derandomize=True, max_examples=25)
@@ -32,3 +33,22 @@ def graph(request: pytest.FixtureRequest) -> Graph:
 def any_graph(request: pytest.FixtureRequest) -> Graph:
     """Every kind of graph, also with negative weights."""
     return SIGNED_GRAPHS[request.param]
+
+
+@pytest.fixture(scope="session")
+def heat_data() -> tuple[Trajectory, Trajectory]:
+    """Heat on a grid, to its end and as far as it was seen."""
+    return data_of(laws.Heat(0.8), count=18)
+
+
+@pytest.fixture(scope="session")
+def heat(heat_data: tuple[Trajectory, Trajectory]) -> DynamicsRegressor:
+    """Its law, found."""
+    return DynamicsRegressor(model="interaction").fit(heat_data[1])
+
+
+@pytest.fixture(scope="session")
+def cooperation() -> tuple[DynamicsRegressor, Trajectory]:
+    """A law that no library holds, found in free form, and the truth."""
+    truth, seen = data_of(Cooperation())
+    return DynamicsRegressor(model=Interaction("free")).fit(seen), truth
