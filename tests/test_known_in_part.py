@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,9 @@ def test_noise() -> None:
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_a_known_law_that_is_the_whole_law(noise: float, tmp_path: Path) -> None:
     truth, seen = data_of(laws.Heat(), networks.grid(9), T=1.0, count=16, noise=noise)
-    reg = DynamicsRegressor(model=FEW).fit(seen)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reg = DynamicsRegressor(model=FEW).fit(seen)
     assert terms_of(reg) == {}
     assert str(reg.equations()) == "dx_i/dt = known law"
     assert reg.equations().sympy() == {"x": (0, 0)}

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from ndcn import Trajectory, laws, networks, simulate
+from ndcn.identify.equation import Equation
 from ndcn.identify.gauss_newton import Fit
 from ndcn.identify.observations import observed
 from ndcn.identify.posterior import variance_of
-from ndcn.identify.reweighting import likely_noise, reweighted
+from ndcn.identify.reweighting import likely_noise, only_noise, persistence, reweighted
 from ndcn.identify.smoothing import Noise
-from ndcn.identify.trajectory_fit import course_of, fit_path
+from ndcn.identify.trajectory_fit import Path, course_of, fit_path
 from problems import equation
 
 HEAT = equation((0.7, "x_j - x_i", True))
+DECAY = equation((-0.1, "x", False), (1.0, "1", False))
 
 
 def drawn(size: int, seed: int = 0) -> torch.Tensor:
@@ -40,17 +44,46 @@ def test_nothing_left_is_no_noise() -> None:
     assert likely_noise(torch.zeros(0), torch.zeros(0)) == (0.0, 0.0)
 
 
-def test_a_wrong_idea_of_the_noise_is_mended() -> None:
+def heat_path(model: Equation, additive: float, share: float, *, once: bool = False) -> Path:
+    """A model fitted to heat with 5 % noise, by this idea of the noise; each node seen twice, at first and later, if asked."""
     graph = networks.power_law(25, seed=1)
     truth = simulate(laws.Heat(0.7), graph, laws.initial_state(graph).double(), torch.linspace(0, 1, 16))
     noise = drawn(truth.states.numel()).reshape(truth.states.shape)
-    one = observed(Trajectory(times=truth.times, states=truth.states * (1 + 0.05 * noise), graph=graph), noisy=True)
-    course = course_of(one, [2] * 15)
-    wrong = Noise(torch.tensor([0.3], dtype=torch.float64), torch.zeros(1, dtype=torch.float64))
-    object.__setattr__(course.data, "measured", wrong)
-    path = fit_path(HEAT, [course])
+    mask = None
+    if once:
+        mask = torch.zeros(truth.states.shape, dtype=torch.bool)
+        mask[0] = True
+        mask[1 + torch.arange(25) % 15, torch.arange(25)] = True
+    data = Trajectory(times=truth.times, states=truth.states * (1 + 0.05 * noise), graph=graph, mask=mask)
+    idea = Noise(*(torch.tensor([size], dtype=torch.float64) for size in (additive, share)))
+    path = fit_path(model, [course_of(replace(observed(data, noisy=True), measured=idea), [2] * 15)])
     assert path is not None
-    again = reweighted(path)
+    return path
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.2])
+def test_what_is_left_by_the_law_is_noise_however_large_it_was_thought_to_be(share: float) -> None:
+    right, wrong = heat_path(HEAT, 0.0, share), heat_path(DECAY, 0.0, share)
+    assert right.excess == pytest.approx(0.05 / share, rel=0.15)
+    assert abs(persistence(right)) < 0.15
+    assert only_noise(right)
+    assert persistence(wrong) > 0.5
+    assert not only_noise(wrong)
+    assert only_noise(replace(wrong, chi2=float(wrong.count)))
+
+
+def test_noise_is_not_underestimated_by_any_factor() -> None:
+    path = heat_path(HEAT, 0.0, 0.005)
+    assert persistence(path) < 0.15
+    assert not only_noise(path)
+
+
+def test_nodes_seen_once_do_not_tell_what_lasts() -> None:
+    assert persistence(heat_path(HEAT, 0.0, 0.05, once=True)) == 0
+
+
+def test_a_wrong_idea_of_the_noise_is_mended() -> None:
+    again = reweighted(heat_path(HEAT, 0.3, 0.0))
     measured = again.courses[0].data.measured
     assert float(measured.share[0]) == pytest.approx(0.05, rel=0.3)
     assert float(measured.additive[0]) < 0.1

@@ -270,8 +270,8 @@ def test_poor_laws_through_gaps_are_said_to_be_so() -> None:
     assert wrong is not None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _warn_if_poor(right, 50.0, noisy=False)
+        _warn_if_poor(right, noisy=False)
     with pytest.warns(UserWarning, match=r"misses typical states by .* %.*per_node"):
-        _warn_if_poor(wrong, 50.0, noisy=False)
+        _warn_if_poor(wrong, noisy=False)
     with pytest.warns(UserWarning, match="times the noise"):
-        _warn_if_poor(wrong, 2.0, noisy=True)
+        _warn_if_poor(wrong, noisy=True)

@@ -22,11 +22,12 @@ from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
 from .observations import QUIET, SILENT, Observations, largest, observed, roughness_of, signed, some_states
 from .posterior import DRAWS, drawn, inverse, variance_of
-from .reweighting import reweighted
+from .reweighting import only_noise, reweighted
 from .search import Found, Search
 from .trajectory_fit import HUBER, Path, samples
 
 POOR = 0.05  # weighted misfits above this are said aloud
+ROUNDED = 50.0  # residuals of so many times the rounding are explained along whole trajectories without noise
 
 
 @dataclass(frozen=True)
@@ -219,36 +220,41 @@ def _from_courses(
     """Along whole trajectories, with their first states."""
     data, base = _prepared(trajectories, what, noisy=noisy)
     tolerance = (1e-4 if noisy else 1e-8) * largest(data)
-    limit = 2.0 if noisy else 50.0
     closed: Path | None = None
     if what.form != "free":
         search = _search(data, trajectories, what, base, say)
         closed = closed_course(search, data, tolerance, say)
         if closed is not None and (what.form == "closed" or closed.excess < EXPLAINED):
-            _warn_if_poor(closed, limit, noisy)
+            _warn_if_poor(closed, noisy)
             return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None, noisy)
     free = None if what.form == "closed" else free_course(data, tolerance, say, base)
     if free is None and closed is None:
         return None
-    best, form = _better(closed, free, limit)
-    _warn_if_poor(best, limit, noisy)
+    best, form = _better(closed, free, noisy)
+    _warn_if_poor(best, noisy)
     return _of_courses(data, best, seed, form, _reason(closed, free, what), closed, free, noisy)
 
 
-def _better(closed: Path | None, free: Path | None, limit: float) -> tuple[Path, str]:
+def _better(closed: Path | None, free: Path | None, noisy: bool) -> tuple[Path, str]:
     """The formula if it is as good; one that does not explain the data must be nearer to them than splines."""
     if closed is None:
         assert free is not None
         return free, "free"
-    if free is None or (as_good(closed, free) if closed.excess < limit else closed.excess < free.excess):
+    if free is None or (as_good(closed, free) if _explains(closed, noisy) else closed.excess < free.excess):
         return closed, "closed"
     return free, "free"
 
 
-def _warn_if_poor(path: Path, limit: float, noisy: bool) -> None:
-    if path.excess > limit and noisy:
-        _warn(f"leaves residuals of {path.excess:.3g} times the noise", deeper=1)
-    elif path.excess > limit and (share := path.share()) > POOR:
+def _explains(path: Path, noisy: bool) -> bool:
+    return only_noise(path) if noisy else path.excess < ROUNDED
+
+
+def _warn_if_poor(path: Path, noisy: bool) -> None:
+    if _explains(path, noisy):
+        return
+    if noisy:
+        _warn(f"leaves residuals of {path.excess:.3g} times the noise, alike from one snapshot to the next", deeper=1)
+    elif (share := path.share()) > POOR:
         _warn(f"misses typical states by {100 * share:.2g} % of how far they are from their mean", deeper=1)
 
 

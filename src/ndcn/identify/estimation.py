@@ -19,7 +19,7 @@ from .known_law import KnownLaw, checked_law
 from .node_values import CG, fit_nodes
 from .observations import QUIET, SILENT, Observations, largest, observed, roughness_of, signed, some_states
 from .posterior import DRAWS, drawn, inverse, variance_of
-from .reweighting import reweighted
+from .reweighting import only_noise, reweighted
 from .search import ENOUGH
 from .trajectory_fit import Path, fit_path, followable, samples
 
@@ -27,7 +27,6 @@ SCALES = (0.1, 1.0, 10.0)  # of first values
 PRECISION = 1e-8  # of integration, as a share of the states' size
 TRIES = 12  # shots by which first values are judged
 GOOD = 1e-3  # a misfit of shots with which other first values need not be tried
-EXPLAINED = 2.0  # residuals of so many times the noise, which is itself estimated, are explained
 
 
 @dataclass(frozen=True)
@@ -221,6 +220,7 @@ def _by_courses(law: Law, data: Sequence[Observations], seed: int, noisy: bool) 
 
 def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, noisy: bool) -> Estimation:
     excess = path.excess
+    explained = only_noise(path) if noisy else excess < ENOUGH
     if noisy:
         path = reweighted(path, cg=CG if law.unknown_per_node else 40)
     model = path.model
@@ -238,11 +238,10 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
     if q:
         errors = torch.cat([errors, draws[:, len(model.names) :].std(0)])
     measure = "the noise" if noisy else "the rounding"
-    enough = EXPLAINED if noisy else ENOUGH
     reason = (
         f"{type(law).__name__} with {', '.join(law.unknown)} estimated leaves residuals of {excess:.2f} times {measure}"
     )
-    if excess > enough:
+    if not explained:
         reason += ', so it is not the whole law: model="interaction" looks for one that is'
     return Estimation(
         model.with_numbers(p),

@@ -10,6 +10,10 @@ import torch
 from .smoothing import Noise
 from .trajectory_fit import Course, Path, fit_path
 
+NEAR = 1.1  # times the noise: smaller residuals are explained, whatever they are like
+PERSISTENT = 0.2  # a correlation of residuals with those at the snapshot before that noise does not have
+BEYOND = 6.0  # few snapshots make noise look smaller than it is, but not by such a factor
+CLIPPED = 3.0  # typical residuals, beyond which they count as if they were there
 ROUNDS = 2  # fit, noise, fit again
 OUTLYING = 4.0  # residuals beyond so many times the noise count as if they were there
 FLOOR = 1e-4  # additive noise that is always allowed for, as a share of the largest state: errors of integration
@@ -42,6 +46,38 @@ def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float
         additive, share = (size, 0.0) if ratio == np.inf else (size * ratio, size)
         best = max(best, (likelihood, additive, share))
     return float(best[1]), float(best[2])
+
+
+def only_noise(path: Path) -> bool:
+    """Whether the law leaves nothing but noise: residuals that are small, or not alike from one snapshot to the next.
+
+    How large noise is, a path through few snapshots does not tell: it follows them. What a law misses lasts, noise does not.
+    """
+    return path.excess < NEAR or (path.excess < BEYOND and persistence(path) < PERSISTENT)
+
+
+def persistence(path: Path) -> float:
+    """Correlation of residuals with the one before at the same node, less its standard error; the largest of all features.
+
+    Infinite if the path explodes, 0 if no node was seen twice.
+    """
+    sums = torch.zeros(3, path.courses[0].x0.shape[-1], dtype=torch.float64)
+    for course in path.courses:
+        states, one = course.followed(path.model), course.data
+        if states is None:
+            return float("inf")
+        rest = ((one.states - states) / course.sigma(states))[1:]
+        for a in range(rest.shape[-1]):
+            seen = one.seen[1:, :, a].T
+            r = rest[..., a].T[seen]  # node by node
+            node = seen.nonzero()[:, 0]
+            size = r.abs().median().clamp(min=1e-300) if len(r) else r.new_ones(())
+            r = (r / size).clamp(-CLIPPED, CLIPPED)
+            pairs = (r[1:] * r[:-1])[node[1:] == node[:-1]]
+            sums[:, a] += torch.tensor([float(pairs.sum()), float(r.square().mean()) * len(pairs), len(pairs)])
+    products, squares, count = sums
+    known = squares > 0
+    return float((products / squares - count.rsqrt())[known].max()) if known.any() else 0.0
 
 
 def reweighted(path: Path, *, iterations: int = 20, cg: int = 40) -> Path:
