@@ -38,7 +38,7 @@ class Evidence:
         form: "closed" or "free".
         reason: the choice in words.
         noise: share of the states that observations are off by, by feature.
-        closed, free: typical residual of each in units of the noise, if it was tried.
+        closed, free: typical residual of each in units of the noise that a smooth path shows, if it was tried.
         equation: the best closed form, also where it was not kept.
     """
 
@@ -295,7 +295,7 @@ def _of_courses(
     evidence = Evidence(
         form,
         reason,
-        tuple(data[0].measured.share.tolist()),
+        tuple(path.courses[0].data.measured.share.tolist()),
         None if closed is None else closed.excess,
         None if free is None else free.excess,
         None if closed is None else Found.text_of(closed.model),

@@ -252,6 +252,6 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
         draws,
         [course.x0[:, :d] for course in path.courses],
         [some[..., :d] for some in starts],
-        Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=excess),
+        Evidence("known", reason, tuple(path.courses[0].data.measured.share.tolist()), closed=excess),
         some_states(data),
     )
