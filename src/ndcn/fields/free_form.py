@@ -77,18 +77,24 @@ class FreeForm(Law):
         """The law; what belongs to one end of an edge is computed per node, and only differences edge by edge."""
         parts, d = self._parts(x), len(self.names)
         few = [s.parts(x[..., b]) for b, s in enumerate(self.basis.few)]
-        sums = [graph.adjacency @ v for v in few]
-        degrees = (graph.adjacency @ torch.ones_like(x[..., :1])).detach()
-        out = self.node(x)
+        curves = [
+            self.basis.single[b].curve(x[..., b], torch.cat([parts[f"{kind}{b}"] for kind in "fpq"], dim=1))
+            for b in range(d)
+        ]
+        f, p, q = torch.stack(curves).sum(0).split(d, dim=-1)
+        one = torch.ones_like(x[..., :1])
+        degrees, others, *sums = (graph.adjacency @ torch.cat([one, q, *few], dim=-1)).split(
+            [1, d, *(v.shape[-1] for v in few)], dim=-1
+        )
+        out = f + degrees.detach() * p + others
         i, j = graph.edge_index(x.device)
         for b in range(d):
-            splines = self.basis.single[b]
-            out = out + degrees * splines.curve(x[..., b], parts[f"p{b}"])
-            out = out + graph.adjacency @ splines.curve(x[..., b], parts[f"q{b}"])
             gaps = x[..., b].index_select(-1, j) - x[..., b].index_select(-1, i)
             out = out + graph.aggregate(self.basis.gap[b].curve(gaps, parts[f"u{b}"]))
             for c in range(d):
                 out = out + product(few[b], sums[c]) @ parts[f"c{b}{c}"]
+        for b, c in self.basis.pairs:
+            out = out + product(few[b], few[c]) @ parts[f"f{b}{c}"]
         return out
 
     def description(self) -> dict[str, Any]:

@@ -73,8 +73,9 @@ class Splines:
         if slope:
             derivative = self.both(x)[1]
             return torch.cat([derivative, derivative * ((x < low) | (x > high)).unsqueeze(-1)], dim=-1)
-        value = self(x)
-        return torch.cat([value, value - self(x.clamp(low, high))], dim=-1)
+        value, inside = self(x), x.clamp(low, high)
+        beyond = torch.zeros_like(value) if torch.equal(inside, x) else value - self(inside)
+        return torch.cat([value, beyond], dim=-1)
 
     def curve(self, x: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
         """sum_k c_k B_k(x) at x (...) for coefficients (m, r), shape (..., r)."""
