@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ndcn import Trajectory
+from ndcn import Trajectory, laws, learned_law
 from ndcn.fields import ClosedForm, FreeForm
 from ndcn.fitting import Start
 from ndcn.identify.discovery import Discovery, Evidence
@@ -105,6 +105,60 @@ def test_draws_that_explode_are_left_out_and_too_many_are_an_error() -> None:
     wild = replace(law, draws=torch.tensor([[1.0], [50.0]], dtype=torch.float64))
     with pytest.raises(IntegrationError, match="as likely"):
         wild.predict(asked([0.1], x0=x0, t0=0.0), START, True)
+
+
+def test_draws_far_faster_than_the_law_are_left_out() -> None:
+    law = learned(Equation((Term(Formula("x"), False),), torch.tensor([-1.0], dtype=torch.float64)))
+    some = replace(law, draws=torch.tensor([[-1.0], [-1.1], [-1e5]], dtype=torch.float64))
+    _, deviation = some.predict(asked([1.0]), START, True)
+    expected = torch.tensor([-1.0, -1.1]).exp().std()
+    torch.testing.assert_close(deviation.states[0], X0 * expected, atol=1e-5, rtol=1e-4)
+    few = replace(law, draws=torch.tensor([[-1.0], [-1.1], [-1e5], [-2e5], [-3e5]], dtype=torch.float64))
+    with pytest.warns(UserWarning, match="of 5 laws that are as likely as this one only 2"):
+        few.predict(asked([1.0]), START, True)
+
+
+HILL = Equation(
+    (
+        Term(Formula("x"), False),
+        Term(Formula("x_j^h/(1 + x_j^h)"), True, values=(2.0,)),
+        Term(Formula("sin(x_j - x_i)"), True),
+    ),
+    torch.tensor([-1.0, 0.5, 0.2], dtype=torch.float64),
+)
+
+
+def two_features() -> FreeModel:
+    seen = torch.rand(50, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    basis = basis_for(seen, seen - seen.flip(0))
+    noise = torch.randn(2, basis.size, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return FreeModel(basis, 0.1 * noise)
+
+
+@pytest.mark.parametrize("model", [HILL, free(), two_features()], ids=["closed", "free", "two features"])
+@pytest.mark.parametrize("known", [None, laws.Heat()], ids=["whole", "corrects"])
+def test_laws_side_by_side_are_each_of_them(model: Equation | FreeModel, known: laws.Law | None) -> None:
+    names = ("v", "w") if isinstance(model, FreeModel) and len(model.coefficients) == 2 else ("x",)
+    generator = torch.Generator().manual_seed(2)
+    draws = model.parameters + 0.05 * torch.randn(4, len(model.parameters), generator=generator, dtype=torch.float64)
+    law = LearnedLaw.of(Discovery(model, torch.eye(1), [X0], draws, None, EVIDENCE, SEEN, names=names, known=known))
+    together = law._side_by_side()
+    assert together is not None
+    x = 1.5 * torch.rand(4, 4, len(names), generator=generator, dtype=torch.float64)  # some outside the knots
+    t = torch.tensor(0.0)
+    expected = torch.stack([one(t, state, GRAPH) for one, state in zip(law.drawn(), x, strict=True)])
+    torch.testing.assert_close(together(t, x, GRAPH), expected)
+
+
+@pytest.mark.parametrize("model", [HILL, free()], ids=["closed", "free"])
+def test_large_graphs_are_followed_law_by_law_to_the_same_band(
+    model: Equation | FreeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = learned(model, 0.02)
+    _, together = law.predict(asked([0.5, 1.0]), START, True)
+    monkeypatch.setattr(learned_law, "SMALL", 0)
+    _, apart = law.predict(asked([0.5, 1.0]), START, True)
+    torch.testing.assert_close(together.states, apart.states, rtol=1e-4, atol=1e-7)
 
 
 def test_the_free_form_warns_outside_the_states_seen() -> None:

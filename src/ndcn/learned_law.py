@@ -12,6 +12,7 @@ from .fields.closed_form import ClosedForm
 from .fields.corrected import Corrected
 from .fields.free_form import FreeForm
 from .fitting import Start
+from .graph import Graph
 from .identify.discovery import Discovery, Evidence
 from .identify.equation import Equation
 from .identify.estimates import Estimates
@@ -21,7 +22,7 @@ from .identify.printing import Equations
 from .laws import Law
 from .models.law_ode import LawODE
 from .prediction import Question, answers
-from .solve import IntegrationError
+from .solve import IntegrationError, Solver
 from .threads import threads_for
 from .trajectory import Trajectory
 
@@ -30,6 +31,7 @@ class NoLawError(ValueError, AttributeError):
     """The model has no law to read; an AttributeError too, so that ``hasattr`` and ``dir`` work."""
 
 
+SMALL = 20_000  # nodes and edges: the laws that are as likely are followed side by side on graphs with fewer
 MARGIN = 0.05  # of the range of states seen, within which functions are taken to be known
 
 
@@ -91,23 +93,50 @@ class LearnedLaw:
         begin = asked.t0
         times = asked.times.clamp(min=begin)
         with threads_for(asked.graph.num_nodes):
-            states = LawODE(self.law)(asked.x0, times, asked.graph, begin)
+            states, solver = LawODE(self.law).followed(asked.x0, times, asked.graph, begin)
             self._warn(states, asked)
             mean, _ = answers(asked, [(states, None)], None, start)
             if not return_std:
                 return mean
-            every = []
-            starts = self.start_draws if asked.goes_on else None
-            for k, law in enumerate(self.drawn()):
-                x0 = asked.x0 if starts is None else starts[0][k]
-                try:
-                    every.append(LawODE(law)(x0, times, asked.graph, begin))
-                except IntegrationError:
-                    continue  # a draw far out; the others say how wide the band is
+            starts = self.start_draws[0] if asked.goes_on and self.start_draws is not None else None
+            x0 = asked.x0.double().expand(len(self.draws), *asked.x0.shape) if starts is None else starts
+            every = self._as_likely(x0, times, asked.graph, begin, solver)
         if len(every) < 2:
             raise IntegrationError("laws as likely as this one cannot be followed so far: predict less far", time=begin)
+        if len(every) < len(self.draws) / 2:
+            warnings.warn(
+                f"of {len(self.draws)} laws that are as likely as this one only {len(every)} could be followed so far: bands are too "
+                "narrow, predict less far or fit with more snapshots",
+                stacklevel=3,
+            )
         spread = torch.stack(every).std(dim=0)
         return mean, answers(asked, [(spread, None)], None, start)[0]
+
+    def _as_likely(
+        self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float, solver: Solver
+    ) -> list[torch.Tensor]:
+        """States of laws that are as likely, without those far out: small ones side by side, if none is."""
+        side_by_side = self._side_by_side()
+        small = graph.num_nodes + graph.num_edges < SMALL
+        if side_by_side is not None and small and solver.method == "dopri5":
+            try:
+                return list(LawODE(side_by_side).by(solver, x0, times, graph, t0).unbind(1))
+            except IntegrationError:
+                pass  # one that is far out stops them all
+        every = []
+        for law, start in zip(self.drawn(), x0, strict=True):
+            try:
+                every.append(LawODE(law).by(solver, start, times, graph, t0))
+            except IntegrationError:
+                continue  # the others say how wide the band is
+        return every
+
+    def _side_by_side(self) -> Law | None:
+        """All that are as likely as one law of states (draws, n, d); None if they cannot be written so."""
+        found = self.found
+        assert isinstance(found, (ClosedForm, FreeForm))
+        several = found.several(self.draws)
+        return several if self.known is None else Corrected(self.known, several)
 
     def _warn(self, states: torch.Tensor, asked: Question) -> None:
         """Splines know nothing of states that were not seen."""

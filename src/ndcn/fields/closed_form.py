@@ -65,6 +65,12 @@ class ClosedForm(Law):
         like = Equation(self._terms, self.coefficients.double().cpu(), len(self.features or ()))
         return like.with_parameters(torch.cat([like.coefficients, self.inner.double().cpu()]))
 
+    def several(self, parameters: torch.Tensor) -> ClosedForm:
+        """Laws with these coefficients and numbers inside, (R, P), side by side: their states and rates are (R, n, d)."""
+        law = ClosedForm(self.equation, self.features or ())
+        law.coefficients, law.inner = parameters.unsqueeze(1).tensor_split([len(self._terms)], dim=-1)
+        return law
+
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x_i), the terms of the node itself."""
         own = (k for k, term in enumerate(self._terms) if not term.coupling)
@@ -137,7 +143,7 @@ class ClosedForm(Law):
 
     def _numbers(self, x: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], list[dict[str, torch.Tensor]]]:
         """Coefficients, and for each term its parameters by name, in the dtype of x."""
-        c, inner = (buffer.to(x.device, x.dtype).unbind() for buffer in (self.coefficients, self.inner))
+        c, inner = (buffer.to(x.device, x.dtype).unbind(-1) for buffer in (self.coefficients, self.inner))
         named, first = [], 0
         for term in self._terms:
             names = term.formula.parameters

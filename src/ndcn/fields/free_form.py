@@ -45,7 +45,12 @@ class FreeForm(Law):
     def _parts(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
         """Coefficients of each part, (m, d)."""
         c = self.coefficients.to(x)
-        return {name: c[:, where].T for name, where in self.basis.blocks.items()}
+        return {name: c[..., where].mT for name, where in self.basis.blocks.items()}
+
+    def several(self, parameters: torch.Tensor) -> FreeForm:
+        """Laws with these coefficients, (R, d * basis.size), side by side: their states and rates are (R, n, d)."""
+        shape = (len(parameters), len(self.names), self.basis.size)
+        return FreeForm(self.basis, parameters.reshape(shape), self.names)
 
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x)."""
@@ -78,7 +83,7 @@ class FreeForm(Law):
         parts, d = self._parts(x), len(self.names)
         few = [s.parts(x[..., b]) for b, s in enumerate(self.basis.few)]
         curves = [
-            self.basis.single[b].curve(x[..., b], torch.cat([parts[f"{kind}{b}"] for kind in "fpq"], dim=1))
+            self.basis.single[b].curve(x[..., b], torch.cat([parts[f"{kind}{b}"] for kind in "fpq"], dim=-1))
             for b in range(d)
         ]
         f, p, q = torch.stack(curves).sum(0).split(d, dim=-1)

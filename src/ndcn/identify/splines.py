@@ -78,17 +78,21 @@ class Splines:
         return torch.cat([value, beyond], dim=-1)
 
     def curve(self, x: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
-        """sum_k c_k B_k(x) at x (...) for coefficients (m, r), shape (..., r)."""
+        """sum_k c_k B_k(x) at x (...) for coefficients (m, r), shape (..., r); for (R, m, r), x must be (R, ...)."""
         return self.along(x, self.cubics(coefficients.to(x)))
 
     def cubics(self, coefficients: torch.Tensor) -> torch.Tensor:
         """sum_k c_k B_k as a cubic of each interval, for ``along``."""
-        return torch.einsum("imp,mr->ipr", self._pieces.to(coefficients), coefficients)
+        return torch.einsum("imp,...mr->...ipr", self._pieces.to(coefficients), coefficients)
 
     def along(self, x: torch.Tensor, cubics: torch.Tensor, slope: bool = False) -> torch.Tensor:
         """Curves, or their derivatives, at x (...), shape (..., r)."""
         where, u = self._located(x)
-        c = cubics[where]
+        if cubics.dim() == 3:
+            c = cubics[where]
+        else:
+            each = torch.arange(len(cubics), device=x.device).reshape(-1, *[1] * (x.dim() - 1))
+            c = cubics[each, where]
         u = u.unsqueeze(-1)
         if slope:
             return c[..., 1, :] + u * (2 * c[..., 2, :] + 3 * u * c[..., 3, :])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import nn
 
 from ..graph import Graph
 from ..laws import Law
-from ..solve import IntegrationError, Solver, integrate
+from ..solve import IntegrationError, Solution, Solver, integrate
 
 STEPS = 20_000  # after so many DOPRI5 gives way to a solver for stiff laws
+LIKE = 4  # times as many steps as a law are taken at most by those that are as likely
+FEW = 50  # steps, which laws like it may take so many times in any case
 
 
 class LawODE(nn.Module):
@@ -35,22 +39,40 @@ class LawODE(nn.Module):
         Raises:
             IntegrationError: the law leads to infinity; the message names the time.
         """
-        start = x0.double()
-        order = times.argsort()
-        unit = max(float(start.abs().max()), 1e-300)
+        return self.followed(x0, times, graph, t0)[0]
+
+    def followed(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float) -> tuple[torch.Tensor, Solver]:
+        """The states, and a solver for laws like this one, which gives up on those that take far more steps.
+
+        Raises:
+            IntegrationError: as ``forward`` does.
+        """
+        unit = max(float(x0.abs().max()), 1e-300)
         solver = Solver("dopri5", rtol=1e-7, atol=1e-9 * unit, max_steps=STEPS)
-        with torch.no_grad():
+        try:
             try:
-                solution = integrate(self.law, graph, start, times[order].double(), solver=solver, t0=t0)
+                solution = self._solved(x0, times, graph, t0, solver)
             except IntegrationError as error:
                 if not _finite_before(error):
-                    raise self._failed(error) from error
-                stiff = Solver("bdf", rtol=1e-6, atol=1e-8 * unit)
-                try:
-                    solution = integrate(self.law, graph, start, times[order].double(), solver=stiff, t0=t0)
-                except IntegrationError as again:
-                    raise self._failed(again) from again
-        return solution.states[order.argsort()]
+                    raise
+                solver = Solver("bdf", rtol=1e-6, atol=1e-8 * unit)
+                solution = self._solved(x0, times, graph, t0, solver)
+        except IntegrationError as error:
+            raise self._failed(error) from error
+        steps = solution.statistics.accepted_steps + solution.statistics.rejected_steps
+        return solution.states, replace(solver, max_steps=LIKE * max(steps, FEW))
+
+    def by(self, solver: Solver, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float) -> torch.Tensor:
+        """The states by this solver alone.
+
+        Raises:
+            IntegrationError: it does not lead so far.
+        """
+        return self._solved(x0, times, graph, t0, solver).states
+
+    def _solved(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float, solver: Solver) -> Solution:
+        with torch.no_grad():
+            return integrate(self.law, graph, x0.double(), times.double(), solver=solver, t0=t0)
 
     @staticmethod
     def _failed(error: IntegrationError) -> IntegrationError:
