@@ -172,6 +172,13 @@ class Waves(laws.Law):
         return 0.3 * torch.sin(2 * (x_j - x_i))
 
 
+def test_splines_through_two_snapshots_are_said_to_be_guesses() -> None:
+    _, seen = data_of(Cooperation(), count=25)
+    with pytest.warns(UserWarning, match="25 changes of states are too few to see f and g") as caught:
+        DynamicsRegressor(model="free_form").fit(seen[[3, 4]])
+    assert caught[0].filename == __file__
+
+
 def test_couplings_that_turn_often() -> None:
     x0 = 10 * torch.rand(64, 1, generator=torch.Generator().manual_seed(0))
     truth, seen = data_of(Waves(), networks.grid(64), count=60, x0=x0)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from finding import GRID, HILL, Cooperation, data_of, error_of, plain, terms_of
-from ndcn import DynamicsRegressor, Graph, Trajectory, laws, networks
+from ndcn import DynamicsRegressor, Graph, Trajectory, laws, networks, sampling, simulate, split
 
 
 def test_noise() -> None:
@@ -157,3 +157,24 @@ def test_noise_and_gaps_on_larger_networks(law: laws.Law, trouble: dict[str, flo
     reg = DynamicsRegressor(model="interaction").fit(seen)
     assert reg.evidence_.form == "closed"
     assert error_of(reg, truth) < (0.01 if "noise" in trouble else 5e-3)
+
+
+class Handling(laws.Law):
+    """dx_i/dt = x_i / 2 - x_i^2 / 5 + sum_j A_ij 0.6 x_i x_j / (1 + x_j)^2, which no library holds."""
+
+    def node(self, x: torch.Tensor) -> torch.Tensor:
+        return 0.5 * x - 0.2 * x**2
+
+    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
+        return 0.6 * x_i * x_j / (1 + x_j) ** 2
+
+
+def test_splines_that_lead_astray_start_again_from_smooth_ones() -> None:
+    graph, generator = networks.power_law(10, seed=0), torch.Generator().manual_seed(0)
+    x0 = 0.1 + 3.9 * torch.rand(10, 1, generator=generator, dtype=torch.float64)
+    truth = simulate(Handling(), graph, x0, sampling.irregular_times(4.0, count=40, seed=0))
+    noise = 0.03 * truth.states.std() * torch.randn(truth.states.shape, generator=generator, dtype=torch.float64)
+    seen = split(Trajectory(times=truth.times, states=truth.states + noise, graph=graph), seed=0).train
+    reg = DynamicsRegressor(model="free_form").fit(seen)
+    assert reg.evidence_.free < 1.5
+    assert error_of(reg, truth) < 0.01

@@ -10,7 +10,7 @@ import torch
 
 from .equation import Equation, Model
 from .free import FreeModel
-from .free_fit import fit_free, guess_free, known_before
+from .free_fit import fit_free, guess_free, known_before, smooth_guesses
 from .known_law import KnownLaw
 from .observations import Observations, largest
 from .posterior import inverse
@@ -25,6 +25,7 @@ SPLINED = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # splines go more slowly: they a
 MANY = 24  # steps for each interval: a model that needs more has gone astray
 DOUBTFUL = 3.0  # terms with coefficients below so many standard errors
 MANY_TERMS = 4  # doubtful ones: more are dropped together
+ASTRAY = 100.0  # times the noise: a trajectory that misses so much has lost its way
 WORTH = 0.95  # a rougher start must miss this much less of noisy data
 EXPLAINED = 1.05  # residuals of so many times the noise leave nothing for another law to explain
 
@@ -248,15 +249,23 @@ def free_course(
     """Splines along the data; None if they cannot be followed."""
     if any(one.gaps for one in data):
         return _free_through_gaps(data, tolerance, say, base)
+    for model, ridge in _starts(data, say, base):
+        courses = followable(data, model, tolerance)
+        first = None if courses is None else fit_path(model, courses, iterations=0)
+        if first is not None and first.excess < ASTRAY:
+            return fit_smooth(model, first, ridge, known_before(model.basis, data, base), say)
+    return None
+
+
+def _starts(
+    data: Sequence[Observations], say: Callable[[str], None], base: KnownLaw | None
+) -> Iterator[tuple[FreeModel, torch.Tensor]]:
+    """Splines, and a first penalty: the best from snapshot to snapshot, which may not lead all the way, then smooth ones."""
     fit = fit_free(data, say, base, worth=WORTH)
-    if fit is None or fit.ridge is None:
-        return None
-    courses = followable(data, fit.model, tolerance)
-    first = None if courses is None else fit_path(fit.model, courses, iterations=0)
-    if first is None:
-        return None
-    assert isinstance(fit.model, FreeModel)
-    return fit_smooth(fit.model, first, fit.ridge * first.count, known_before(fit.model.basis, data, base), say)
+    if fit is not None and fit.ridge is not None:
+        assert isinstance(fit.model, FreeModel)
+        yield fit.model, fit.ridge * sum(int(one.seen[1:].sum()) for one in data)
+    yield from smooth_guesses(data, base)
 
 
 def _free_through_gaps(

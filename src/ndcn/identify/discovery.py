@@ -108,12 +108,27 @@ def discover(
             "no law of this form could be fitted to the data: the trajectories cannot be followed. Take more snapshots "
             'where the states change fastest, or use model="ndcn", which assumes less'
         )
+    if isinstance(found.model, FreeModel):
+        _warn_if_few(trajectories, found.model)
     if what.known is not None:
         reason = f"with {type(what.known).__name__} as the known law, {found.evidence.reason}"
         if isinstance(found.model, Equation) and not found.model.terms:
             reason += "; nothing was left to correct"
         found = replace(found, known=what.known, evidence=replace(found.evidence, reason=reason))
     return replace(found, names=_names(found.model, trajectories[0].features), seconds=time.monotonic() - began)
+
+
+def _warn_if_few(trajectories: Sequence[Trajectory], model: FreeModel) -> None:
+    """Splines go through few increments whatever the law is."""
+    increments = sum(
+        int(t.states[1:, :, 0].numel() if t.mask is None else t.mask[1:, :, 0].sum()) for t in trajectories
+    )
+    if increments < model.basis.size / 2:
+        warnings.warn(
+            f"{increments} changes of states are too few to see f and g: splines of {model.basis.size} coefficients were drawn through "
+            "them, do not trust these far. Take more snapshots, or give a law whose parameters are estimated",
+            stacklevel=5,
+        )
 
 
 def _names(model: Equation | FreeModel, features: Sequence[str]) -> tuple[str, ...]:
@@ -226,13 +241,13 @@ def _from_courses(
         closed = closed_course(search, data, tolerance, say)
         if closed is not None and (what.form == "closed" or closed.excess < EXPLAINED):
             _warn_if_poor(closed, noisy)
-            return _of_courses(data, closed, seed, "closed", _reason(closed, None, what), closed, None, noisy)
+            return _of_courses(data, closed, seed, "closed", _reason(closed, None, what, noisy), closed, None, noisy)
     free = None if what.form == "closed" else free_course(data, tolerance, say, base)
     if free is None and closed is None:
         return None
     best, form = _better(closed, free, noisy)
     _warn_if_poor(best, noisy)
-    return _of_courses(data, best, seed, form, _reason(closed, free, what), closed, free, noisy)
+    return _of_courses(data, best, seed, form, _reason(closed, free, what, noisy), closed, free, noisy)
 
 
 def _better(closed: Path | None, free: Path | None, noisy: bool) -> tuple[Path, str]:
@@ -267,15 +282,18 @@ def _warn(how: str, deeper: int = 0) -> None:
     )
 
 
-def _reason(closed: Path | None, free: Path | None, what: Interaction) -> str:
+def _reason(closed: Path | None, free: Path | None, what: Interaction, noisy: bool) -> str:
     if what.form != "auto":
         return f"the {what.form} form was asked for"
+    unit = "the noise" if noisy else "the rounding"
     if free is None:
         assert closed is not None
-        return f"the closed form leaves residuals of {closed.excess:.2f} times the noise"
+        return f"the closed form leaves residuals of {closed.excess:.2f} times {unit}"
     if closed is None:
-        return f"no closed form could be followed; the free form leaves residuals of {free.excess:.2f} times the noise"
-    return f"the best closed form leaves residuals of {closed.excess:.2f} times the noise, the free form of {free.excess:.2f}"
+        return f"no closed form could be followed; the free form leaves residuals of {free.excess:.2f} times {unit}"
+    return (
+        f"the best closed form leaves residuals of {closed.excess:.2f} times {unit}, the free form of {free.excess:.2f}"
+    )
 
 
 def _of_courses(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -94,6 +94,16 @@ def _held_back(one: Observations, which: torch.Tensor) -> torch.Tensor:
     out = torch.zeros(len(which), dtype=torch.bool)
     out[slow[1::4]] = True
     return out
+
+
+def smooth_guesses(data: Sequence[Observations], base: Model | None) -> Iterator[tuple[FreeModel, torch.Tensor]]:
+    """Splines by the weak form, all but straight at first, and the penalty on their coefficients, (P, P)."""
+    basis = _basis(data)
+    normals = _weak(data, [torch.arange(len(one.spans)) for one in data], basis, base)
+    for smoothing in (1.0, *SMOOTHING[:TAME]):
+        penalties = [_penalty(basis, N, smoothing) for N, _ in normals]
+        found = [_ridge(N, b, penalty) for (N, b), penalty in zip(normals, penalties, strict=True)]
+        yield FreeModel(basis, torch.stack(found), base), torch.block_diag(*penalties)
 
 
 def guess_free(

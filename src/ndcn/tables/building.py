@@ -163,8 +163,8 @@ def _remarks(edges: EdgeList, matrix: sparse.csr_array) -> list[str]:
     negative = int((matrix.data < 0).sum())
     if negative:
         notes.append(
-            f"{edges.title}: {counted(negative, 'negative weight')}; kept, and the operator signed_laplacian (the default) takes "
-            "them"
+            f"{edges.title}: {counted(negative, 'negative weight')}; kept (of the operators of ndcn, signed_laplacian, the default, "
+            "takes them)"
         )
     if (edges.weight == 0).any():
         notes.append(f"{edges.title}: edges of weight 0 are left out")
