@@ -10,6 +10,7 @@ import torch
 
 from ndcn import Trajectory, laws, learned_law
 from ndcn.fields import ClosedForm, FreeForm
+from ndcn.fields.corrected import Corrected
 from ndcn.fitting import Start
 from ndcn.identify.discovery import Discovery, Evidence
 from ndcn.identify.equation import Equation, Term
@@ -136,18 +137,31 @@ def two_features() -> FreeModel:
 
 
 @pytest.mark.parametrize("model", [HILL, free(), two_features()], ids=["closed", "free", "two features"])
-@pytest.mark.parametrize("known", [None, laws.Heat()], ids=["whole", "corrects"])
-def test_laws_side_by_side_are_each_of_them(model: Equation | FreeModel, known: laws.Law | None) -> None:
+def test_laws_side_by_side_are_each_of_them(model: Equation | FreeModel) -> None:
     names = ("v", "w") if isinstance(model, FreeModel) and len(model.coefficients) == 2 else ("x",)
     generator = torch.Generator().manual_seed(2)
     draws = model.parameters + 0.05 * torch.randn(4, len(model.parameters), generator=generator, dtype=torch.float64)
-    law = LearnedLaw.of(Discovery(model, torch.eye(1), [X0], draws, None, EVIDENCE, SEEN, names=names, known=known))
+    law = LearnedLaw.of(Discovery(model, torch.eye(1), [X0], draws, None, EVIDENCE, SEEN, names=names))
     together = law._side_by_side()
     assert together is not None
     x = 1.5 * torch.rand(4, 4, len(names), generator=generator, dtype=torch.float64)  # some outside the knots
     t = torch.tensor(0.0)
     expected = torch.stack([one(t, state, GRAPH) for one, state in zip(law.drawn(), x, strict=True)])
     torch.testing.assert_close(together(t, x, GRAPH), expected)
+
+
+class FirstOfAll(laws.Law):
+    """A law as users write them, for states (n, d) alone."""
+
+    def node(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.stack([-x[:, 0]], dim=1)
+
+
+def test_laws_known_in_part_are_followed_one_by_one() -> None:
+    law = replace(learned(error=0.02), law=Corrected(FirstOfAll(), learned().found))
+    assert law._side_by_side() is None
+    _, deviation = law.predict(asked([0.5]), START, True)
+    assert 0 < deviation.states.max() < 0.1
 
 
 @pytest.mark.parametrize("model", [HILL, free()], ids=["closed", "free"])

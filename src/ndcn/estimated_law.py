@@ -55,9 +55,6 @@ class EstimatedLaw(LearnedLaw):
             laws.append(self.law.with_values(**values))
         return laws
 
-    def _side_by_side(self) -> None:
-        """Laws of users take one set of parameters."""
-
     def _warn(self, states: torch.Tensor, asked: Question) -> None:
         """The form of the law is known for all states."""
 

@@ -132,11 +132,8 @@ class LearnedLaw:
         return every
 
     def _side_by_side(self) -> Law | None:
-        """All that are as likely as one law of states (draws, n, d); None if they cannot be written so."""
-        found = self.found
-        assert isinstance(found, (ClosedForm, FreeForm))
-        several = found.several(self.draws)
-        return several if self.known is None else Corrected(self.known, several)
+        """All that are as likely as one law of states (draws, n, d); None with a known part, which takes states (n, d)."""
+        return self.law.several(self.draws) if isinstance(self.law, (ClosedForm, FreeForm)) else None
 
     def _warn(self, states: torch.Tensor, asked: Question) -> None:
         """Splines know nothing of states that were not seen."""
