@@ -172,6 +172,7 @@ class Waves(laws.Law):
         return 0.3 * torch.sin(2 * (x_j - x_i))
 
 
+@pytest.mark.filterwarnings("ignore:the law that was found misses")
 def test_splines_through_two_snapshots_are_said_to_be_guesses() -> None:
     _, seen = data_of(Cooperation(), count=25)
     with pytest.warns(UserWarning, match="25 changes of states are too few to see f and g") as caught:
