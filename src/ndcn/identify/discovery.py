@@ -268,7 +268,7 @@ def _warn_if_poor(path: Path, noisy: bool) -> None:
     if _explains(path, noisy):
         return
     if noisy:
-        _warn(f"leaves residuals of {path.excess:.3g} times the noise, alike from one snapshot to the next", deeper=1)
+        _warn(f"leaves residuals of {path.excess:.3g} times the noise", deeper=1)
     elif (share := path.share()) > POOR:
         _warn(f"misses typical states by {100 * share:.2g} % of how far they are from their mean", deeper=1)
 

@@ -44,10 +44,7 @@ def fit_free(
     learn = [which[~hold] for which, hold in zip(chosen, out, strict=True)]
     train = [batch_of(one, which) for one, which in zip(data, learn, strict=True)]
     normals = _weak(data, learn, basis, base)
-    guesses = [
-        FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
-        for smoothing in SMOOTHING
-    ]
+    guesses = [_guess(basis, normals, smoothing, base) for smoothing in SMOOTHING]
     best, start = math.inf, 0
     for k, (smoothing, guess) in enumerate(zip(SMOOTHING, guesses, strict=True)):
         misfit = _held_out(guess, held, 1e-4 * scale)
@@ -101,9 +98,14 @@ def smooth_guesses(data: Sequence[Observations], base: Model | None) -> Iterator
     basis = _basis(data)
     normals = _weak(data, [torch.arange(len(one.spans)) for one in data], basis, base)
     for smoothing in (1.0, *SMOOTHING[:TAME]):
-        penalties = [_penalty(basis, N, smoothing) for N, _ in normals]
-        found = [_ridge(N, b, penalty) for (N, b), penalty in zip(normals, penalties, strict=True)]
-        yield FreeModel(basis, torch.stack(found), base), torch.block_diag(*penalties)
+        penalty = torch.block_diag(*(_penalty(basis, N, smoothing) for N, _ in normals))
+        yield _guess(basis, normals, smoothing, base), penalty
+
+
+def _guess(
+    basis: Basis, normals: Sequence[tuple[torch.Tensor, torch.Tensor]], smoothing: float, base: Model | None
+) -> FreeModel:
+    return FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
 
 
 def guess_free(
