@@ -1,10 +1,16 @@
 # make demo and make test are all a newcomer needs; each sets up .venv itself and starts at once when nothing changed.
+SHELL := bash
+ifeq ($(OS),Windows_NT)  # make of MinGW, bash of Git for Windows
+PYTHON ?= python
+BIN := .venv/Scripts
+else
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+endif
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-slow check format bench docs examples browser clean
+.PHONY: demo test test-slow check format hooks bench docs examples browser clean
 
 demo: $(STAMPS)/base
 	$(BIN)/ndcn demo
@@ -23,6 +29,11 @@ check: $(STAMPS)/dev
 format: $(STAMPS)/dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Git then runs .pre-commit-config.yaml before each commit.
+hooks: $(STAMPS)/dev
+	$(PIP) pre-commit
+	$(BIN)/pre-commit install
 
 bench: $(STAMPS)/dev
 	$(BIN)/python benchmarks/speed.py

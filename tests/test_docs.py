@@ -1,4 +1,4 @@
-"""The pages run: every Python block, every ``ndcn`` command and every relative link of README.md and docs/."""
+"""The pages run: every Python block, every ``ndcn`` command and every relative link of README.md, CONTRIBUTING.md and docs/."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -119,6 +119,13 @@ def test_the_pages_say_what_they_should() -> None:
     for name in ("README.md", "quickstart.md"):
         used = {words[0] for block in ran[name] for words in commands(block)}
         assert {"simulate", "fit", "predict", "evaluate"} <= used, name
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    assert sorted(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)) == sorted(
+        page.name for page in (ROOT / "docs").glob("*.md")
+    )
 
 
 def test_the_architecture_names_every_file() -> None:

@@ -1,4 +1,4 @@
-"""docs/reference.md has every public name."""
+"""docs/reference.md has every public name, once."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ def test_every_name_of_its_modules_is_there(module: str) -> None:
     ]
     assert names
     assert [name for name in names if not shown(module, name)] == []
+
+
+def test_nothing_is_there_twice() -> None:
+    assert sorted(set(SHOWN)) == sorted(SHOWN)
 
 
 @pytest.mark.parametrize("target", SHOWN)

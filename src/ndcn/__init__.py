@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .training import TrainingError
     from .trajectory import Trajectory
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Everything is loaded when first used: torch, scikit-learn and matplotlib take seconds, `ndcn --help` must not.
 _LATER = {

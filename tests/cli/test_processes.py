@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -18,6 +17,10 @@ from typer.testing import CliRunner
 
 import ndcn
 from ndcn.cli import app
+
+resource = pytest.importorskip(
+    "resource", reason="Windows has no limits of file sizes, and no signals as these tests send"
+)
 
 NDCN = Path(sys.executable).with_name("ndcn")
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}

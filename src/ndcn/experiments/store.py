@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import sqlite3
+import sys
 import time
 import uuid
 from collections.abc import Iterable
@@ -211,6 +212,8 @@ def _is_gone(owner: str) -> bool:
     """Whether the process of an owner on this machine has ended; of others nobody knows."""
     machine, _, rest = owner.rpartition(" ")[0].rpartition(" ")
     if machine != platform.node() or not rest.isdigit():
+        return False
+    if sys.platform == "win32":  # os.kill(pid, 0) sends Ctrl-C there; the claim becomes free after STALE seconds
         return False
     try:
         os.kill(int(rest), 0)
