@@ -58,7 +58,7 @@ browser:
 clean:
 	rm -rf .venv build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info
 
-$(STAMPS)/base: pyproject.toml setup.py constraints.txt $(wildcard src/ndcn/kernels/*.[ch])
+$(STAMPS)/base: pyproject.toml setup.py constraints.txt $(wildcard src/ndcn/solve/kernels/*.[ch])
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --editable .
 	mkdir -p $(STAMPS) && touch $@

@@ -9,9 +9,9 @@ threads = ["-fopenmp"] if sys.platform == "linux" else []
 setup(
     ext_modules=[
         Extension(
-            "ndcn.kernels._euler",
-            sources=["src/ndcn/kernels/euler.c"],
-            depends=["src/ndcn/kernels/euler_steps.h"],
+            "ndcn.solve.kernels._euler",
+            sources=["src/ndcn/solve/kernels/euler.c"],
+            depends=["src/ndcn/solve/kernels/euler_steps.h"],
             extra_compile_args=["-O3", "-fvisibility=hidden", "-Wno-psabi", *threads],
             extra_link_args=threads,
             optional=True,

@@ -12,114 +12,79 @@ Trajectory(10 snapshots of 100 nodes, 1 feature, ...)
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from . import datasets, fields, forecast, laws, metrics, models, networks, operators, plot, sampling, tables
-    from .classifier import NodeClassifier
-    from .estimators import DynamicsRegressor
-    from .field import Field
-    from .graph import Graph
-    from .graph_sequence import GraphSequence
-    from .identify.interaction import Interaction
-    from .laws import simulate
-    from .loading import load
-    from .models import GraphODE
-    from .node_baselines import NodeBaseline
-    from .objective import CrossEntropy, Objective
-    from .sampling import Split, split
-    from .solve import IntegrationError, Solution, Solver, Statistics, integrate
-    from .tables import Dataset, read
-    from .training import TrainingError
-    from .trajectory import Trajectory
+from ._support.lazy import attached
+from ._support.version import __version__ as __version__
 
-__version__ = "0.2.0"
+if TYPE_CHECKING:
+    from . import forecast, laws, plot
+    from . import io as tables
+    from .classify import NodeBaseline, NodeClassifier, datasets
+    from .data import Dataset, Split, Statistics, Trajectory, metrics, sampling, split
+    from .graph import Graph, GraphSequence, networks, operators
+    from .identify import Interaction
+    from .io import read
+    from .laws import simulate
+    from .neural import GraphODE
+    from .regressor import DynamicsRegressor, load
+    from .solve import Field, IntegrationError, Solution, Solver, integrate
+    from .training import CrossEntropy, Objective, TrainingError
+
+    fields: Any
+    models: Any
 
 # Everything is loaded when first used: torch, scikit-learn and matplotlib take seconds, `ndcn --help` must not.
-_LATER = {
-    "CrossEntropy": "objective",
-    "Dataset": "tables",
-    "DynamicsRegressor": "estimators",
-    "Field": "field",
-    "Graph": "graph",
-    "GraphODE": "models",
-    "GraphSequence": "graph_sequence",
-    "IntegrationError": "solve",
-    "Interaction": "identify.interaction",
-    "NodeBaseline": "node_baselines",
-    "NodeClassifier": "classifier",
-    "Objective": "objective",
-    "Solution": "solve",
-    "Solver": "solve",
-    "Split": "sampling",
-    "Statistics": "solve",
-    "TrainingError": "training",
-    "Trajectory": "trajectory",
-    "datasets": "datasets",
-    "fields": "fields",
+_NAMES = {
+    "classify": ("NodeBaseline", "NodeClassifier"),
+    "data": ("Dataset", "Split", "Statistics", "Trajectory", "split"),
+    "graph": ("Graph", "GraphSequence"),
+    "identify": ("Interaction",),
+    "io": ("read",),
+    "laws": ("simulate",),
+    "neural": ("GraphODE",),
+    "regressor": ("DynamicsRegressor", "load"),
+    "solve": ("Field", "IntegrationError", "Solution", "Solver", "integrate"),
+    "training": ("CrossEntropy", "Objective", "TrainingError"),
+}
+_MODULES = {
+    "datasets": "classify.datasets",
     "forecast": "forecast",
-    "integrate": "solve",
     "laws": "laws",
-    "load": "loading",
-    "metrics": "metrics",
-    "models": "models",
-    "networks": "networks",
-    "operators": "operators",
+    "metrics": "data.metrics",
+    "networks": "graph.networks",
+    "operators": "graph.operators",
     "plot": "plot",
-    "read": "tables",
-    "sampling": "sampling",
-    "simulate": "laws",
-    "split": "sampling",
-    "tables": "tables",
+    "sampling": "data.sampling",
+    "tables": "io",
+}
+_NAMESPACES: dict[str, dict[str, tuple[str, ...]]] = {
+    "fields": {
+        "laws": ("ClosedForm", "Corrected", "FreeForm"),
+        "neural": ("DiffusionField", "GraphField", "NodeField"),
+    },
+    "models": {
+        "classify": ("DiffusionClassifier",),
+        "laws": ("LawODE",),
+        "neural": (
+            *("GraphODE", "Linear", "Persistence", "ResidualGNN", "Spline", "TemporalGNN"),
+            *("ndcn", "no_control", "no_encode", "no_graph"),
+        ),
+    },
 }
 
-__all__ = [
-    "CrossEntropy",
-    "Dataset",
-    "DynamicsRegressor",
-    "Field",
-    "Graph",
-    "GraphODE",
-    "GraphSequence",
-    "IntegrationError",
-    "Interaction",
-    "NodeBaseline",
-    "NodeClassifier",
-    "Objective",
-    "Solution",
-    "Solver",
-    "Split",
-    "Statistics",
-    "TrainingError",
-    "Trajectory",
-    "datasets",
-    "fields",
-    "forecast",
-    "integrate",
-    "laws",
-    "load",
-    "metrics",
-    "models",
-    "networks",
-    "operators",
-    "plot",
-    "read",
-    "sampling",
-    "simulate",
-    "split",
-    "tables",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'ndcn' has no attribute {name!r}")
-    module = importlib.import_module(f".{_LATER[name]}", __name__)
-    value = module if _LATER[name] == name else getattr(module, name)
-    globals()[name] = value
-    return value
+__getattr__, __all__ = attached(
+    __name__,
+    {
+        **{name: f"ndcn.{package}:{name}" for package, names in _NAMES.items() for name in names},
+        **{name: f"ndcn.{place}" for name, place in _MODULES.items()},
+    },
+    {
+        namespace: {name: f"ndcn.{package}" for package, names in parts.items() for name in names}
+        for namespace, parts in _NAMESPACES.items()
+    },
+)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *__all__})

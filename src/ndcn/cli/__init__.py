@@ -24,7 +24,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from .. import __version__
+        from .._support.version import __version__
 
         typer.echo(f"ndcn {__version__}")
         raise typer.Exit

@@ -14,10 +14,9 @@ from .guard import note
 from .options import print_json
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
-    from ..forecast import Auto, Forecast
-    from ..forecast.table import Table
-    from ..tables import Calendar, Dataset
+    from ..data import Calendar, Dataset
+    from ..forecast import Auto, Forecast, Table
+    from ..regressor import DynamicsRegressor
 
 SHOWN = 10  # rows of the table, besides those that are always shown
 ALWAYS = ("combination", "best simple guess online", "persistence")
@@ -52,8 +51,7 @@ def model_named(name: str, horizon: int | None, compare_learned: bool) -> str | 
     """What ``DynamicsRegressor`` takes as a model."""
     if name != "auto":
         return name
-    from ..forecast import Auto
-    from ..forecast.options import NAMES
+    from ..forecast import NAMES, Auto
 
     return Auto(horizon=horizon, learned=NAMES if compare_learned else ())
 
@@ -89,7 +87,7 @@ def fit(estimator: DynamicsRegressor, known: Dataset, out: Path, as_json: bool) 
 
 def _short(table: Table) -> str:
     """The best rows, those that all are compared with, and models that were trained on request."""
-    from ..forecast.candidates import LEARNED
+    from ..forecast import LEARNED
 
     rows = tuple(row for k, row in enumerate(table.rows) if k < SHOWN or row[0] in ALWAYS or row[1] == LEARNED)
     more = len(table.rows) - len(rows)

@@ -26,10 +26,7 @@ from .options import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..classifier import NodeClassifier
-    from ..datasets import NodeDataset
-    from ..node_baselines import NodeBaseline
-    from ..node_runs import NodeRun
+    from ..classify import NodeBaseline, NodeClassifier, NodeDataset, NodeRun
 
 CITATIONS = ("cora", "citeseer", "pubmed")
 
@@ -138,7 +135,7 @@ def classify(
         for k in range(runs)
     ]
     if kind == "own":
-        from ..datasets import node_tables
+        from ..classify import node_tables
 
         found = node_tables(
             graph,
@@ -152,14 +149,14 @@ def classify(
             fill=fill,
         )
     elif kind == "karate":
-        from ..datasets import karate_club
+        from ..classify import karate_club
 
         found = karate_club()
     else:
-        from ..datasets import planetoid
+        from ..classify import planetoid
 
         found = planetoid(graph, data)
-    from ..node_runs import repeat
+    from ..classify import repeat
 
     validated = preset is not Preset.paper and bool(found.val_mask.any())
     if not sys.stderr.isatty():
@@ -250,7 +247,7 @@ def _estimator(
         return ndcn.NodeBaseline(model.value, hidden=hidden, epochs=epochs, seed=seed, progress=progress)
     special: dict[str, float] = {}
     if preset is Preset.paper and graph in CITATIONS:
-        from ..experiments.spec import read_toml
+        from ..experiments import read_toml
 
         special = read_toml("classification")["models"]["ndcn"][graph]
     return ndcn.NodeClassifier(
@@ -266,7 +263,7 @@ def _estimator(
 
 def _paper(graph: str, model: NodeModel) -> list[float] | None:
     """The paper's mean and, where it has one, standard deviation, as shares."""
-    from ..experiments.spec import read_toml
+    from ..experiments import read_toml
 
     percent = read_toml("classification")["paper"][graph].get(model.value)
     return None if percent is None else [value / 100 for value in percent]

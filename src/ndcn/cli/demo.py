@@ -13,8 +13,8 @@ from .guard import note
 from .options import Json, check_data_output, check_parent, print_json
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
-    from ..sampling import Split
+    from ..data import Split
+    from ..regressor import DynamicsRegressor
 
 # Normalised l1 errors in percent of the paper's table for heat diffusion on the grid: interpolation, extrapolation.
 PAPER = {"ndcn": (3.2, 4.1), "no_graph": (41.9, 30.5)}
@@ -43,7 +43,7 @@ def demo(
         check_data_output(out / "data")
     import ndcn
 
-    from ..files import write
+    from .._support.files import write
     from ..report import write_report
 
     began = time.monotonic()

@@ -20,7 +20,7 @@ def doctor(as_json: Json = False) -> None:
 
     import ndcn
 
-    from ..kernels import euler_compiled
+    from ..solve.kernels import euler_compiled
 
     kernel = "torch" if euler_compiled.library() is None else "compiled"
     about = {

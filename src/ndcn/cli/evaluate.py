@@ -12,10 +12,8 @@ from .guard import note
 from .options import Json, load_dynamics, print_json
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
-    from ..evaluation import Scores
-    from ..tables import Dataset
-    from ..trajectory import Trajectory
+    from ..data import Dataset, Trajectory
+    from ..regressor import DynamicsRegressor, Scores
 
 
 @reading.reads_files
@@ -61,7 +59,7 @@ def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> dict[str, Sc
     Raises:
         ValueError: the data live on another graph, or have other features.
     """
-    from .. import evaluation
+    from ..regressor import evaluation
 
     if hasattr(estimator, "forecast_"):
         return {"train": None, "interpolation": None, "extrapolation": evaluation.forecast_scores(estimator, truth)}
@@ -75,8 +73,7 @@ def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> dict[str, Sc
 
 def _truth(estimator: DynamicsRegressor, known: Dataset) -> Trajectory:
     """The run, with times counted as those of the model."""
-    from ..auto_forecast import longest_run
-    from ..evaluation import in_time_of
+    from ..regressor import in_time_of, longest_run
 
     run, graphs = longest_run(known)
     if graphs is not None and not hasattr(estimator, "forecast_"):

@@ -15,8 +15,8 @@ from .guard import FAILED, note
 from .options import Activation, Json, Loss, ModelName, OperatorName, Precision, Preset, check_output, print_json
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
-    from ..sampling import Split
+    from ..data import Split
+    from ..regressor import DynamicsRegressor
 
 
 @reading.reads_files

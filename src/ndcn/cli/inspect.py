@@ -38,12 +38,12 @@ def inspect(
     if out is not None:
         check_picture(out)
     data = how.read(edges, states)
-    from .. import tables
+    from .. import io as tables
 
     facts = tables.inspect(data)
     if out is not None:
         from .. import plot
-        from ..files import write
+        from .._support.files import write
 
         figure = plot.inspect(data)
         write(out, lambda new: figure.savefig(new, dpi=150))

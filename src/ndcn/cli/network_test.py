@@ -58,7 +58,7 @@ def network_test(
     for line in known.notes:
         note(f"note: {line}")
     from .. import forecast
-    from ..auto_forecast import longest_run
+    from ..regressor import longest_run
 
     trajectory, graphs = longest_run(known)
     if feature is not None and feature not in trajectory.features:
@@ -71,7 +71,7 @@ def network_test(
         from matplotlib.figure import Figure
 
         from .. import plot
-        from ..files import write
+        from .._support.files import write
 
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")
         plot.network_test(answer, ax=figure.add_subplot())

@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..estimators import DynamicsRegressor
+    from ..regressor import DynamicsRegressor
 
 TABLES = (".csv", ".parquet")
 PICTURES = (".png", ".pdf", ".svg")
@@ -176,7 +176,7 @@ def check_table_output(path: Path) -> None:
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV or Parquet, as its name says."""
-    from ..files import write
+    from .._support.files import write
 
     if path.suffix.lower() == ".csv":
         write(path, lambda new: table.to_csv(new, index=False))

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import torch
 
-    from ..estimators import DynamicsRegressor
-    from ..tables import Calendar
-    from ..trajectory import Trajectory
-    from ..what_if import Change
+    from ..data import Calendar, Trajectory
+    from ..regressor import Change, DynamicsRegressor
 
 
 def predict(
@@ -94,7 +92,7 @@ def predict(
         raise ValueError(f"--level must lie between 0 and 1, as 0.9; got {level}")
     if at is not None and not what_if:
         raise ValueError("--at says when the changes of --what-if happen: give --what-if too, or drop --at")
-    from ..what_if import parse
+    from ..regressor import parse
 
     changes = [parse(text) for text in what_if or []]
     if out is not None:
@@ -144,7 +142,7 @@ def predict(
 def _said(prediction: Trajectory, calendar: Calendar | None) -> str:
     if calendar is None or not calendar.dated:
         return repr(prediction)
-    from ..tables.columns import counted
+    from .._support.wording import counted
 
     first, last = calendar.texts([prediction.times.min().item(), prediction.times.max().item()])
     times = f"1 time, {first}" if len(prediction) == 1 else f"{len(prediction)} times from {first} to {last}"
@@ -161,7 +159,7 @@ def _predicted(
         and _changes_graph(estimator)
         and not hasattr(estimator, "forecast_")
     ):
-        from ..piecewise import predict_piecewise
+        from ..regressor import predict_piecewise
 
         return predict_piecewise(estimator, asked, estimator.graphs_), None
     where = _where(other)
@@ -197,7 +195,7 @@ def _changes_graph(estimator: DynamicsRegressor) -> bool:
 def _changed(
     estimator: DynamicsRegressor, base: Trajectory, changes: list[Change], at: float, other: Trajectory | None
 ) -> torch.Tensor:
-    from ..course import changed_course
+    from ..regressor import changed_course
 
     start, _ = _predicted(estimator, [at], other)
     return changed_course(estimator, base, changes, at=at, start=start.states[0])
@@ -250,7 +248,7 @@ def _lists(states: torch.Tensor) -> list[Any]:
 
 
 def _about(prediction: Trajectory, calendar: Calendar | None) -> dict[str, Any]:
-    from ..trajectory_files import plain_labels
+    from ..data import plain_labels
 
     labels = plain_labels(prediction.graph)
     return {

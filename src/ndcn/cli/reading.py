@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from ..tables import Dataset
+    from ..data import Dataset
 
 PANEL = "How the files are understood"
 

@@ -12,11 +12,7 @@ from .guard import FAILED, note
 from .options import NEED_PYG, check_output, print_json
 
 if TYPE_CHECKING:
-    from ..experiments.classify import Classification
-    from ..experiments.report import Row
-    from ..experiments.result import Outcome
-    from ..experiments.spec import Run, Table
-    from ..experiments.sweep import Workers
+    from ..experiments import Classification, Outcome, Row, Run, Table, Workers
 
 
 class What(str, Enum):
@@ -101,8 +97,7 @@ def reproduce(
         form = Form.json
     wanted, cells = _words(models), _words(only)
     _check_names(what, wanted, cells)
-    from ..experiments.classify import load_classification
-    from ..experiments.spec import TABLES, load_table, read_toml
+    from ..experiments import TABLES, load_classification, load_table, read_toml
 
     names = {What.all: TABLES, What.status: TABLES, What.figures: (read_toml("figures")["table"],)}.get(
         what, (what.value,)
@@ -156,7 +151,7 @@ def _words(text: str) -> list[str]:
 
 def _check_names(what: What, models: list[str], cells: list[str]) -> None:
     """Refuse rows and cells that none of the tables has."""
-    from ..experiments.spec import TABLES, read_toml
+    from ..experiments import TABLES, read_toml
 
     sources = {
         What.all: (*TABLES, "parameters", "classification"),
@@ -181,7 +176,7 @@ def _at_hand(classes: Classification, named: list[str]) -> Classification:
     """Those data sets and models whose files and extras are there; what was asked for by name must be."""
     from importlib.util import find_spec
 
-    from ..datasets import planetoid
+    from ..classify import planetoid
 
     datasets = []
     for name in classes.datasets:
@@ -201,13 +196,10 @@ def _at_hand(classes: Classification, named: list[str]) -> Classification:
 
 
 def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None:
-    from ..experiments.attempt import attempt
-    from ..experiments.result import Result
-    from ..experiments.store import Store
-    from ..experiments.sweep import missing, seconds_left, sweep
-    from ..processes import Processes
-    from ..progress import Progress
-    from ..threads import cores
+    from .._support.processes import Processes
+    from .._support.progress import Progress
+    from .._support.threads import cores
+    from ..experiments import Result, Store, attempt, missing, seconds_left, sweep
 
     runs = list({run.key: run for run in runs}.values())
     left, seconds = runs, None
@@ -240,13 +232,13 @@ def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None
 
 
 def _cluster(address: str) -> Workers:
-    from ..experiments.cluster import Ray
+    from ..experiments import Ray
 
     return Ray(address)
 
 
 def _parameters(models: list[str], nodes: int | None) -> list[Row]:
-    from ..experiments.report import parameter_rows
+    from ..experiments import parameter_rows
 
     return parameter_rows(models, nodes)
 
@@ -259,9 +251,7 @@ def _print_tables(
     mutualistic: Equation,
     parameters: list[Row],
 ) -> None:
-    from ..experiments import layout, report
-    from ..experiments.spec import read_toml
-    from ..experiments.store import Store
+    from ..experiments import Store, layout, read_toml, report
 
     rows: list[Row] = []
     titles = {"parameters": read_toml("parameters")["title"], classes.name: classes.title}
@@ -308,9 +298,8 @@ def _notes(table: Table, mutualistic: Equation) -> list[str]:
 
 
 def _status(tables: list[Table], classes: Classification, store: Path, jobs: int | None, form: Form) -> None:
-    from ..experiments.store import Store
-    from ..experiments.sweep import missing, seconds_left
-    from ..threads import cores
+    from .._support.threads import cores
+    from ..experiments import Store, missing, seconds_left
 
     found: dict[str, dict[str, float | int | None]] = {}
     with Store(store if store.exists() else ":memory:") as there:
@@ -339,7 +328,7 @@ def _status(tables: list[Table], classes: Classification, store: Path, jobs: int
 
 
 def _figures(tables: list[Table], classes: Classification, store: Path, out: Path, form: Form) -> None:
-    from ..experiments.figures import draw, draw_sweep
+    from ..experiments import draw, draw_sweep
 
     files = [file for table in tables for file in draw(table, store, out)]
     if classes.datasets:

@@ -95,7 +95,7 @@ def _last_time(law: str, network: str) -> float:
 
 
 def _law(name: str, settings: list[str]) -> Law:
-    from ..laws import NAMED
+    from .._support.registries import LAWS as NAMED
 
     values: dict[str, float] = {}
     known = [parameter for parameter, _ in NAMED[name]().named_buffers()]
@@ -111,7 +111,7 @@ def _law(name: str, settings: list[str]) -> Law:
 
 
 def _network(name: str, nodes: int, seed: int, order: Order) -> Graph:
-    from ..networks import NAMED
+    from .._support.registries import NETWORKS as NAMED
 
     if name == "grid":
         return NAMED[name](nodes)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from .classify import run_classification
 from .result import Failed, Result
+from .run import run_dynamics
 from .spec import Run
 
 
 def attempt(run: Run) -> Result | Failed:
     """Carry out a run; what goes wrong in it becomes its outcome."""
-    from .classify import run_classification
-    from .run import run_dynamics
-
     try:
         if "dataset" in run.settings:
             return run_classification(run.settings, run.data)

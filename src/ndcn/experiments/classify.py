@@ -13,7 +13,7 @@ import torch
 
 import ndcn
 
-from ..datasets import NodeDataset
+from ..classify import NodeDataset
 from .result import Result
 from .run import versions
 from .spec import Model, Run, read_toml, resolved

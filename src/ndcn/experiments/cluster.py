@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-from ..processes import Lost
+from .._support.processes import Lost
 from .attempt import attempt
 from .result import Failed, Outcome
 from .spec import Run

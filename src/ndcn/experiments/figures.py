@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 
 import ndcn
 
-from ..files import write
-from ..plot.style import PREDICTION, STATE_MAP
-from ..progress import Progress
-from ..trajectory import Trajectory
+from .._support.files import write
+from .._support.progress import Progress
+from ..data import Trajectory
+from ..plot import style
 from .classify import Classification
 from .run import truth, unpack
 from .spec import Table, load_table, read_toml
@@ -185,7 +185,7 @@ def _accuracy(found: dict[tuple[float, float], list[float]], best: float, title:
     ax = figure.add_subplot(grid[0])
     values = [found[t, best] for t in times]
     spread = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in values]
-    ax.errorbar(times, [np.mean(v) for v in values], yerr=spread, marker="o", capsize=3, color=PREDICTION)
+    ax.errorbar(times, [np.mean(v) for v in values], yerr=spread, marker="o", capsize=3, color=style.PREDICTION)
     ax.set(
         xscale="log",
         xlabel="terminal time T",
@@ -198,7 +198,7 @@ def _accuracy(found: dict[tuple[float, float], list[float]], best: float, title:
     ax.text(0.97, 0.04, runs, transform=ax.transAxes, fontsize=8, ha="right")
 
     ax = figure.add_subplot(grid[1])
-    image = ax.imshow(means, origin="lower", aspect="auto", cmap=STATE_MAP)
+    image = ax.imshow(means, origin="lower", aspect="auto", cmap=style.STATE_MAP)
     ax.set_xticks(range(len(alphas)), [f"{a:g}" for a in alphas])
     ax.set_yticks(range(len(times)), [f"{t:g}" for t in times])
     ax.set(xlabel="alpha", ylabel="terminal time T", title="mean accuracy, %")
@@ -209,7 +209,7 @@ def _accuracy(found: dict[tuple[float, float], list[float]], best: float, title:
 
     space = figure.add_subplot(grid[2], projection="3d")
     x, y = np.meshgrid(alphas, np.log2(times))
-    space.plot_surface(x, y, means, cmap=STATE_MAP, edgecolor="w", linewidth=0.3)
+    space.plot_surface(x, y, means, cmap=style.STATE_MAP, edgecolor="w", linewidth=0.3)
     space.set_yticks(np.log2(times), [f"{t:g}" for t in times])
     space.set(xlabel="alpha", ylabel="T", zlabel="accuracy, %")
     space.tick_params(labelsize=7)

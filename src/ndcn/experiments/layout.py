@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
+from .._support import html
 from .report import ACCURACY, METRICS, Row
 
 MARKS = {"below": "↓", "within": "≈", "above": "↑"}
@@ -27,18 +30,14 @@ class Grid:
     summary: list[str]
 
     def _repr_html_(self) -> str:
-        from ..notebook import grid
-
         rows = [
             (f"{group}, {label}" if group else label, [_beside(*cell) for cell in cells])
             for group, label, cells in self.lines
         ]
-        return grid(f"{self.title}, the paper's in brackets", self.heads, rows, [*self.notes, *self.summary])
+        return html.grid(f"{self.title}, the paper's in brackets", self.heads, rows, [*self.notes, *self.summary])
 
     def to_pandas(self) -> Any:
         """A DataFrame of text: a row for each dynamics and model, a column for each network; the paper's in brackets."""
-        import pandas as pd
-
         index = pd.MultiIndex.from_tuples([(g, label) for g, label, _ in self.lines], names=["dynamics", "model"])
         return pd.DataFrame(
             [[_beside(*c) for c in cells] for _, _, cells in self.lines], index=index, columns=self.heads

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from statistics import mean, stdev
 from typing import NamedTuple
 
+import ndcn
+
 from .classify import Classification
 from .spec import Table, read_toml
 from .store import Store
@@ -174,8 +176,6 @@ def _spread(values: Sequence[float]) -> float | None:
 
 def parameter_rows(models: Sequence[str] = (), nodes: int | None = None) -> list[Row]:
     """How many parameters each model learns, by fitting it for one epoch."""
-    import ndcn
-
     content = read_toml("parameters")
     size = nodes or content["data"]["nodes"]
     graph = ndcn.networks.grid(size)

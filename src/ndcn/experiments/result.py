@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..processes import Lost
+from .._support.processes import Lost
 
 
 @dataclass(frozen=True)

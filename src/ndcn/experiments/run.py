@@ -12,11 +12,10 @@ import numpy as np
 import torch
 
 import ndcn
-from ndcn.graph import Graph
-from ndcn.sampling import Split
-from ndcn.trajectory import Trajectory
 
-from ..kernels import euler_compiled
+from ..data import Split, Trajectory
+from ..graph import Graph
+from ..solve.kernels import euler_compiled
 from .result import Result
 
 

@@ -11,6 +11,10 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+import ndcn
+
+from ..regressor import width_of
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -187,9 +191,6 @@ def resolved(kind: str, arguments: str) -> dict[str, Any]:
         kind: "regressor", "classifier" or "baseline".
         arguments: as JSON.
     """
-    import ndcn
-    from ndcn.named_models import width_of
-
     kinds = {"regressor": ndcn.DynamicsRegressor, "classifier": ndcn.NodeClassifier, "baseline": ndcn.NodeBaseline}
     estimator: Any = kinds[kind](**json.loads(arguments))
     width = {"hidden": width_of(estimator.model, estimator.hidden)} if kind == "regressor" else {}

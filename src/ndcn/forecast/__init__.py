@@ -1,8 +1,21 @@
 """Forecasts of what happens on a network, chosen by backtest; and whether the network matters for them."""
 
-from .automatic import auto
-from .network_test import NetworkTest, network_test
-from .options import Auto
-from .result import Forecast
+from __future__ import annotations
 
-__all__ = ["Auto", "Forecast", "NetworkTest", "auto", "network_test"]
+from .automatic import auto
+from .candidates import LEARNED
+from .network_test import NetworkTest, network_test
+from .options import NAMES, Auto
+from .result import Forecast
+from .table import Table
+
+__all__ = [
+    "LEARNED",
+    "NAMES",
+    "Auto",
+    "Forecast",
+    "NetworkTest",
+    "Table",
+    "auto",
+    "network_test",
+]

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..progress import Progress
-from ..trajectory import Trajectory
+from .._support.progress import Progress
+from ..data import Kind, Panel, Trajectory, kind_of, panel_of
 from . import backtest, combination, intervals
 from .backtest import Backtest
 from .candidates import LEARNED, Candidate, candidates_for
-from .kind import Kind, kind_of
+from .learned import Learner
 from .options import check_learned
-from .panel import Panel, panel_of
 from .result import Forecast
 from .table import Table
 
 if TYPE_CHECKING:
-    from ..graph_sequence import GraphSequence
+    from ..graph import GraphSequence
 
 LONGEST = 14
 CLEARLY = 0.95  # a simple guess is kept where its error is below this share of the combination's ...
@@ -98,8 +97,6 @@ def _choose(panel: Panel, steps: int, learned: tuple[str, ...], seed: int, progr
     candidates = candidates_for(panel, kind)
     learners = []
     if learned:
-        from .learned import Learner
-
         check_learned(learned)
         learners = [Learner(name, panel, kind, seed) for name in learned]
         candidates += [learner.candidate() for learner in learners]

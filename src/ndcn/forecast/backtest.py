@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..data import Panel
 from . import combination
 from .candidates import SIMPLE, Candidate
-from .panel import Panel
 
 FIRST = 8  # the earliest origin
 ORIGINS = 40  # how many past origins are looked at, besides the longest horizon

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..data import Kind, Panel
 from . import ridge, simple
-from .kind import Kind
-from .panel import Panel
 from .transforms import View
 
 Rolling = Callable[[np.ndarray, np.ndarray], np.ndarray]

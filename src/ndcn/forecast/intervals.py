@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..data import Panel
 from .combination import DISCOUNT
-from .panel import Panel
 from .simple import recent_change
 
 LEVELS = np.linspace(0.0, 1.0, 401)

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from .._support.registry import found_at
+from ..data import Kind, Panel, Trajectory
 from ..solve import IntegrationError
 from ..training import TrainingError
-from ..trajectory import Trajectory
 from .candidates import LEARNED, Candidate
-from .kind import Kind
-from .panel import Panel
 from .transforms import View
 
 EPOCHS = 150
@@ -90,8 +89,6 @@ class Learner:
         return np.asarray(levels[horizons - 1])
 
     def _path(self, z: np.ndarray, origin: int, steps: np.ndarray) -> np.ndarray:
-        from ..estimators import DynamicsRegressor
-
         graphs = self.panel.graphs
         graph = graphs[min(origin, len(graphs) - 1)]
         recurrent = self.name.endswith("_gnn")
@@ -100,7 +97,7 @@ class Learner:
         parts = [z] if recurrent else [z[e - length : e] for e in ends if e >= length] or [z]
         runs = [Trajectory(times=np.arange(len(p), dtype=float), states=p[..., None], graph=graph) for p in parts]
         epochs = None if self.name == "interaction" else EPOCHS
-        model = DynamicsRegressor(self.name, epochs=epochs, seed=self.seed, progress=False)
+        model = found_at("ndcn.regressor:DynamicsRegressor")(self.name, epochs=epochs, seed=self.seed, progress=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(runs if len(runs) > 1 else runs[0])

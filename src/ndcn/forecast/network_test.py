@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..progress import Progress
-from ..tables.columns import short, some
-from ..trajectory import Trajectory
+from .._support.html import grid
+from .._support.progress import Progress
+from .._support.wording import short, some
+from ..data import Kind, Panel, Trajectory, kind_of, panel_of
 from . import ridge
 from .backtest import scored_horizons
-from .kind import Kind, kind_of
-from .panel import Panel, panel_of
 from .transforms import View
 
 if TYPE_CHECKING:
-    from ..graph import Graph
-    from ..graph_sequence import GraphSequence
+    from ..graph import Graph, GraphSequence
 
 LEAST = 24  # snapshots
 LEAST_SHUFFLES = 19
@@ -117,8 +115,6 @@ class NetworkTest:
         return {"own past": self.own, "+ mean": self.mean, "+ network": self.network, "shuffled": shuffled}
 
     def _repr_html_(self) -> str:
-        from ..notebook import grid
-
         rows = [(name, [f"{e:.4f}" for e in row]) for name, row in self._errors().items()]
         rows.append(("gain, %", [f"{100 * g:.2f}" for g in self.gains]))
         rows.append(("p", [f"{p:.3f}" for p in self.p_values]))

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .._support.html import card
+from ..data import Trajectory, checked_times
 from ..graph import Graph
-from ..trajectory import Trajectory, checked_times
 from .intervals import LEVELS, Residuals
 from .table import Table
 
 if TYPE_CHECKING:
+    from ..data import Panel
     from .automatic import Choice
-    from .panel import Panel
 
 
 ONE_SIGMA = 0.6827
@@ -106,8 +107,6 @@ class Forecast:
         return " ".join(f"{name}: {text}" for name, text in zip(self.features, said, strict=True))
 
     def _repr_html_(self) -> str:
-        from ..notebook import card
-
         rows = [("forecast", f"{self.horizon} steps of {self.step:.4g} after t = {self.start:.4g}")]
         rows += [(name, kind) for name, kind in zip(self.features, self.kinds, strict=True)]
         rows += [("verdict", self.sentence), *(("note", note) for note in self.notes)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .panel import Panel
+from ..data import Panel
 from .transforms import View, delayed, trailing_mean
 
 PENALTY = 1e-3  # relative to each feature's own sum of squares

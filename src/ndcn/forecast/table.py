@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
+from .._support.html import grid
+
 
 @dataclass(frozen=True)
 class Table:
@@ -45,8 +49,6 @@ class Table:
         return "best: " + "; ".join(f"{name} ({', '.join(hs)})" for name, hs in where.items())
 
     def _repr_html_(self) -> str:
-        from ..notebook import grid
-
         rows = [(n, [*("–" if e is None else f"{e:.3f}" for e in errors), f]) for n, f, errors in self.rows]
         heads = [*(str(h) for h in self.horizons), "family"]
         return grid("mean |error| at past origins by steps ahead, persistence = 1", heads, rows, [self._best()])
@@ -58,8 +60,6 @@ class Table:
             >>> Table((1, 3), (("drift", "guess", (0.5, None)),), ("drift", "drift")).to_pandas().loc["drift", 1]
             np.float64(0.5)
         """
-        import pandas as pd
-
         return pd.DataFrame(
             [errors for _, _, errors in self.rows],
             index=pd.Index([name for name, _, _ in self.rows], name="candidate"),

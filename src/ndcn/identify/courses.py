@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from .equation import Equation, Model
-from .free import FreeModel
+from ..laws import Equation, FreeModel, Model
 from .free_fit import fit_free, guess_free, known_before, smooth_guesses
 from .known_law import KnownLaw
 from .observations import Observations, largest

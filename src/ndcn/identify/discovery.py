@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from ..laws import Law
-from ..trajectory import Trajectory
+from ..data import Trajectory
+from ..laws import Equation, FreeModel, Law
 from .courses import EXPLAINED, as_good, closed_course, free_course
-from .equation import Equation
-from .free import FreeModel
 from .free_fit import fit_free
 from .gauss_newton import Fit
 from .interaction import Interaction

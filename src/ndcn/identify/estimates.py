@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from .printing import with_error
-from .styles import latex_name
+from ..laws import latex_name, with_error
 
 if TYPE_CHECKING:
     from ..laws import Law

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from .._support.threads import threads_for
+from ..data import Trajectory
 from ..laws import Law
-from ..threads import threads_for
-from ..trajectory import Trajectory
 from .discovery import Evidence
 from .gauss_newton import Batch, Fit, batch_of, dared, fit, misfit_of, residuals
 from .known_law import KnownLaw, checked_law

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import torch
 
-from .equation import Model
-from .free import Basis, FreeModel, basis_for
+from ..laws import Basis, FreeModel, Model, basis_for
 from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .observations import Observations, integrals, largest
 from .search import speed_of, spread_of

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from .equation import Model
-from .network import Network
+from ..laws import Model, Network
 from .observations import Observations
 from .shooting import ROUGHER, derivatives, ends, steps_needed
 

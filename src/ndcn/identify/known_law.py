@@ -13,9 +13,7 @@ import torch
 from scipy import sparse
 
 from ..graph import Graph
-from ..laws import Law
-from .equation import Slopes
-from .network import Network
+from ..laws import Law, Network, Slopes
 
 _stars: WeakKeyDictionary[Network, dict[int, tuple[Graph, torch.Tensor]]] = WeakKeyDictionary()
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from .equation import Term
-from .formula import Formula, plain_names
+from ..laws import Formula, Term, plain_names
 
 SELF = (
     "1",

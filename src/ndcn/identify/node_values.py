@@ -9,9 +9,8 @@ import torch
 from scipy import sparse
 from scipy.sparse.linalg import lsmr
 
-from ..laws import Law
+from ..laws import Law, Network
 from .known_law import KnownLaw
-from .network import Network
 from .observations import Observations, integrals
 from .posterior import DRAWS
 from .smoothing import Noise

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from scipy.interpolate import PchipInterpolator
 
-from ..trajectory import Trajectory
-from .network import Network
+from ..data import Trajectory
+from ..laws import Network
 from .smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 import torch
 
-from .equation import Equation, Model, Term
+from ..laws import Equation, Model, Term
 from .gauss_newton import Batch, Fit, batch_of, dared, fit
 from .observations import Observations, largest
 from .posterior import inverse

@@ -11,9 +11,8 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from ..integrators.tableau import TSIT5, Tableau
-from .equation import Model
-from .network import Network
+from ..laws import Model, Network
+from ..solve import TSIT5, Tableau
 
 T = TypeVar("T", torch.Tensor, np.ndarray)
 

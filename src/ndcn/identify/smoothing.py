@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from scipy.interpolate import BSpline, PchipInterpolator
+from scipy.optimize import nnls
 
 LAMBDAS = 10.0 ** np.arange(-5, 4.1, 0.75)
 
@@ -123,8 +124,6 @@ def estimated_noise(level: torch.Tensor, states: torch.Tensor, seen: torch.Tenso
         size = np.array([np.median(x[b]) for b in bins if len(b)])
         spread = np.array([np.median(rest[b]) / 0.6745 for b in bins if len(b)])
         weight = 1 / (spread**2 + 1e-4 * spread.max() ** 2 + 1e-300)
-        from scipy.optimize import nnls
-
         solution, _ = nnls(np.stack([np.ones_like(size), size**2], 1) * weight[:, None], spread**2 * weight)
         additive.append(np.sqrt(solution[0]))
         share.append(np.sqrt(solution[1]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from .free import Basis, FreeModel
+from ..laws import Basis, FreeModel
 from .posterior import inverse
 from .trajectory_fit import Path, Prior, fit_path
 

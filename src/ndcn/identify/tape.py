@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from .equation import Model
-from .network import Network
+from ..laws import Model, Network
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from ..integrators.tableau import RK4
-from .equation import Model
+from ..laws import Model
+from ..solve import RK4
 from .first_state import best_start
 from .observations import Observations
 from .shooting import steps_needed

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from scipy.optimize import least_squares
 
-from .equation import Equation, Term, values_of
-from .network import Network
+from ..laws import Equation, Network, Term, values_of
 from .observations import Observations
 
 ALIKE = 0.01  # of a term's values squared, what another may leave open to take its place

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from .equation import Model, Term, values_of
+from ..laws import Model, Term, values_of
 from .observations import Observations, integrals
 
 DOUBTED = 0.1  # rows whose path may be off by more than this share of what they moved count less

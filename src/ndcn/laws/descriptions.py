@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from . import NAMED
+from .._support.registries import LAWS as NAMED
 from .law import Law
 
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from ..field import Field
 from ..graph import Graph
+from ..solve import Field
 from .states import initial_state
 
 _Law = TypeVar("_Law", bound="Law")

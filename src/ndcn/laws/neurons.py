@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-from ..graph import Graph
-from ..operators import laplacian
+from ..graph import Graph, laplacian
 from .law import Law
 from .states import uniform_state
 

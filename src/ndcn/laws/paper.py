@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..graph import Graph
+from ..graph import Graph, laplacian
 from .kinetics import hill, power
 from .law import Law
 
@@ -35,8 +35,6 @@ class Heat(Law):
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """-k L x, by one sparse product."""
-        from ..operators import laplacian
-
         if not (self._keeps("node", Heat) and self._keeps("edge", Heat)):
             return super().forward(t, x, graph)
         return -self._value("k", x) * (laplacian(graph) @ x)

@@ -7,11 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..field import SumField, check_field
+from .._support.threads import threads_for
+from ..data import Trajectory, checked_state, checked_times
 from ..graph import Graph
-from ..solve import IntegrationError, Solver, integrate
-from ..threads import threads_for
-from ..trajectory import Trajectory, checked_state, checked_times
+from ..solve import IntegrationError, Solver, SumField, check_field, integrate
 from .law import Law
 
 

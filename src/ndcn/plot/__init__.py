@@ -7,6 +7,7 @@ matplotlib is changed: save with ``ax.figure.savefig("name.png")``, or let a not
 
 from __future__ import annotations
 
+from . import layout, style
 from .animation import animate
 from .curves import error_curves, error_over_time, training_curve, trajectories
 from .figures import compare, panels
@@ -27,9 +28,11 @@ __all__ = [
     "heat_map",
     "inspect",
     "interaction",
+    "layout",
     "network",
     "network_test",
     "panels",
+    "style",
     "surface",
     "table",
     "training_curve",

@@ -14,13 +14,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from ..progress import Progress
+from .._support.progress import Progress
 from .movie import check_movie, write_movie
 from .square import checked_pair, nearest, squares
 from .style import INK, PREDICTION, STATE_MAP, TRUTH, clipped, colour_bar, colour_scale, finish_picture, scale_label
 
 if TYPE_CHECKING:
-    from ..trajectory import Trajectory
+    from ..data import Trajectory
 
 MOST_PANELS = 12
 

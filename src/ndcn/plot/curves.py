@@ -9,13 +9,13 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 
-from ..metrics import per_time
+from ..data import per_time
 from ..training import History
 from .square import check_run, checked_feature
 from .style import INK, PREDICTION, SHADE, STATE_MAP, TRUTH, curve_axes
 
 if TYPE_CHECKING:
-    from ..trajectory import Trajectory
+    from ..data import Trajectory
 
 MOST_CURVES = 12
 NARROW, LETTERS = 3.5, 4.0  # inches of axes that are narrow; letters of a name for each inch

@@ -34,7 +34,7 @@ from .style import (
 )
 
 if TYPE_CHECKING:
-    from ..trajectory import Trajectory
+    from ..data import Trajectory
 
 
 def compare(

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..tables.inspection import GAP
+from ..io import GAP
+from .curves import PALETTE
 from .network import network
 from .style import INK, SHADE, TRUTH, short_label
 
 if TYPE_CHECKING:
-    from ..tables import Dataset
-    from ..trajectory import Trajectory
+    from ..data import Dataset, Trajectory
 
 CURVES = 12
 VARIABLES = 3  # so many have curves
@@ -89,8 +90,6 @@ def _degrees(ax: Axes, data: Dataset) -> None:
 
 
 def _values(ax: Axes, data: Dataset) -> None:
-    from .curves import PALETTE
-
     for k, name in enumerate(data.runs[0].features[:6]):
         values = np.concatenate([run.states[..., k].numpy().ravel() for run in data.runs])
         values = values[np.isfinite(values)]
@@ -105,8 +104,6 @@ def _values(ax: Axes, data: Dataset) -> None:
 
 def _curves(axes: list[Axes], run: Trajectory, clock: Any, name: str) -> None:
     """Curves of the same nodes in each of the first variables."""
-    from matplotlib import colormaps
-
     first = run.states[..., 0].numpy()
     seen = np.isfinite(first).sum(axis=0)
     swing = np.nanmax(np.where(np.isfinite(first), first, -np.inf), axis=0) - np.nanmin(

@@ -11,8 +11,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..identify.functions import Functions, states_along
-from ..identify.styles import latex_name
+from ..identify import Functions, states_along
+from ..laws import latex_name
 from .style import INK, PREDICTION, QUIET, STATE_MAP
 
 if TYPE_CHECKING:

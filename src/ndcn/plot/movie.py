@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import to_rgb
+from PIL import Image
 
-from ..files import write
+from .._support.files import write
 from .style import INK, PREDICTION, STATE_MAP, TRUTH
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ def write_movie(path: Path, frames: Iterator[np.ndarray], fps: float) -> None:
 
 
 def _write_gif(path: Path, frames: Iterator[np.ndarray], fps: float) -> None:
-    from PIL import Image
-
     palette = _palette()
     pictures = (Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
     first = next(pictures)
@@ -90,8 +89,6 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float) -> None:
 
 def _palette() -> Picture:
     """256 colours for all frames: the colour map, and shades from white to each colour of text and lines."""
-    from PIL import Image
-
     inks = np.array([to_rgb(colour) for colour in (INK, TRUTH, PREDICTION, "black")])
     shades = 1 - np.linspace(0, 1, 16)[None, :, None] * (1 - inks[:, None, :])
     colours = np.concatenate([colormaps[STATE_MAP](np.linspace(0, 1, 192))[:, :3], shades.reshape(-1, 3)])

@@ -12,13 +12,13 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from ..graph import Graph
-from ..report.layout import by_forces, links
 from .curves import PALETTE
+from .layout import by_forces, links
 from .square import check_run, checked_feature, closest
 from .style import INK, QUIET, STATE_MAP, TRUTH, at_time, clipped, colour_bar, colour_scale, scale_label
 
 if TYPE_CHECKING:
-    from ..trajectory import Trajectory
+    from ..data import Trajectory
 
 MOST_LINKS = 30_000  # of more, so many are drawn, evenly chosen
 MOST_GROUPS = len(PALETTE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -78,8 +79,6 @@ def table(
 
 
 def _frame(results: Any) -> Any:
-    import pandas as pd
-
     if isinstance(results, dict):
         return pd.DataFrame.from_dict(results, orient="index")
     made = results.to_pandas() if callable(getattr(results, "to_pandas", None)) else results

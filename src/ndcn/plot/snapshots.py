@@ -15,7 +15,7 @@ from .square import checked_feature, closest, squares
 from .style import INK, QUIET, STATE_MAP, at_time, clipped, colour_bar, colour_scale, finish_picture, scale_label
 
 if TYPE_CHECKING:
-    from ..trajectory import Trajectory
+    from ..data import Trajectory
 
 FINEST = 60  # a surface has at most so many lines in each direction
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..trajectory import Trajectory
+from ..data import Trajectory
 
 
 def squares(states: torch.Tensor) -> np.ndarray:

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._support.files import write
+from ..data import Dataset, Trajectory
+from .gather import gather
+from .page import page
+
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
-    from ..tables import Dataset
-    from ..trajectory import Trajectory
+    from ..regressor import DynamicsRegressor
 
 
 def write_report(
@@ -42,12 +45,6 @@ def write_report(
         ...     write_report(reg, f"{folder}/report.html", data) < 200_000
         True
     """
-    from ..files import write
-    from ..tables.dataset import Dataset
-    from ..trajectory import Trajectory
-    from .gather import gather
-    from .page import page
-
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file")

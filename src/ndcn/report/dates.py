@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 if TYPE_CHECKING:
-    from ..tables import Calendar
+    from ..data import Calendar
 
 STEPS = (  # from fine to coarse: how far apart ticks are, how many days that is at most, and how they are written
     *((count, "s", count / 86400, "%Y-%m-%d %H:%M:%S") for count in (1, 5, 15)),
@@ -41,8 +42,6 @@ def ticks_of(calendar: Calendar | None, times: np.ndarray) -> list[Ticks] | None
     """
     if calendar is None or not calendar.dated:
         return None
-    import pandas as pd
-
     ends = pd.DatetimeIndex(calendar.dates(np.array([times[0], times[-1]])))
     first, last = ends.tz_localize(None).to_numpy().astype("datetime64[s]")
     levels: list[Ticks] = []

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ..evaluation import Parts, check_forecast_data
-from ..trajectory import Trajectory
+from ..data import Trajectory
+from ..regressor import Parts, check_forecast_data
 from .encode import plain
 from .frames import AFTER, FUTURE, KINDS, Frames
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
     from ..forecast import Forecast
+    from ..regressor import DynamicsRegressor
 
 LEVEL = 0.9  # of the intervals
 ROWS = 8  # candidates that are shown at once

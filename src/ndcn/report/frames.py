@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ..evaluation import Parts, parts_of, trained_times
-from ..models import ResidualGNN, TemporalGNN
+from ..data import Trajectory
+from ..neural import ResidualGNN, TemporalGNN
+from ..regressor import Parts, parts_of, trained_times
 from ..solve import IntegrationError
-from ..trajectory import Trajectory
 from .spread import with_spread
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
+    from ..regressor import DynamicsRegressor
 
 MOMENTS = 120  # without data
 BEYOND = {True: 0.25, False: 0.5}  # how far to go on, as a share of the window, with data and without

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..evaluation import trained_times
+from ..data import Trajectory
 from ..graph import Graph
-from ..trajectory import Trajectory
+from ..plot import layout, style
+from ..regressor import trained_times
 from .dates import dates_of, shift_of, ticks_of
 from .encode import pack_integers, pack_rows, plain
 from .forecasts import about_forecast, forecast_frames
 from .frames import Frames, frames_of
 from .laws import law_of
-from .layout import by_forces, links, on_the_square
 from .measure import measured, name_of
 from .repeat import repetition
 from .shown import shown_of
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
-    from ..tables import Dataset
+    from ..data import Dataset
+    from ..regressor import DynamicsRegressor
 
 MOST_NUMBERS = 8_000_000  # states on a page, in all; beyond that moments are left out
-MOST_LINKS = 100_000  # links on a page; beyond that the strongest are shown
+MOST_LINKS = 100_000  # layout.links on a page; beyond that the strongest are shown
 LOSSES = 400  # points of a training curve
 
 
@@ -90,13 +90,13 @@ def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:
 
 
 def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
-    u, v, weight = links(graph)
+    u, v, weight = layout.links(graph)
     notes = []
     if len(u) > MOST_LINKS:
         strongest = np.sort(np.argsort(-weight, kind="stable")[:MOST_LINKS])
-        notes.append(f"{MOST_LINKS} of {len(u)} links are drawn and counted as neighbours, the strongest.")
+        notes.append(f"{MOST_LINKS} of {len(u)} layout.links are drawn and counted as neighbours, the strongest.")
         u, v = u[strongest], v[strongest]
-    places = np.rint(by_forces(graph) * 65535).astype(np.int64)
+    places = np.rint(layout.by_forces(graph) * 65535).astype(np.int64)
     content = {
         "n": graph.num_nodes,
         "edges": graph.num_edges,
@@ -106,7 +106,7 @@ def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
         "v": pack_integers(v),
         "x": pack_integers(places[:, 0]),
         "y": pack_integers(places[:, 1]),
-        "cell": pack_integers(on_the_square(graph)),
+        "cell": pack_integers(layout.on_the_square(graph)),
     }
     return content, notes
 
@@ -134,11 +134,9 @@ def _states(frames: Frames, shown: np.ndarray) -> dict[str, Any]:
 
 def _scale(frames: Frames, feature: int) -> dict[str, Any]:
     """From the least to the largest state that happened or is forecast, and a size of error that few exceed."""
-    from ..plot.style import colour_scale
-
     guess = frames.prediction[:, :, feature]
     states = guess if frames.truth is None else frames.truth[:, :, feature]
-    scale = colour_scale(states if frames.band is None else np.stack([states, guess]))
+    scale = style.colour_scale(states if frames.band is None else np.stack([states, guess]))
     low, high = float(scale.vmin or 0.0), float(scale.vmax or 0.0)
     content = {"low": low, "high": high, "gamma": float(getattr(scale, "gamma", 1.0))}
     if frames.measured is not None:

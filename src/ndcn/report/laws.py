@@ -9,9 +9,9 @@ import numpy as np
 from .encode import plain
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
-    from ..identify.estimates import Estimates
-    from ..identify.printing import Equations
+    from ..identify import Estimates
+    from ..laws import Equations
+    from ..regressor import DynamicsRegressor
 
 POINTS = 41
 

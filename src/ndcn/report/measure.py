@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from ..evaluation import scores
-from ..trajectory import Trajectory
+from ..data import Trajectory
+from ..regressor import DynamicsRegressor, scores
 from .encode import plain
 from .frames import KINDS, Frames
-
-if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
 
 GUESSES = ("persistence", "linear", "spline")
 
@@ -55,8 +52,6 @@ def name_of(estimator: DynamicsRegressor) -> str:
 
 
 def _guessed(guess: str, truth: Trajectory, frames: Frames) -> Trajectory:
-    from ..estimators import DynamicsRegressor
-
     assert frames.parts is not None
     trained = frames.parts.train
     if int(trained.sum()) < 2:

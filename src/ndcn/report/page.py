@@ -8,6 +8,10 @@ import html
 from importlib import resources
 from typing import Any
 
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+
+from ..plot import style
 from .encode import script_json
 
 SCRIPTS = (  # in this order
@@ -56,9 +60,4 @@ def _hash(text: str) -> str:
 
 def _state_colours() -> list[str]:
     """Some colours of the map of states, between which the page interpolates."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
-
-    from ..plot.style import STATE_MAP
-
-    return [to_hex(colormaps[STATE_MAP](k / (STATE_COLOURS - 1))) for k in range(STATE_COLOURS)]
+    return [to_hex(colormaps[style.STATE_MAP](k / (STATE_COLOURS - 1))) for k in range(STATE_COLOURS)]

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 import torch
 
-from .. import __version__
-from ..auto_forecast import auto_of
-from ..forecast.options import NAMES
-from ..networks import grid
-from ..sampling import split
-from ..settings import dtype_name, dtype_named
-from ..trajectory import Trajectory
+from .._support.checks import dtype_name, dtype_named
+from .._support.version import __version__
+from ..data import Trajectory, split
+from ..forecast import NAMES
+from ..graph import networks
+from ..regressor import auto_of
 from .frames import Frames
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
+    from ..regressor import DynamicsRegressor
 
 OPTIONS = (  # settings that `ndcn fit` has options for, besides model and seed
     "preset", "hidden", "operator", "activation", "objective", "epochs", "learning_rate", "weight_decay", "clip_norm",
@@ -48,8 +48,6 @@ def repetition(
     prints = {"graph": estimator.train_[0].graph.fingerprint}
     if truth is not None:
         prints["data"] = truth.fingerprint
-    import scipy
-
     report = ["ndcn", "report", model_name, *words, "--out", "report.html"]
     return {
         "settings": {k: {"value": _text(v), "default": v == default[k]} for k, v in settings.items()},
@@ -132,7 +130,7 @@ def _split(estimator: DynamicsRegressor, truth: Trajectory) -> list[str] | None:
     start, total = estimator.train_[0], len(truth)
     if (truth.times.diff() <= 0).any():
         return None
-    clock = Trajectory(times=truth.times, states=torch.zeros(total, 1, 1), graph=grid(1))
+    clock = Trajectory(times=truth.times, states=torch.zeros(total, 1, 1), graph=networks.grid(1))
     usual, most = round(total / 6), int((truth.times > start.times[-1]).sum())
     for after in dict.fromkeys([usual, *range(most, max(-1, most - TAIL), -1)]):
         inside = total - after - len(start.times)

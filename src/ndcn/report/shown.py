@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..evaluation import in_time_of
+from ..data import Dataset, Trajectory
 from ..graph import Graph
-from ..tables.dataset import Dataset
-from ..trajectory import Trajectory
+from ..regressor import in_time_of
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
-    from ..tables import Calendar
+    from ..data import Calendar
+    from ..regressor import DynamicsRegressor
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..piecewise import predict_piecewise
+from .._support.threads import threads_for
+from ..data import Trajectory
+from ..regressor import predict_piecewise
 from ..solve import IntegrationError, Solver, integrate
-from ..threads import threads_for
-from ..trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from ..estimators import DynamicsRegressor
-    from ..learned_law import LearnedLaw
+    from ..regressor import DynamicsRegressor, LearnedLaw
 
 STEPS = 400  # of the solver for each law: one that needs more is left out
 FAILURES = 2  # laws that may be left out

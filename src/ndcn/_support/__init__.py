@@ -1,0 +1,1 @@
+"""Tools without a subject: files, progress, threads, processes, checks of arguments, wording, registries."""

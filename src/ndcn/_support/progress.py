@@ -1,0 +1,56 @@
+"""A progress bar for people: how far, the loss if there is one, and the time left; on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+
+class Progress:
+    """Shows long work on standard error; silent when that is not a terminal, unless asked for.
+
+    Args:
+        total: epochs (or other units) in all.
+        done: how many are done already.
+        show: True or False, or None to show on a terminal only.
+        unit: what is counted.
+        name: what is being done.
+    """
+
+    def __init__(self, total: int, done: int, show: bool | None, unit: str = "epochs", name: str = "training") -> None:
+        self.total, self.done, self.unit, self.name = total, done, unit, name
+        self.show = sys.stderr.isatty() if show is None else show
+        self.bar: Any = None
+        self.drawn = 0.0
+
+    def __enter__(self) -> Progress:
+        if self.show:
+            self.bar = Bar(
+                TextColumn(self.name),
+                BarColumn(),
+                TextColumn(f"{{task.completed}}/{{task.total}} {self.unit}"),
+                TextColumn("{task.fields[note]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+            )
+            self.bar.start()
+            self.task = self.bar.add_task(self.name, total=self.total, completed=self.done, note="")
+        return self
+
+    def update(self, done: int, loss: float | None = None) -> None:
+        """Say how far it is; drawn ten times a second at most."""
+        if self.bar is not None and (done == self.total or time.monotonic() - self.drawn > 0.1):
+            self.drawn = time.monotonic()
+            self.bar.update(self.task, completed=done, note="" if loss is None else f"loss {loss:.4g}")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()

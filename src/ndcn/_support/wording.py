@@ -1,0 +1,23 @@
+"""Words of messages: some of a list, a name that is not too long, a number with its noun."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def some(items: Sequence[Any], count: int = 5) -> str:
+    """The first few of a list, for messages, and how many more there are."""
+    shown = ", ".join(short(item) for item in items[:count])
+    return shown if len(items) <= count else f"{shown} and {len(items) - count} more"
+
+
+def short(item: Any, width: int = 60) -> str:
+    """A name as messages show it: in quotes, control characters escaped, not too long."""
+    text = repr(item)
+    return text if len(text) <= width else f"{text[: width - 4]}...{text[0]}"
+
+
+def counted(count: int, word: str) -> str:
+    """A number with its noun: 1 node, 2 nodes."""
+    return f"{count} {word}{'s' * (count != 1)}"

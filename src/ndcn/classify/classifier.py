@@ -1,0 +1,243 @@
+"""NodeClassifier: learn the classes of a graph's nodes from their features and a few of their classes."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from scipy import sparse
+from torch import nn
+
+from .._support.checks import device_named, dtype_named
+from .._support.threads import threads_for
+from ..graph import Graph
+from ..solve import Solver
+from ..training import History
+from . import files as classifier_files
+from .features import FeatureTable
+from .network import DiffusionClassifier
+from .node_data import check_graph, checked_features, checked_masks, coded_labels
+from .node_estimator import NodeEstimator
+from .training import ClassifierRecipe, Task, build, recipe_of, train
+
+
+class NodeClassifier(NodeEstimator):
+    """X(0) = ReLU(F W_e + b_e); dX/dt = (Phi - I) X + beta (X(0) - X); classes by softmax(X(T) W_d + b_d).
+
+    Features F of all nodes and the classes of some diffuse over the graph for a time T; Phi = ``operators.diffusion(alpha)``.
+    The state at T is the solution of this equation to within 1e-3. ``preset="paper"`` is the published configuration:
+    tanh, dX/dt = ReLU(Phi X), and a solver whose state at T is far from the solution; see docs/classification.md.
+
+    What is None takes the value of the preset: default; paper.
+
+    Args:
+        T: terminal time > 0 (8; 1.2).
+        alpha: in [0, 1]: how much a node listens to itself (0.5; 0).
+        preset: "default" or "paper".
+        hidden: width of X (64; 256).
+        field: "diffusion" (default), "relu" for the paper's ReLU(Phi X), or an nn.Module called as field(t, x, graph).
+        source: beta >= 0, of field="diffusion": how strongly the initial state is held on to (0.2).
+        activation: of X(0): "relu" or "tanh".
+        solver: of fields without an exact solution: an ``ndcn.Solver`` (DOPRI5 by default), or "published" (the paper's).
+        learn_T, learn_alpha: whether T (for "diffusion") and alpha are learned, starting from the values given.
+        dropout, hidden_dropout, row_dropout: in training, the probability that an entry of F, an entry of X(0) or a whole row of
+            X(0) is dropped (0.5, 0.5, 0.7; 0).
+        passes: how many times per epoch the network is run with other entries dropped (4; 1).
+        consistency: weight of the distance between each pass and the sharpened mean of all, over all nodes (1; 0).
+        temperature: of the sharpening (0.4).
+        normalize: whether to divide each row of F by the sum of its absolute values.
+        epochs, learning_rate, weight_decay: of Adam (300, 0.01, 0.002 on W_e; 100, 0.01, 0.024 on all).
+        patience: with validation nodes, epochs to wait for a better result; never stops early by default.
+        seed: of the first weights and of what is dropped.
+        device, dtype: where and in which precision to compute.
+        progress: whether to show a progress bar; None shows it on a terminal.
+
+    Attributes:
+        model_: the trained ``models.DiffusionClassifier``.
+        classes_: the classes, in the order of the columns of ``predict_proba``.
+        history_: training loss, (epoch, validation cross-entropy), why it stopped, seconds.
+
+    Raises:
+        ValueError: a number out of its range or an unknown name; when made and again in ``fit``.
+
+    Example:
+        >>> import ndcn
+        >>> data = ndcn.datasets.karate_club()
+        >>> clf = ndcn.NodeClassifier(T=2.0, hidden=16, epochs=60, seed=0)
+        >>> clf = clf.fit(data.graph, data.features, data.labels, data.train_mask)
+        >>> clf.predict_proba().shape
+        torch.Size([34, 2])
+        >>> clf.score(data.test_mask) > 0.8
+        True
+    """
+
+    def __init__(
+        self,
+        T: float | None = None,
+        alpha: float | None = None,
+        *,
+        preset: str = "default",
+        hidden: int | None = None,
+        field: str | nn.Module | None = None,
+        source: float | None = None,
+        activation: str | None = None,
+        solver: Solver | str | None = None,
+        learn_T: bool = False,
+        learn_alpha: bool = False,
+        dropout: float | None = None,
+        hidden_dropout: float | None = None,
+        row_dropout: float | None = None,
+        passes: int | None = None,
+        consistency: float | None = None,
+        temperature: float | None = None,
+        normalize: bool = True,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
+        patience: int | None = None,
+        seed: int = 0,
+        device: str | torch.device = "cpu",
+        dtype: str | torch.dtype = "float32",
+        progress: bool | None = None,
+    ) -> None:
+        self.T = T
+        self.alpha = alpha
+        self.preset = preset
+        self.hidden = hidden
+        self.field = field
+        self.source = source
+        self.activation = activation
+        self.solver = solver
+        self.learn_T = learn_T
+        self.learn_alpha = learn_alpha
+        self.dropout = dropout
+        self.hidden_dropout = hidden_dropout
+        self.row_dropout = row_dropout
+        self.passes = passes
+        self.consistency = consistency
+        self.temperature = temperature
+        self.normalize = normalize
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.patience = patience
+        self.seed = seed
+        self.device = device
+        self.dtype = dtype
+        self.progress = progress
+        self._recipe()  # says at once what is wrong
+
+    model_: DiffusionClassifier
+    history_: History
+    graph_: Graph
+    features_: sparse.csr_array
+
+    def _recipe(self) -> ClassifierRecipe:
+        return recipe_of(self.get_params(deep=False))
+
+    # Learning ---------------------------------------------------------------------------------------------------
+
+    def fit(self, graph: Graph, features: Any, labels: Any, train_mask: Any, val_mask: Any = None) -> NodeClassifier:
+        """Learn from the nodes in ``train_mask``; the features of all nodes take part.
+
+        Args:
+            graph: n nodes, weights >= 0.
+            features: F, shape (n, d): a scipy.sparse matrix (which stays sparse), an array or a tensor.
+            labels: the class of each node, shape (n,): whole numbers, with negative ones for unknown, or strings, with None, NaN
+                or "" for unknown.
+            train_mask: the nodes whose class may be used, shape (n,), bool.
+            val_mask: nodes by which the best epoch is chosen, shape (n,), bool. Without them training runs its epochs.
+
+        Raises:
+            TypeError: ``graph`` is no Graph.
+            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, or a class
+                that no training node has.
+            TrainingError: the loss became NaN or infinite.
+        """
+        recipe = self._recipe()
+        dtype, device = dtype_named(self.dtype), device_named(self.device)
+        check_graph(graph)
+        n = graph.num_nodes
+        table = checked_features(features, n)
+        classes, codes = coded_labels(labels, n)
+        train_nodes, val_nodes = checked_masks(train_mask, val_mask, classes, codes)
+        if self.patience is not None and not val_nodes.any():
+            raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
+        model = self._build(recipe, table.shape[1], len(classes)).to(device, dtype).eval()
+        self.model_, self.history_, self.classes_ = model, History(), classes
+        self.graph_, self.features_, self.codes_ = graph, table, codes
+        task = Task(
+            self._table(table),
+            graph,
+            codes.to(device),
+            train_nodes.nonzero().flatten().to(device),
+            val_nodes.nonzero().flatten().to(device),
+        )
+        with threads_for(n * recipe.hidden):
+            train(
+                model, task, recipe, self.history_, patience=self.patience, seed=int(self.seed), progress=self.progress
+            )
+        return self
+
+    def _build(self, recipe: ClassifierRecipe, features: int, classes: int) -> DiffusionClassifier:
+        if isinstance(recipe.field, nn.Module):
+            recipe = replace(recipe, field=copy.deepcopy(recipe.field))
+        return build(recipe, features, classes, learn_T=self.learn_T, learn_alpha=self.learn_alpha, seed=int(self.seed))
+
+    def _table(self, features: sparse.csr_array) -> FeatureTable:
+        return FeatureTable(
+            features, normalize=self.normalize, dtype=dtype_named(self.dtype), device=device_named(self.device)
+        )
+
+    # Using what was learned -------------------------------------------------------------------------------------
+
+    def predict_proba(self, *, graph: Graph | None = None, features: Any = None) -> torch.Tensor:
+        """Probabilities of the classes, shape (n, c), in the order of ``classes_``: of the training graph, or of another.
+
+        Raises:
+            NotFittedError: before fit.
+            ValueError: only one of graph and features, or shapes that do not fit.
+        """
+        self._fitted()
+        if (graph is None) != (features is None):
+            raise ValueError("another graph comes with its features, and other features with their graph: give both")
+        if graph is None:
+            graph, table = self.graph_, self.features_
+        else:
+            check_graph(graph)
+            table = checked_features(features, graph.num_nodes)
+            if table.shape[1] != self.features_.shape[1]:
+                raise ValueError(
+                    f"there are {table.shape[1]} features, the model was trained on {self.features_.shape[1]}"
+                )
+        with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
+            probabilities: torch.Tensor = self.model_(self._table(table), graph)[0].softmax(dim=1)
+        return probabilities.cpu()
+
+    def predict(self, *, graph: Graph | None = None, features: Any = None) -> Any:
+        """The likeliest class of each node, shape (n,): a tensor, or an array of strings if the labels were strings."""
+        return self._likeliest(self.predict_proba(graph=graph, features=features))
+
+    # Files ------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the trained classifier with its graph, features and labels into one file: safetensors and JSON, no pickle."""
+        self._fitted()
+        classifier_files.save(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path, *, field: nn.Module | None = None) -> NodeClassifier:
+        """Read a classifier that ``save`` wrote.
+
+        Args:
+            path: the file.
+            field: for a classifier with a field of your own: a module of the same kind, which gets the weights.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: the file is damaged, not ours, or needs ``field``.
+        """
+        return classifier_files.load(Path(path), field)

@@ -1,0 +1,100 @@
+"""Trained classifiers in one file: safetensors for numbers, JSON for settings, nothing that runs code when read."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import nn
+
+from .._support.checks import device_named, dtype_name, dtype_named
+from .._support.container import read_model, write_model
+from ..data import plain_labels
+from ..graph import Graph
+from ..solve import Solver
+from ..training import History
+from .classifier import NodeClassifier
+
+KIND = "NodeClassifier"
+
+
+def save(classifier: NodeClassifier, path: Path) -> None:
+    """See ``NodeClassifier.save``."""
+    graph, history = classifier.graph_, classifier.history_
+    tensors = {f"model.{name}": value.detach().cpu() for name, value in classifier.model_.state_dict().items()}
+    for name, matrix in (("graph", graph.to_scipy()), ("features", classifier.features_)):
+        tensors[f"{name}.indptr"] = torch.from_numpy(matrix.indptr.astype(np.int64))
+        tensors[f"{name}.indices"] = torch.from_numpy(matrix.indices.astype(np.int64))
+        tensors[f"{name}.values"] = torch.from_numpy(matrix.data)
+    tensors["labels"] = classifier.codes_
+    tensors["loss"] = torch.tensor(history.loss, dtype=torch.float64)
+    tensors["validation"] = torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2)
+    about = {
+        "settings": _settings(classifier),
+        "classes": classifier.classes_.tolist(),
+        "shape": [int(size) for size in classifier.features_.shape],
+        "directed": graph.directed,
+        "nodes": plain_labels(graph),
+        "history": {"stopped": history.stopped, "seconds": history.seconds},
+    }
+    write_model(path, KIND, about, tensors)
+
+
+def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
+    """See ``NodeClassifier.load``; ``ndcn.load`` calls it for files whose kind is "NodeClassifier"."""
+    about, tensors = read_model(path, KIND)
+    settings = about.get("settings")
+    if not isinstance(settings, dict):
+        raise ValueError(f"{path} is damaged: it holds no settings")
+    own = settings.get("field") == {"own": True}
+    if own and field is None:
+        raise ValueError(
+            f"{path} was trained with a field of your own; pass one of the same kind: NodeClassifier.load(path, field=...)"
+        )
+    if not own and field is not None:
+        raise ValueError(f"{path} needs no field: it is rebuilt from the file; pass none")
+    try:
+        if own:
+            settings = {**settings, "field": field}
+        if isinstance(settings["solver"], dict):
+            settings = {**settings, "solver": Solver(**settings["solver"])}
+        classifier = NodeClassifier(**settings)
+        n, d = about["shape"]
+        weights = {name[len("model.") :]: value for name, value in tensors.items() if name.startswith("model.")}
+        model = classifier._build(classifier._recipe(), d, len(about["classes"]))
+        model = model.to(device_named(classifier.device), dtype_named(classifier.dtype)).eval()
+        model.load_state_dict(weights)
+        validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
+        classifier.model_ = model
+        classifier.history_ = History(tensors["loss"].tolist(), validation, **about["history"])
+        classifier.classes_ = np.array(about["classes"])
+        classifier.graph_ = Graph(_matrix(tensors, "graph", (n, n)), nodes=about["nodes"], directed=about["directed"])
+        classifier.features_ = _matrix(tensors, "features", (n, d))
+        classifier.codes_ = tensors["labels"]
+    except KeyError as error:
+        raise ValueError(f"{path} is damaged: it has no entry {error}") from error
+    except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
+        raise ValueError(f"{path} does not fit: {error}") from error
+    return classifier
+
+
+def _settings(classifier: NodeClassifier) -> dict[str, Any]:
+    settings = classifier.get_params(deep=False)
+    if isinstance(settings["solver"], Solver):
+        settings["solver"] = asdict(settings["solver"])
+    if isinstance(settings["field"], nn.Module):
+        settings["field"] = {"own": True}
+    settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))
+    settings["progress"] = None
+    return settings
+
+
+def _matrix(tensors: dict[str, torch.Tensor], name: str, shape: tuple[int, int]) -> sparse.csr_array:
+    parts = tuple(tensors[f"{name}.{part}"].numpy() for part in ("values", "indices", "indptr"))
+    matrix = sparse.csr_array(parts, shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix

@@ -1,0 +1,100 @@
+"""Dataset: what was read from a file of edges and a file of states."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..graph import GraphSequence
+from .calendar import Calendar
+from .html import dataset_html
+from .trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Runs X(t) on one network, or on one that changes, with what their times mean.
+
+    Args:
+        runs: a trajectory for each run, all on the same nodes; missing entries are masked.
+        names: what the runs are called.
+        calendar: how times become dates; None where they are numbers.
+        graphs: the graph at each time, if it changes; then each run has the last one as its ``graph``.
+        notes: what was understood and done, in plain sentences.
+
+    Example:
+        >>> import ndcn, torch
+        >>> pair = ndcn.Graph.from_edges([("a", "b")])
+        >>> run = ndcn.Trajectory(times=[0.0, 1.0], states=torch.rand(2, 2), graph=pair)
+        >>> ndcn.Dataset((run,)).trajectory is run
+        True
+    """
+
+    runs: tuple[Trajectory, ...]
+    names: tuple[str, ...] = ()
+    calendar: Calendar | None = None
+    graphs: GraphSequence | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ValueError("a Dataset needs at least one run")
+        if any(
+            run.graph.nodes != self.runs[0].graph.nodes or run.features != self.runs[0].features for run in self.runs
+        ):
+            raise ValueError("the runs of a Dataset must have the same nodes and features")
+        if self.graphs is not None and self.graphs.last.nodes != self.runs[0].graph.nodes:
+            raise ValueError("the graphs of a Dataset must have the nodes of its runs")
+        if self.names and len(self.names) != len(self.runs):
+            raise ValueError(f"{len(self.names)} names were given for {len(self.runs)} runs")
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The run, where there is exactly one.
+
+        Raises:
+            ValueError: there are several.
+        """
+        if len(self.runs) > 1:
+            raise ValueError(f"there are {len(self.runs)} runs, not one: use .runs, or .pieces() to learn from all")
+        return self.runs[0]
+
+    def pieces(self) -> list[Trajectory]:
+        """The runs, cut where the graph changes, each piece with its own graph.
+
+        Neighbouring pieces share the snapshot at their boundary: that at the time of the change, or else the next one
+        after it. A piece of a single snapshot, which shows no dynamics, is left out (unless nothing else is there).
+        """
+        if self.graphs is None:
+            return list(self.runs)
+        out = []
+        for run in self.runs:
+            times = run.times.numpy()
+            # the graph that holds from each snapshot on
+            held = np.maximum(np.searchsorted(self.graphs.times.numpy(), times, side="right") - 1, 0)
+            change = np.flatnonzero(np.diff(held)) + 1
+            bounds = [0, *change.tolist(), len(times) - 1]
+            cut = [
+                _on(run[first : last + 1], self.graphs, int(held[first]))
+                for first, last in itertools.pairwise(bounds)
+                if last > first
+            ]
+            out += cut or [_on(run, self.graphs, int(held[0]))]
+        return out
+
+    def __repr__(self) -> str:
+        runs = f"{len(self.runs)} runs, the first " if len(self.runs) > 1 else ""
+        dates = "" if self.calendar is None else f", {self.calendar}"
+        graphs = "" if self.graphs is None else f", {len(self.graphs)} graphs in turn"
+        return f"Dataset({runs}{self.runs[0]!r} on {self.runs[0].graph!r}{dates}{graphs})"
+
+    def _repr_html_(self) -> str:
+        return dataset_html(self)
+
+
+def _on(piece: Trajectory, graphs: GraphSequence, k: int) -> Trajectory:
+    return Trajectory(
+        times=piece.times, states=piece.states, graph=graphs.graphs[k], mask=piece.mask, features=piece.features
+    )

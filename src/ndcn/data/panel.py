@@ -1,0 +1,140 @@
+"""Panel: one feature of a trajectory as a table of equal steps, with the graph in force at each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from .._support.wording import short
+from ..graph import Graph
+from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from ..graph import GraphSequence
+
+LEAST = 12  # snapshots below which nothing can be compared
+EMPTY = 20  # steps of the grid for each snapshot, above which times are too uneven for one
+
+
+@dataclass(frozen=True)
+class Panel:
+    """x_i(t_0 + k s) for k = 0 .. T - 1: what all candidates forecast from.
+
+    Args:
+        values: shape (T, n), finite; a missing entry holds the node's last observed value before it.
+        observed: shape (T, n), False where an entry was filled; nothing is judged there.
+        start: t_0.
+        step: s.
+        graphs: one graph, or one for each step.
+        notes: what was done to the data to make steps equal.
+
+    Example:
+        >>> import ndcn, numpy as np
+        >>> from ndcn.forecast.panel import panel_of
+        >>> data = ndcn.Trajectory(times=np.arange(20.0), states=np.ones((20, 4)), graph=ndcn.networks.grid(4))
+        >>> panel_of(data).values.shape
+        (20, 4)
+    """
+
+    values: np.ndarray
+    observed: np.ndarray
+    start: float
+    step: float
+    graphs: tuple[Graph, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def last_time(self) -> float:
+        """t_0 + (T - 1) s."""
+        return self.start + (len(self) - 1) * self.step
+
+    @cached_property
+    def _means(self) -> list[sparse.csr_array]:
+        known: dict[int, sparse.csr_array] = {}
+        return [known.setdefault(id(g), _row_means(g)) for g in self.graphs]
+
+    def neighbours(self, series: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
+        """sum_j |A_ij| y_j / sum_j |A_ij| without self-loops, shape (T, n); y_i itself where there is no neighbour.
+
+        Args:
+            series: y, shape (T, n).
+            order: node i is put in the place of node order[i] of the graph, for shuffled graphs.
+        """
+        place = np.arange(series.shape[1]) if order is None else order
+        moved = np.empty_like(series)
+        moved[:, place] = series
+        if len(self._means) == 1:
+            return np.ascontiguousarray((self._means[0] @ moved.T).T[:, place])
+        return np.stack([m @ row for m, row in zip(self._means, moved, strict=True)])[:, place]
+
+
+def _row_means(graph: Graph) -> sparse.csr_array:
+    full = sparse.csr_array(abs(graph.to_scipy()))
+    csr = sparse.csr_array(full - sparse.diags_array(full.diagonal()))
+    csr.eliminate_zeros()
+    total = np.asarray(csr.sum(axis=1)).ravel()
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    return sparse.csr_array(sparse.diags_array(scale) @ csr + sparse.diags_array((total == 0).astype(float)))
+
+
+def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = None) -> Panel:
+    """One feature of ``data`` on equal steps, without looking ahead.
+
+    Unequal times are put on a grid with the median step, each value held until the next one: a later value never
+    changes an earlier one.
+
+    Raises:
+        TypeError: ``data`` is no Trajectory.
+        ValueError: too few snapshots, or times too uneven for equal steps, or graphs with other nodes.
+    """
+    if not isinstance(data, Trajectory):
+        raise TypeError(f"expected an ndcn.Trajectory, got {type(data).__name__}")
+    if len(data) < LEAST:
+        raise ValueError(
+            f"a forecast chosen by backtest needs at least {LEAST} snapshots, got {len(data)}; give more of them, or "
+            'fit one model by name, as model="ndcn" (--model ndcn)'
+        )
+    if graphs is not None and graphs.last.nodes != data.graph.nodes:
+        raise ValueError("the graphs have other nodes than the data: give all of them the same nodes in the same order")
+    times = data.times.numpy()
+    x = data.states[..., feature].detach().cpu().double().numpy()
+    seen = np.isfinite(x)
+    gaps = np.diff(times)
+    step = float(np.median(gaps))
+    notes: list[str] = []
+    if not np.allclose(gaps, step, rtol=1e-3):
+        if times[-1] - times[0] > EMPTY * step * len(times):
+            k = int(gaps.argmax())
+            raise ValueError(
+                f"snapshots are usually {step:.4g} apart, but there are {gaps[k]:.4g} between t = {times[k]:.6g} and {times[k + 1]:.6g}: "
+                f"too much for a forecast on equal steps. Is a time wrong? Else give what is before or after that gap, or fit one "
+                'model by name, as model="ndcn" (--model ndcn), which takes any times'
+            )
+        grid = times[0] + step * np.arange(int(np.floor((times[-1] - times[0]) / step + 1e-6)) + 1)
+        at = np.searchsorted(times, grid + 1e-6 * step, side="right") - 1
+        fresh = np.diff(at, prepend=-1) > 0
+        x, seen, times = x[at], seen[at] & fresh[:, None], grid
+        notes.append(f"times are not equally spaced: values were held on a grid of step {step:.4g}")
+    if not seen.all():
+        gone = f"{100 * (1 - seen.mean()):.3g} % of the entries of {short(data.features[feature])} are missing"
+        notes.append(f"{gone}: the last value before was used")
+    in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
+    return Panel(_held(x), seen, float(times[0]), step, in_force, tuple(notes))
+
+
+def _held(x: np.ndarray) -> np.ndarray:
+    """The last finite value of each node; before its first one, the median of the others at that time, or 0."""
+    rows = np.arange(len(x))[:, None]
+    last = np.maximum.accumulate(np.where(np.isfinite(x), rows, -1), axis=0)
+    held = np.where(last >= 0, np.take_along_axis(x, np.maximum(last, 0), axis=0), np.nan)
+    for k in np.flatnonzero(np.isnan(held).any(axis=1)):
+        row = held[k]
+        row[np.isnan(row)] = np.median(row[np.isfinite(row)]) if np.isfinite(row).any() else 0.0
+    return held

@@ -1,0 +1,202 @@
+"""Trajectory: the states of all nodes of a graph at some times."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ..graph import Graph
+from . import trajectory_folder, trajectory_table
+from .html import trajectory_html
+from .values import checked_states, checked_times, feature_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a solve cost: calls of the field, steps kept, steps tried again with a smaller size."""
+
+    evaluations: int
+    accepted_steps: int
+    rejected_steps: int
+
+
+class Trajectory:
+    """Snapshots X(t_1), ..., X(t_T) of n nodes with d features each.
+
+    Args:
+        times: shape (T,), in increasing order, from 0 on; kept in float64.
+        states: shape (T, n, d), or (T, n) for one feature; kept in its floating type, else float32.
+        graph: the graph on which they live.
+        mask: True where an entry was observed, shape as states or (T, n); all True by default.
+        features: d names other than "time" and "node"; "x", or "x1", "x2", ... by default.
+        ordered: False admits times in any order and repeated ones, as in the answer to such a query.
+        statistics: how the solver fared, if a solver made the states.
+
+    Guarantees: T, n, d >= 1; times are finite, >= 0 and (with ``ordered``) strictly increasing; observed states are
+    finite; entries that were not observed are NaN and nothing computes with them; shapes fit the graph; ``mask`` is
+    None where everything was observed.
+
+    Raises:
+        ValueError: one of these does not hold; the message says which and what to do.
+
+    Example:
+        >>> import ndcn, torch
+        >>> graph = ndcn.networks.grid(4)
+        >>> ndcn.Trajectory(times=torch.tensor([0.0, 0.5]), states=torch.rand(2, 4, 1), graph=graph)
+        Trajectory(2 snapshots of 4 nodes, 1 feature, t = 0 .. 0.5)
+    """
+
+    def __init__(
+        self,
+        *,
+        times: Any,
+        states: Any,
+        graph: Graph,
+        mask: Any = None,
+        features: Sequence[str] | None = None,
+        ordered: bool = True,
+        statistics: Statistics | None = None,
+    ) -> None:
+        if not isinstance(graph, Graph):
+            raise TypeError(
+                f"graph must be an ndcn.Graph, got {type(graph).__name__}; see Graph.from_networkx and others"
+            )
+        self.graph = graph
+        self.times = checked_times(times, ordered=ordered)
+        self.states, self.mask = checked_states(states, mask, len(self.times), graph.num_nodes)
+        self.features = feature_names(features, self.states.shape[2])
+        self.statistics = statistics
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def num_features(self) -> int:
+        """d."""
+        return self.states.shape[2]
+
+    def __getitem__(self, index: Any) -> Trajectory:
+        """Some of the snapshots, by position: an integer, a slice, a list, or an index or boolean array."""
+        if isinstance(index, (int, np.integer)):
+            index = [range(len(self))[index]]
+        if isinstance(index, (list, np.ndarray)):
+            index = torch.as_tensor(np.asarray(index, dtype=None if len(index) else np.int64))
+        times = self.times[index]
+        if len(times) == 0:
+            raise ValueError(f"this selects none of the {len(self)} snapshots")
+        return Trajectory(
+            times=times,
+            states=self.states[index],
+            graph=self.graph,
+            mask=None if self.mask is None else self.mask[index],
+            features=self.features,
+            ordered=bool((times.diff() > 0).all()),
+        )
+
+    def first_state(self) -> torch.Tensor:
+        """X(t_1), shape (n, d), with entries that were not observed taken from that node's next observation.
+
+        A node never observed gets the mean of the others in that feature.
+        """
+        if self.mask is None:
+            return self.states[0]
+        first = self.mask.int().argmax(dim=0, keepdim=True)
+        filled = self.states.gather(0, first)[0]
+        means = filled.nanmean(dim=0, keepdim=True).nan_to_num(0.0)
+        return torch.where(filled.isnan(), means, filled)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of times, states, mask and graph, in hexadecimal."""
+        digest = hashlib.sha256(self.graph.fingerprint.encode())
+        for part in (self.times, self.states):
+            digest.update(repr((part.dtype, tuple(part.shape))).encode())
+            digest.update(part.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        count = f"{len(self)} snapshot{'s' * (len(self) != 1)}"
+        nodes = f"{self.graph.num_nodes} node{'s' * (self.graph.num_nodes != 1)}"
+        features = f"{self.num_features} feature{'s' * (self.num_features != 1)}"
+        missing = "" if self.mask is None else f", {100 * (1 - self.mask.double().mean().item()):.3g} % missing"
+        low, high = self.times.min().item(), self.times.max().item()
+        return f"Trajectory({count} of {nodes}, {features}, t = {low:.4g} .. {high:.4g}{missing})"
+
+    def _repr_html_(self) -> str:
+        return trajectory_html(self)
+
+    # Tables -----------------------------------------------------------------------------------------------------
+
+    def to_pandas(self, layout: str = "long") -> pd.DataFrame:
+        """As a table with the graph's node labels; entries that were not observed are NaN.
+
+        Args:
+            layout: "long" has columns time, node and one per feature, a row for each time and node; "wide" has a row
+                for each time and a column for each node (for several features: a column for each node and feature).
+
+        Example:
+            >>> import ndcn, torch
+            >>> pair = ndcn.Graph.from_edges([("a", "b")])
+            >>> ndcn.Trajectory(times=[0.0], states=torch.tensor([[[1.0], [2.0]]]), graph=pair).to_pandas()
+               time node    x
+            0   0.0    a  1.0
+            1   0.0    b  2.0
+        """
+        return trajectory_table.to_pandas(self, layout)
+
+    @classmethod
+    def from_pandas(
+        cls, table: pd.DataFrame, graph: Graph, *, layout: str = "long", time: str = "time", node: str = "node"
+    ) -> Trajectory:
+        """From a table, long or wide as in ``to_pandas``. Rows in any order; what is absent or NaN is missing.
+
+        Raises:
+            ValueError: a node that the graph does not have, a row that occurs twice, or times or values that are not
+                real numbers; dates must be turned into numbers first, and the message says how.
+
+        Example:
+            >>> import ndcn, pandas
+            >>> pair = ndcn.Graph.from_edges([("a", "b")])
+            >>> table = pandas.DataFrame({"time": [0, 0, 1], "node": ["a", "b", "a"], "heat": [3.0, 1.0, 2.5]})
+            >>> ndcn.Trajectory.from_pandas(table, pair)
+            Trajectory(2 snapshots of 2 nodes, 1 feature, t = 0 .. 1, 25 % missing)
+        """
+        return cls(**trajectory_table.from_pandas(table, graph, layout, time, node))
+
+    def to_xarray(self) -> xr.DataArray:
+        """As an xarray.DataArray with dimensions time, node, feature (needs xarray: ``pip install ndcn[xarray]``)."""
+        return trajectory_table.to_xarray(self)
+
+    @classmethod
+    def from_xarray(cls, array: xr.DataArray, graph: Graph) -> Trajectory:
+        """From an xarray.DataArray with dimensions time, node and, if there are several, feature; NaN is missing."""
+        return cls(**trajectory_table.from_xarray(array, graph))
+
+    # Files ------------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> None:
+        """Write ``states.parquet``, ``edges.parquet`` and ``data.json`` into a folder, all or nothing.
+
+        A folder that holds such data is replaced; any other existing folder or file is refused.
+        """
+        trajectory_folder.save(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Trajectory:
+        """Read what ``save`` wrote.
+
+        Raises:
+            FileNotFoundError: there is no such folder.
+            ValueError: the folder is not ours, is of another version, or is damaged.
+        """
+        return cls(**trajectory_folder.load(Path(folder)))

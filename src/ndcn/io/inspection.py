@@ -1,0 +1,293 @@
+"""What a Dataset holds, in numbers and words: nodes, edges, times, gaps, what is missing, and what will be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from .._support.wording import counted, short, some
+from ..data import LEAST, Dataset, kind_of, panel_of
+
+if TYPE_CHECKING:
+    from ..data import Trajectory
+    from ..graph import Graph
+
+GAP = 1.5  # a gap is so many times the usual step
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Smallest, middle, mean and largest of some numbers."""
+
+    min: float
+    median: float
+    mean: float
+    max: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Spread:
+        """Of finite numbers, at least one."""
+        return cls(float(values.min()), float(np.median(values)), float(values.mean()), float(values.max()))
+
+    def __str__(self) -> str:
+        return f"{self.min:.4g} to {self.max:.4g}, median {self.median:.4g}, mean {self.mean:.4g}"
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Times of a run: how many, from when to when, the usual step, and gaps (from, to) that are longer, largest first."""
+
+    name: str
+    snapshots: int
+    first: str
+    last: str
+    step: float | None
+    equal_steps: bool
+    gaps: tuple[tuple[str, str], ...]
+    missing: float
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Facts about a dataset; ``str`` tells them to people, ``to_json`` to machines.
+
+    Attributes:
+        nodes, edges, directed, weighted: of the (last) graph.
+        graphs: how many there are, one after the other.
+        components, largest: connected pieces, and the nodes in the largest.
+        isolated: nodes without an edge.
+        degrees: number of edges of a node (that act on it).
+        weights: of edges; None without edges.
+        runs: the times of each.
+        unit: of time.
+        missing: share of all entries.
+        ranges: of each feature.
+        constant_features, equal_features: that never change, and pairs that are the same.
+        constant_nodes, equal_nodes: likewise of nodes.
+        notes: what was understood.
+        plans: what will be done about what was found.
+
+    Example:
+        >>> import ndcn, torch
+        >>> graph = ndcn.networks.grid(9)
+        >>> run = ndcn.simulate(ndcn.laws.Heat(), graph, torch.rand(9, 1), [0.0, 1.0, 2.0])
+        >>> facts = ndcn.tables.inspect(ndcn.Dataset((run,)))
+        >>> facts.nodes, facts.components, facts.runs[0].snapshots
+        (9, 1, 3)
+    """
+
+    nodes: int
+    edges: int
+    directed: bool
+    weighted: bool
+    graphs: int
+    components: int
+    largest: int
+    isolated: tuple[Hashable, ...]
+    degrees: Spread
+    weights: Spread | None
+    runs: tuple[RunFacts, ...]
+    unit: str
+    missing: float
+    ranges: dict[str, Spread]
+    constant_features: tuple[str, ...]
+    equal_features: tuple[tuple[str, str], ...]
+    constant_nodes: tuple[Hashable, ...]
+    equal_nodes: tuple[tuple[Hashable, Hashable], ...]
+    notes: tuple[str, ...]
+    plans: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain numbers, texts, lists and dictionaries."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        kind = f"{'directed' if self.directed else 'undirected'}{', weighted' * self.weighted}"
+        turns = f", {self.graphs} graphs in turn (the last is described)" if self.graphs > 1 else ""
+        lines = [
+            f"network     {counted(self.nodes, 'node')}, {counted(self.edges, 'edge')}, {kind}{turns}",
+            f"            {counted(self.components, 'component')}, the largest of {counted(self.largest, 'node')}; "
+            f"{counted(len(self.isolated), 'isolated node')}",
+            f"degrees     {self.degrees}",
+        ]
+        if self.weights is not None and self.weighted:
+            lines.append(f"weights     {self.weights}")
+        for run in self.runs[:5]:
+            name = f"run {short(run.name)[1:-1]}: " if run.name else ""
+            unit = f" {self.unit}{'s' * (run.step != 1)}" if self.unit else ""
+            step = "" if run.step is None else f", usually {run.step:.4g}{unit} apart"
+            lines.append(f"times       {name}{counted(run.snapshots, 'snapshot')} from {run.first} to {run.last}{step}")
+            lines += [f"  gap       {begin} to {end}" for begin, end in run.gaps[:3]]
+            if len(run.gaps) > 3:
+                lines.append(f"            and {len(run.gaps) - 3} more gaps")
+        if len(self.runs) > 5:
+            lines.append(f"            and {len(self.runs) - 5} more runs")
+        lines.append(f"missing     {100 * self.missing:.3g} % of the entries")
+        lines += [f"values      {short(name)[1:-1]}: {spread}" for name, spread in self.ranges.items()]
+        lines += ["", "What was understood:", *(f"- {note}" for note in self.notes)] if self.notes else []
+        lines += ["", "What will be done:", *(f"- {plan}" for plan in self.plans)]
+        return "\n".join(lines)
+
+
+def inspect(data: Dataset) -> Inspection:
+    """Facts about a dataset: see ``Inspection``.
+
+    Example:
+        >>> import ndcn, torch
+        >>> pair = ndcn.Graph.from_edges([("a", "b")])
+        >>> run = ndcn.Trajectory(times=[0.0, 1.0, 4.0], states=torch.tensor([[1.0, 5], [2, 5], [3, 5]]), graph=pair)
+        >>> ndcn.tables.inspect(ndcn.Dataset((run,))).constant_nodes
+        ('b',)
+    """
+    graph, features = data.runs[0].graph, data.runs[0].features
+    matrix = graph.to_scipy()
+    components, sizes = _components(graph)
+    degrees = np.diff(matrix.indptr)
+    both_ways = degrees + np.bincount(matrix.indices, minlength=graph.num_nodes)
+    isolated = tuple(graph.nodes[i] for i in np.flatnonzero(both_ways == 0).tolist())
+    runs = tuple(_run(run, data.names[k] if data.names else "", data) for k, run in enumerate(data.runs))
+    cube = np.concatenate([run.states.numpy() for run in data.runs])
+    ranges = {name: Spread.of(cube[..., k][~np.isnan(cube[..., k])]) for k, name in enumerate(features)}
+    constant = tuple(name for k, name in enumerate(features) if len(cube) > 1 and _still(cube[..., k : k + 1]).all())
+    equal = tuple(
+        (features[a], features[b])
+        for a in range(len(features))
+        for b in range(a + 1, len(features))
+        if np.array_equal(cube[..., a], cube[..., b], equal_nan=True)
+    )
+    still, twins = _nodes(cube, graph)
+    facts = Inspection(
+        nodes=graph.num_nodes,
+        edges=graph.num_edges,
+        directed=graph.directed,
+        weighted=graph.weighted,
+        graphs=1 if data.graphs is None else len(data.graphs),
+        components=components,
+        largest=int(sizes.max()),
+        degrees=Spread.of(degrees),
+        weights=Spread.of(matrix.data) if matrix.nnz else None,
+        unit="" if data.calendar is None or not data.calendar.dated else data.calendar.unit,
+        ranges=ranges,
+        notes=data.notes,
+        plans=(),
+        missing=float(np.isnan(cube).mean()),
+        isolated=isolated,
+        runs=runs,
+        constant_features=constant,
+        equal_features=equal,
+        constant_nodes=still,
+        equal_nodes=twins,
+    )
+    return replace(facts, plans=tuple(_plans(facts, data)))
+
+
+def _components(graph: Graph) -> tuple[int, np.ndarray]:
+    count, member = csgraph.connected_components(graph.to_scipy(), directed=graph.directed, connection="weak")
+    return int(count), np.bincount(member)
+
+
+def _run(run: Trajectory, name: str, data: Dataset) -> RunFacts:
+    times = run.times.numpy()
+    steps = np.diff(times)
+    usual = float(np.median(steps)) if len(steps) else None
+    equal = bool(len(steps)) and bool(np.allclose(steps, steps[0], rtol=1e-6))
+    wide = np.flatnonzero(steps > GAP * (usual or 0.0))
+    wide = wide[np.argsort(-steps[wide], kind="stable")]
+
+    def text(values: np.ndarray) -> list[str]:
+        return [f"{value:.6g}" for value in values] if data.calendar is None else data.calendar.texts(values)
+
+    begin, end = text(times[wide]), text(times[wide + 1])
+    first, last = text(times[[0, -1]])
+    hidden = 0.0 if run.mask is None else 1.0 - float(run.mask.double().mean())
+    return RunFacts(name, len(times), first, last, usual, equal, tuple(zip(begin, end, strict=True)), hidden)
+
+
+def _still(cube: np.ndarray) -> np.ndarray:
+    """Which nodes of (T, n, d) never change, shape (n,)."""
+    low = np.where(np.isnan(cube), np.inf, cube).min(axis=0)
+    high = np.where(np.isnan(cube), -np.inf, cube).max(axis=0)
+    return np.asarray((low >= high).all(axis=1))
+
+
+def _nodes(cube: np.ndarray, graph: Graph) -> tuple[tuple[Hashable, ...], tuple[tuple[Hashable, Hashable], ...]]:
+    """Nodes that never change, and pairs of others whose values are the same at all times; cube is (T, n, d)."""
+    if len(cube) < 2:
+        return (), ()
+    still = _still(cube)
+    by_node = np.ascontiguousarray(cube.transpose(1, 0, 2))
+    first: dict[bytes, int] = {}
+    twins = []
+    for i in np.flatnonzero(~still).tolist():
+        other = first.setdefault(by_node[i].tobytes(), i)
+        if other != i:
+            twins.append((graph.nodes[other], graph.nodes[i]))
+    return tuple(graph.nodes[i] for i in np.flatnonzero(still).tolist()), tuple(twins)
+
+
+def _plans(facts: Inspection, data: Dataset) -> list[str]:
+    plans = []
+    runs = facts.runs
+    if any(run.snapshots < 2 for run in runs):
+        plans.append("a run of one snapshot shows no dynamics: `ndcn fit` needs at least two, better ten or more")
+    elif min(run.snapshots for run in runs) < 10:
+        plans.append(f"{min(run.snapshots for run in runs)} snapshots are few: expect a rough model")
+    plans += _forecast_plans(data)
+    if all(run.equal_steps for run in runs):
+        plans.append("snapshots are equally spaced: all models can be used")
+    else:
+        plans.append(
+            "snapshots are not equally spaced, which continuous-time models take as it is; temporal GNNs do not"
+        )
+    if facts.missing > 0.9:
+        plans.append(
+            "almost all entries are missing, as nodes were observed at times of their own: --step rounds the times"
+        )
+    if facts.missing:
+        plans.append(
+            "missing entries are masked: a model named with --model learns from what was observed and predicts the rest; a "
+            "forecast (without --model) holds the last value of the node in their place, and is not judged there"
+        )
+    if facts.isolated:
+        plans.append(f"isolated nodes evolve by themselves, without neighbours: {some(facts.isolated)}")
+    elif facts.components > 1:
+        plans.append(f"the {facts.components} components do not act on each other and are learned together")
+    if facts.constant_features:
+        plans.append(f"{some(facts.constant_features)} never changes in time: leave it out with --values")
+    if facts.equal_features:
+        pairs = [f"{a} = {b}" for a, b in facts.equal_features]
+        plans.append(f"columns with the same values are learned twice ({some(pairs)}): leave one out with --values")
+    if facts.constant_nodes:
+        plans.append(
+            f"{counted(len(facts.constant_nodes), 'node')} that never change stay in: {some(facts.constant_nodes)}"
+        )
+    if facts.equal_nodes:
+        pairs = [f"{a} = {b}" for a, b in facts.equal_nodes]
+        plans.append(
+            f"{counted(len(pairs), 'pair')} of nodes with the same values stay in, check that it is meant: {some(pairs)}"
+        )
+    if data.graphs is not None:
+        plans.append(
+            "models by name: the runs are cut where the graph changes, and each piece is learned on its own graph"
+        )
+    if len(runs) > 1:
+        plans.append("all runs are learned by one model: name it, as --model ndcn")
+    return plans
+
+
+def _forecast_plans(data: Dataset) -> list[str]:
+    """What `ndcn fit` does if no model is named."""
+    if len(data.runs) > 1 or len(data.runs[0]) < LEAST:
+        return []
+    plans = ["without --model, a forecast chosen by backtest is made"]
+    for k, name in enumerate(data.runs[0].features):
+        try:
+            panel = panel_of(data.runs[0], k, data.graphs)
+        except ValueError as error:
+            return [f"no forecast can be chosen by backtest: {error}"]
+        plans.append(f"{short(name)[1:-1]}: {kind_of(panel.values, panel.observed).sentence}")
+    return plans + [note for note in panel.notes if note.startswith("times")]

@@ -1,0 +1,190 @@
+"""read: from a file of edges and a file of states to a Dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._support.wording import counted, some
+from ..data import Calendar, Dataset
+from . import words
+from .building import build_graph
+from .edges import GRAPHS, EdgeList, read_edges
+from .gridding import Gridding, trajectories
+from .matching import match
+from .opening import open_table
+from .states import Asked, Observations, read_states
+from .table import ending
+
+
+def read(
+    edges: Any,
+    states: Any,
+    *,
+    directed: bool | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    edge_time: str | bool | None = None,
+    node: str | None = None,
+    time: str | None = None,
+    values: Sequence[str] | str | None = None,
+    run: str | None = None,
+    date_format: str | None = None,
+    unit: str | None = None,
+    step: float | None = None,
+    duplicates: str = "error",
+    infinite: str = "auto",
+    unknown: str = "drop",
+) -> Dataset:
+    """Read your own network: who acts on whom, and what was observed of each node, in the form the files are in.
+
+    Columns are found by their names, by what they hold, or by their place; ``Dataset.notes`` says how everything was
+    understood, and the arguments overrule it.
+
+    Args:
+        edges: CSV, TSV, Parquet, GraphML, GML, JSON (node-link), npz (scipy.sparse), Matrix Market; or a pandas table, a
+            networkx graph, a scipy.sparse matrix, an ``ndcn.Graph``. The source acts on the target.
+        states: CSV, TSV, Parquet, NetCDF or a pandas table: long, with a row for each node and time, or wide, with a row for
+            each time and a column for each node (``node:variable`` for several variables), or with a row for each node.
+        directed: whether edges act one way only; by default as the file says, else undirected if no edge is listed both
+            ways, or all are with equal weights.
+        source, target, weight, edge_time: columns of the edges. Edges with times make a graph for each time; with
+            ``edge_time=False`` they are one graph.
+        node, time, values, run: columns of the states; ``values`` is one name or several.
+        date_format: how dates are written, as in ``"%d.%m.%Y"``; found out by default.
+        unit: of time, for dates: "second", "minute", "hour", "day", "week", "month" or "year"; chosen by default.
+        step: round times to multiples of this, in that unit, and average values that then share a time.
+        duplicates: several different values for one node and time: "error", or take the "mean", "first" or "last".
+        infinite: "auto" takes a few infinite values (up to 5 %) as missing and refuses more; "missing" takes all so.
+        unknown: "drop" leaves out nodes without states and lists them, "error" refuses names that are not in both files.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a file cannot be understood; the message names file, line or column, and what to do.
+
+    Example:
+        >>> import ndcn, pandas
+        >>> edges = pandas.DataFrame({"source": ["ann", "bob"], "target": ["bob", "cid"]})
+        >>> states = pandas.DataFrame({"date": ["2021-03-01", "2021-03-08"], "ann": [1, 2], "bob": [3, 4], "cid": [5, 6]})
+        >>> data = ndcn.read(edges, states)
+        >>> data.trajectory
+        Trajectory(2 snapshots of 3 nodes, 1 feature, t = 0 .. 1)
+        >>> print(data.calendar)
+        t in weeks from 2021-03-01
+    """
+    if unknown not in ("drop", "error"):
+        raise ValueError(f'unknown must be "drop" or "error", got {unknown!r}')
+    how = Gridding(duplicates, infinite, step)
+    columns = {"source": source, "target": target, "weight": weight}
+    if isinstance(edge_time, str):
+        columns["time"] = edge_time
+
+    def read_graph(headless: bool = False) -> EdgeList:
+        timed = edge_time is not False
+        return read_edges(edges, columns=columns, date_format=date_format, use_time=timed, headless=headless)
+
+    with _asking_whether_swapped(edges, states):
+        graph_file = read_graph()
+        wanted = [values] if isinstance(values, str) else values
+        known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
+        rows = read_states(states, known, Asked(node, time, wanted, run, date_format), graph_file.positions)
+        if (
+            isinstance(edges, (str, Path))
+            and graph_file.heading is not None
+            and set(graph_file.heading) <= set(rows.nodes)
+        ):
+            graph_file = read_graph(headless=True)  # what looked like a header names two nodes
+        found = match(graph_file, rows, unknown)
+    calendar, when, notes = _calendar(rows, unit)
+    edge_when = _edge_times(graph_file, rows, calendar)
+    graph, graphs, built = build_graph(graph_file, found.edge_node, found.labels, directed, edge_when)
+    if graphs is not None and len(graphs) == 1:
+        graphs = None
+    runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how)
+    return Dataset(
+        tuple(runs),
+        tuple(names),
+        calendar,
+        graphs,
+        (*graph_file.notes, *built, *rows.notes, *notes, *gridded, *found.notes, *_missing(runs)),
+    )
+
+
+@contextmanager
+def _asking_whether_swapped(edges: Any, states: Any) -> Iterator[None]:
+    """Add that question to an error, where the states look like edges and the edges do not."""
+    try:
+        yield
+    except ValueError as error:
+        if not _look_like_edges(states) or _look_like_edges(edges):
+            raise
+        title = Path(states).name if isinstance(states, (str, Path)) else "the table of states"
+        raise ValueError(
+            f"are the two files swapped? {title} looks like edges, and edges come first, then states; as given: {error}"
+        ) from None
+
+
+def _look_like_edges(source: Any) -> bool:
+    """Whether it is a graph, or has columns for who acts and who is acted on."""
+    if ending(Path(source)) in GRAPHS if isinstance(source, (str, Path)) else not hasattr(source, "columns"):
+        return True
+    try:
+        columns = open_table(source, words.EDGES, "edges").columns
+    except (ValueError, OSError):
+        return False
+    first = words.find(columns, words.SOURCE)
+    return first is not None and words.find(columns, words.TARGET, taken=[first]) is not None
+
+
+def _calendar(rows: Observations, unit: str | None) -> tuple[Calendar | None, np.ndarray, list[str]]:
+    """What the times mean, the times as numbers, and what to say about them."""
+    if rows.time.dated:
+        calendar = Calendar.of(rows.time.values, rows.time.tz, unit)
+        distinct, inverse = np.unique(rows.time.values, return_inverse=True)
+        zone = "" if calendar.tz is None else f", in the time zone {calendar.tz}"
+        note = (
+            f"{rows.title}: times are dates{zone}; time is counted in {calendar.unit}s from {calendar.texts([0.0])[0]}"
+        )
+        return calendar, calendar.numbers(distinct)[inverse], [note]
+    if unit is not None:
+        raise ValueError(f"{rows.title}: unit={unit!r} is for dates, and the times here are numbers")
+    times = rows.time.values
+    first = float(times.min())
+    if first >= 0:
+        return None, times, []
+    shifted = Calendar(first, "number")
+    return shifted, shifted.numbers(times), [f"{rows.title}: times begin at {first:g}; they are counted from there"]
+
+
+def _edge_times(edges: EdgeList, rows: Observations, calendar: Calendar | None) -> np.ndarray | None:
+    if edges.time is None:
+        return None
+    if edges.time.dated != rows.time.dated:
+        kinds = ["dates" if dated else "numbers" for dated in (edges.time.dated, rows.time.dated)]
+        raise ValueError(
+            f"{edges.title} has {kinds[0]} as times and {rows.title} has {kinds[1]}; write both in the same way, or take all "
+            "edges as one graph with edge_time=False (--one-graph)"
+        )
+    return edges.time.values if calendar is None else calendar.numbers(edges.time.values)
+
+
+def _missing(runs: Sequence[Any]) -> list[str]:
+    """What to say about entries that were not observed."""
+    notes = []
+    hidden = sum(0 if run.mask is None else int((~run.mask).sum()) for run in runs)
+    total = sum(run.states.numel() for run in runs)
+    if hidden:
+        notes.append(f"{100 * hidden / total:.3g} % of the entries are missing; they are masked as the data are read")
+        never = [
+            runs[0].graph.nodes[i]
+            for i in range(runs[0].graph.num_nodes)
+            if all(run.mask is not None and not bool(run.mask[:, i].any()) for run in runs)
+        ] if runs[0].graph.num_nodes <= 100_000 else []  # fmt: skip
+        if never:
+            notes.append(f"{counted(len(never), 'node')} never observed: {some(never)}")
+    return notes

@@ -1,0 +1,270 @@
+"""States of nodes from a file: long (a row for each node and time) or wide (a row for each time, or for each node)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from .._support.wording import short
+from ..data import read_dates
+from . import words
+from .columns import Names, plain
+from .layout import Layout, find_layout
+from .opening import open_table
+from .table import PARQUET, TEXTS, ArrowTable, Table, check_file, ending, one_line
+from .times import Times, read_times, time_role
+
+NETCDF = (".nc", ".nc4", ".netcdf")
+FORMATS = (*TEXTS, *PARQUET, *NETCDF)
+
+
+@dataclass(frozen=True)
+class Observations:
+    """N rows: a node, a time, a run and d values.
+
+    Attributes:
+        title: the name of the file.
+        nodes: names of nodes, each once.
+        node: places in ``nodes``, shape (N,).
+        time: shape (N,).
+        runs, run: names of runs, and places in them, shape (N,); one run called "" where the file has none.
+        features: names of the values.
+        values: shape (N, d), NaN where missing.
+        notes: what was understood.
+        place: where a row is in the file, for messages.
+        whole: whether these are all nodes in an order that means something (the columns of a wide table).
+    """
+
+    title: str
+    nodes: list[str]
+    node: np.ndarray
+    time: Times
+    runs: list[str]
+    run: np.ndarray
+    features: list[str]
+    values: np.ndarray
+    notes: tuple[str, ...]
+    place: Callable[[int], str]
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user said about the columns of states; None for what is to be found out."""
+
+    node: str | None = None
+    time: str | None = None
+    values: Sequence[str] | None = None
+    run: str | None = None
+    date_format: str | None = None
+
+
+def read_states(source: Any, known: Sequence[str], asked: Asked, unnamed: bool = False) -> Observations:
+    """Observations from a file or a pandas table.
+
+    Args:
+        source: CSV, TSV and other text, Parquet, NetCDF; or a pandas table.
+        known: names of the nodes of the edges, by which columns of names are recognised.
+        asked: columns that the user named.
+        unnamed: whether these names are only places in a matrix.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it cannot be read; the message says where and what to do.
+    """
+    if isinstance(source, (str, Path)):
+        path = check_file(source, "states", FORMATS)
+        table = _netcdf(path) if ending(path) in NETCDF else open_table(path, words.STATES, "states")
+    elif isinstance(source, pd.DataFrame):
+        table = open_table(source, words.STATES, "states")
+    else:
+        raise TypeError(f"states must be the name of a file or a pandas table, got {type(source).__name__}")
+    layout = find_layout(table, known, asked, unnamed)
+    read = {"long": _long, "wide": _wide, "turned": _turned}[layout.kind]
+    return read(table, layout, asked, known)
+
+
+def _long(table: Table, layout: Layout, asked: Asked, known: Collection[str]) -> Observations:
+    node, time, notes = layout.node, layout.time, [*layout.notes]
+    assert node is not None
+    assert time is not None
+    roles = {node: "name", time: time_role(table, time, asked.date_format), **dict.fromkeys(layout.values, "number")}
+    for extra in (layout.run, layout.variable):
+        if extra is not None:
+            roles[extra] = "name"
+    loaded = table.load(roles)
+    names: Names = loaded[node]
+    when = read_times(table, time, loaded[time], asked.date_format, notes)
+    rows = _complete(table, names, when, (node, time), notes)
+
+    def kept(array: np.ndarray) -> np.ndarray:
+        return array if rows is None else array[rows]
+
+    def place(row: int) -> str:
+        return table.place(int(row if rows is None else rows[row]))
+
+    runs, run = [""], np.zeros(len(kept(names.codes)), dtype=np.int32)
+    if layout.run is not None:
+        column: Names = loaded[layout.run]
+        runs, run = [*column.labels, ""], kept(column.codes)
+        run = np.where(run < 0, len(runs) - 1, run)
+    values = np.stack([kept(loaded[k]) for k in layout.values], axis=1)
+    features = [
+        table.columns[k].strip() or ("x" if len(layout.values) == 1 else f"x{j + 1}")
+        for j, k in enumerate(layout.values)
+    ]
+    if layout.variable is not None:
+        values, features = _spread(table, layout.variable, loaded[layout.variable], values, rows)
+    if not len(values):
+        raise ValueError(
+            f"{table.title} holds no rows of states, only a header; expected a line for each node and time"
+        )
+    return Observations(
+        table.title,
+        names.labels,
+        kept(names.codes),
+        Times(kept(when.values), when.tz),
+        runs,
+        run,
+        features,
+        values,
+        (*table.notes, *notes),
+        place,
+    )
+
+
+def _spread(
+    table: Table, k: int, variable: Names, values: np.ndarray, rows: np.ndarray | None
+) -> tuple[np.ndarray, list[str]]:
+    """A column for each variable, where a column says which one a row is about."""
+    codes = variable.codes if rows is None else variable.codes[rows]
+    if (codes < 0).any():
+        row = int(np.flatnonzero(codes < 0)[0])
+        raise ValueError(f"{table.place(row)}: column {table.name(k)} must name a variable and is empty")
+    if len(variable.labels) > 1000:
+        raise ValueError(
+            f"{table.title}: column {table.name(k)} names {len(variable.labels)} variables; is it the column of nodes? Name "
+            "that with --node"
+        )
+    out = np.full((len(values), len(variable.labels)), np.nan)
+    out[np.arange(len(values)), codes] = values[:, 0]
+    return out, list(variable.labels)
+
+
+def _complete(table: Table, names: Names, when: Times, places: tuple[int, int], notes: list[str]) -> np.ndarray | None:
+    """Rows that have node and time; None for all. Rows that have neither are left out, others refused."""
+    no_node, no_time = names.codes < 0, when.missing
+    if not (no_node.any() or no_time.any()):
+        return None
+    half = np.flatnonzero(no_node ^ no_time)
+    if len(half):
+        word, k = ("node", places[0]) if no_node[half[0]] else ("time", places[1])
+        raise ValueError(
+            f"{table.place(int(half[0]))}: the {word} is missing in column {table.name(k)} ({len(half)} such rows in all); "
+            "fill it in or drop the row"
+        )
+    notes.append(f"{table.title}: {int(no_node.sum())} empty rows are left out")
+    return np.flatnonzero(~no_node)
+
+
+def _wide(table: Table, layout: Layout, asked: Asked, known: Collection[str]) -> Observations:
+    time, notes = layout.time, [*layout.notes]
+    assert time is not None
+    roles = {time: time_role(table, time, asked.date_format), **dict.fromkeys(layout.values, "number")}
+    if layout.run is not None:
+        roles[layout.run] = "name"
+    loaded = table.load(roles)
+    when = read_times(table, time, loaded[time], asked.date_format, notes)
+    blank = when.missing
+    rows = np.flatnonzero(~blank)
+    if blank.any():
+        filled = np.isfinite(np.stack([loaded[k][blank] for k in layout.values])).any(axis=0)
+        if filled.any():
+            row = int(np.flatnonzero(blank)[np.flatnonzero(filled)[0]])
+            raise ValueError(
+                f"{table.place(row)}: the time is missing in column {table.name(time)}; fill it in or drop the row"
+            )
+        notes.append(f"{table.title}: {int(blank.sum())} empty rows are left out")
+    if not len(rows):
+        raise ValueError(f"{table.title} holds no rows of states, only a header; expected a line for each time")
+    nodes, features = list(dict.fromkeys(layout.nodes)), list(dict.fromkeys(layout.variables))
+    T, n, d = len(rows), len(nodes), len(features)
+    cube, index = np.full((T, n, d), np.nan), {name: k for k, name in enumerate(nodes)}
+    for k, name, variable in zip(layout.values, layout.nodes, layout.variables, strict=True):
+        cube[:, index[name], features.index(variable)] = loaded[k][rows]
+    runs, run = [""], np.zeros(T, dtype=np.int32)
+    if layout.run is not None:
+        column: Names = loaded[layout.run]
+        runs, run = [*column.labels, ""], np.where(column.codes[rows] < 0, len(column.labels), column.codes[rows])
+    return Observations(
+        table.title,
+        nodes,
+        np.tile(np.arange(n, dtype=np.int32), T),
+        Times(np.repeat(when.values[rows], n), when.tz),
+        runs,
+        np.repeat(run, n),
+        features,
+        cube.reshape(T * n, d),
+        (*table.notes, *notes),
+        lambda cell: f"{table.place(int(rows[cell // n]))}, column {short(nodes[cell % n])}",
+        whole=True,
+    )
+
+
+def _turned(table: Table, layout: Layout, asked: Asked, known: Collection[str]) -> Observations:
+    node, notes = layout.node, [*layout.notes]
+    assert node is not None
+    loaded = table.load({node: "name", **dict.fromkeys(layout.values, "number")})
+    names: Names = loaded[node]
+    if (names.codes < 0).any():
+        row = int(np.flatnonzero(names.codes < 0)[0])
+        raise ValueError(f"{table.place(row)}: column {table.name(node)} must name a node and is empty")
+    heads = [table.columns[k] for k in layout.values]
+    numbers = [table.number(head) for head in heads]
+    if all(number is not None for number in numbers):
+        when = Times(np.array(numbers, dtype=np.float64))
+    else:
+        dates = read_dates(heads, f"{table.title}: the header", form=asked.date_format)
+        notes += dates.notes
+        when = Times(dates.when, dates.tz)
+    N, T = len(names), len(heads)
+    if not N:
+        raise ValueError(f"{table.title} holds no rows of states, only a header; expected a line for each node")
+    return Observations(
+        table.title,
+        names.labels,
+        np.repeat(names.codes, T),
+        Times(np.tile(when.values, N), when.tz),
+        [""],
+        np.zeros(N * T, dtype=np.int32),
+        ["x"],
+        np.stack([loaded[k] for k in layout.values], axis=1).reshape(N * T, 1),
+        (*table.notes, *notes),
+        lambda cell: f"{table.place(cell // T)}, column {short(heads[cell % T])}",
+    )
+
+
+def _netcdf(path: Path) -> ArrowTable:
+    """NetCDF as a long table: the dimensions and the variables that have them all."""
+    try:
+        import xarray
+    except ImportError:
+        raise ModuleNotFoundError(f"{path.name}: NetCDF needs xarray: pip install 'ndcn[xarray]'") from None
+    try:
+        with xarray.open_dataset(path) as data:
+            full = [name for name in data.data_vars if len(data[name].dims) >= 2]
+            if not full:
+                raise ValueError("no variable has dimensions time and node")
+            dims = set(data[full[0]].dims)
+            frame = data[[name for name in full if set(data[name].dims) == dims]].to_dataframe().reset_index()
+    except Exception as error:  # the engines behind xarray raise whatever comes
+        raise ValueError(f"{path.name} cannot be read as NetCDF: {one_line(error)}") from None
+    frame.columns = [str(name) for name in frame.columns]
+    plain_frame = frame.map(lambda cell: plain(cell.decode()) if isinstance(cell, bytes) else cell)
+    return ArrowTable(pa.Table.from_pandas(plain_frame, preserve_index=False), path.name)

@@ -1,0 +1,87 @@
+"""LawODE: a learned law, followed as exactly as its data are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from ..graph import Graph
+from ..solve import IntegrationError, Solution, Solver, integrate
+from .law import Law
+
+STEPS = 20_000  # after so many DOPRI5 gives way to a solver for stiff laws
+LIKE = 4  # times as many steps as a law are taken at most by those that are as likely
+FEW = 50  # steps, which laws like it may take so many times in any case
+
+
+class LawODE(nn.Module):
+    """X(t) from dX/dt = law(X, G), X(t0) = x0, in float64: by DOPRI5, and by BDF where that takes too many steps.
+
+    Args:
+        law: the law.
+
+    Example:
+        >>> import ndcn, torch
+        >>> model = LawODE(ndcn.laws.Heat())
+        >>> model(torch.tensor([[1.0], [0.0]]), torch.tensor([1.0]), ndcn.Graph.from_edges([(0, 1)]), 0.0).shape
+        torch.Size([1, 2, 1])
+    """
+
+    def __init__(self, law: Law) -> None:
+        super().__init__()
+        self.law = law
+
+    def forward(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float) -> torch.Tensor:
+        """The states at ``times``, shape (T, n, d).
+
+        Raises:
+            IntegrationError: the law leads to infinity; the message names the time.
+        """
+        return self.followed(x0, times, graph, t0)[0]
+
+    def followed(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float) -> tuple[torch.Tensor, Solver]:
+        """The states, and a solver for laws like this one, which gives up on those that take far more steps.
+
+        Raises:
+            IntegrationError: as ``forward`` does.
+        """
+        unit = max(float(x0.abs().max()), 1e-300)
+        solver = Solver("dopri5", rtol=1e-7, atol=1e-9 * unit, max_steps=STEPS)
+        try:
+            try:
+                solution = self._solved(x0, times, graph, t0, solver)
+            except IntegrationError as error:
+                if not _finite_before(error):
+                    raise
+                solver = Solver("bdf", rtol=1e-6, atol=1e-8 * unit)
+                solution = self._solved(x0, times, graph, t0, solver)
+        except IntegrationError as error:
+            raise self._failed(error) from error
+        steps = solution.statistics.accepted_steps + solution.statistics.rejected_steps
+        return solution.states, replace(solver, max_steps=LIKE * max(steps, FEW))
+
+    def by(self, solver: Solver, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float) -> torch.Tensor:
+        """The states by this solver alone.
+
+        Raises:
+            IntegrationError: it does not lead so far.
+        """
+        return self._solved(x0, times, graph, t0, solver).states
+
+    def _solved(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float, solver: Solver) -> Solution:
+        with torch.no_grad():
+            return integrate(self.law, graph, x0.double(), times.double(), solver=solver, t0=t0)
+
+    @staticmethod
+    def _failed(error: IntegrationError) -> IntegrationError:
+        return IntegrationError(
+            f"the learned law cannot be followed: {error}. It leaves the states it was learned from; predict less far, fit "
+            'with more snapshots, or compare with model="ndcn"',
+            time=error.time,
+        )
+
+
+def _finite_before(error: IntegrationError) -> bool:
+    return "steps" in str(error)

@@ -1,0 +1,271 @@
+"""Printing a law: its equations as text, LaTeX and sympy with standard errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import sympy
+import torch
+
+from .equation import Equation, Term
+from .formula import plain_names
+from .styles import LATEX, TEXT, Text, short
+
+DIGITS = 7  # of a number at most
+
+
+class Coefficient(NamedTuple):
+    """One c_k term_k of a law.
+
+    Attributes:
+        term: its formula.
+        coupling: whether it is summed over neighbours.
+        feature: in whose rate it is.
+        value: c_k.
+        standard_error: of c_k; NaN where it is not known.
+    """
+
+    term: str
+    coupling: bool
+    feature: str
+    value: float
+    standard_error: float
+
+
+class Inner(NamedTuple):
+    """A parameter inside a term, as K in x_j/(K + x_j).
+
+    Attributes:
+        name: as the equations print it.
+        term, coupling, feature: where it is, as for a ``Coefficient``.
+        value: its value.
+        standard_error: NaN where it is not known.
+    """
+
+    name: str
+    term: str
+    coupling: bool
+    feature: str
+    value: float
+    standard_error: float
+
+
+class Equations:
+    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j), to be read: ``str()``, ``latex()``, ``sympy()`` or rows of a table.
+
+    Standard errors are in parentheses, in units of the last digit: 1.024(3) is 1.024 +- 0.003, 1.02(15) is
+    1.02 +- 0.15. No number has more than 7 digits: a standard error below the last of them is shown as 1.
+
+    Args:
+        equation: terms and coefficients.
+        features: names of the d features; the formulas must be written in them.
+        covariance: of ``equation.parameters``, shape (P, P), or None if it is not known.
+        corrects: whether a known law is to be added; it is printed as "known law", and rows and sympy leave it out.
+
+    Raises:
+        ValueError: the formulas are in other features, numbers are missing, or the covariance has another shape.
+
+    Example:
+        >>> from ndcn.identify.formula import Formula
+        >>> terms = (Term(Formula("x"), False), Term(Formula("x_j^2/(K^2 + x_j^2)"), True, values=(2.0,)))
+        >>> errors = torch.tensor([0.002, 0.0003, 0.04])
+        >>> equations = Equations(Equation(terms, torch.tensor([-1.0, 0.5])), covariance=torch.diag(errors**2))
+        >>> print(equations)
+        dx_i/dt = -1.000(2) x_i + sum_j A_ij 0.5000(3) x_j^2/(K^2 + x_j^2),  K = 2.00(4)
+        >>> f, g = equations.sympy()["x"]
+        >>> f
+        -1.0*x_i
+    """
+
+    def __init__(
+        self,
+        equation: Equation,
+        features: Sequence[str] = ("x",),
+        covariance: Any = None,
+        *,
+        corrects: bool = False,
+    ) -> None:
+        self.features = checked_equation(equation, features)
+        self.equation, self.corrects = equation, corrects
+        self._errors = _standard_errors(covariance, len(equation.parameters))
+        self._labels = _labels(equation.terms)
+
+    @property
+    def coefficients(self) -> list[Coefficient]:
+        """A row for each term; ``pandas.DataFrame(equations.coefficients)`` is a table of them."""
+        numbers = zip(self.equation.coefficients.tolist(), self._errors, strict=False)
+        return [
+            Coefficient(term.formula.text, term.coupling, self.features[term.output], value, error)
+            for term, (value, error) in zip(self.equation.terms, numbers, strict=True)
+        ]
+
+    @property
+    def parameters(self) -> list[Inner]:
+        """A row for each parameter inside a term."""
+        places = [
+            (term, label) for term, labels in zip(self.equation.terms, self._labels, strict=True) for label in labels
+        ]
+        values = self.equation.parameters.tolist()[len(self.equation.terms) :]
+        errors = self._errors[len(self.equation.terms) :]
+        return [
+            Inner(label, term.formula.text, term.coupling, self.features[term.output], value, error)
+            for (term, label), value, error in zip(places, values, errors, strict=True)
+        ]
+
+    def sympy(self) -> dict[str, tuple[Any, Any]]:
+        """By the name of each feature, f and g as sympy expressions in the symbols x_i and x_j, with numbers put in.
+
+        Example:
+            >>> from ndcn.identify.formula import Formula
+            >>> law = Equations(Equation((Term(Formula("x_i*x_j"), True),), torch.tensor([0.5])))
+            >>> law.sympy()
+            {'x': (0, 0.5*x_i*x_j)}
+        """
+        sums = {name: [sympy.Integer(0), sympy.Integer(0)] for name in self.features}
+        symbols = {name: sympy.Symbol(shown) for name, shown in _states(self.features).items()}
+        for term, c in zip(self.equation.terms, self.equation.coefficients.tolist(), strict=True):
+            values = dict(zip(term.formula.parameters, map(sympy.Float, term.values), strict=True))
+            sums[self.features[term.output]][term.coupling] += sympy.Float(c) * term.formula.sympy(
+                {**symbols, **values}
+            )
+        return {name: (f, g) for name, (f, g) in sums.items()}
+
+    def latex(self) -> str:
+        r"""The equations in LaTeX, one for each feature, each on a line of its own.
+
+        Example:
+            >>> from ndcn.identify.formula import Formula
+            >>> heat = Equation((Term(Formula("x_j - x_i"), True),), torch.tensor([0.5]))
+            >>> print(Equations(heat).latex())
+            \frac{dx_i}{dt} = \sum_j A_{ij}\, 0.5\, \left(x_j - x_i\right)
+        """
+        return "\n".join(self._line(name, LATEX) for name in self.features)
+
+    def _repr_latex_(self) -> str:
+        return "\n".join(f"$${self._line(name, LATEX)}$$" for name in self.features)
+
+    def __str__(self) -> str:
+        return "\n".join(self._line(name, TEXT) for name in self.features)
+
+    __repr__ = __str__
+
+    def _line(self, feature: str, style: Text) -> str:
+        """The equation of one feature."""
+        own: list[tuple[bool, str]] = [(False, style.known)] if self.corrects else []
+        coupling: list[tuple[bool, str]] = []
+        for k, (term, row) in enumerate(zip(self.equation.terms, self.coefficients, strict=True)):
+            if row.feature == feature:
+                names = {
+                    **_states(self.features),
+                    **dict(zip(term.formula.parameters, self._labels[k], strict=True)),
+                }
+                number = style.number(with_error(abs(row.value), row.standard_error))
+                (coupling if term.coupling else own).append((row.value < 0, style.times(number, term.formula, names)))
+        if len(coupling) > 1:
+            coupling = [(False, _sum(coupling).join(style.bracket))]
+        own += [(negative, style.neighbours + body) for negative, body in coupling]
+        inner = [
+            f"{style.name(row.name)} = {style.number(with_error(row.value, row.standard_error))}"
+            for row in self.parameters
+            if row.feature == feature
+        ]
+        right = _sum(own) if own else "0"
+        return style.comma.join([f"{style.rate(feature)} = {right}", *([", ".join(inner)] if inner else [])])
+
+
+def _sum(parts: Sequence[tuple[bool, str]]) -> str:
+    """Parts with their signs, whether each is negative."""
+    out = "".join(f" {'-' if negative else '+'} {body}" for negative, body in parts)
+    return out[3:] if out.startswith(" +") else f"-{out[3:]}"
+
+
+def with_error(value: float, error: float) -> str:
+    """A number and its standard error in units of its last digit; the number alone if the error is NaN or 0.
+
+    The error has one digit, or two if the first is 1.
+
+    Example:
+        >>> with_error(1.0236, 0.0031), with_error(1.0236, 0.15), with_error(3.21e-7, 2e-9), with_error(0.25, 0.0)
+        ('1.024(3)', '1.02(15)', '3.21(2)e-7', '0.25')
+    """
+    if not (math.isfinite(value) and math.isfinite(error) and error > 0):
+        return short(f"{value:.6g}") + ("(?)" if math.isinf(error) else "")
+    top = math.floor(math.log10(max(abs(value), error)))
+    place = math.floor(math.log10(error))
+    place -= round(error / 10.0**place, 6) < 2
+    place = max(place, top - DIGITS + 1)
+    shift = top if top < -4 or top >= DIGITS or place > 0 else 0
+    digits = max(1, round(error / 10.0**place))
+    return f"{value / 10.0**shift:.{shift - place}f}({digits})" + f"e{shift}" * (shift != 0)
+
+
+def checked_equation(equation: Equation, features: Sequence[str]) -> tuple[str, ...]:
+    """The names of the features, if the equation is one of these and all its numbers are there.
+
+    Raises:
+        ValueError: it is not.
+    """
+    names = tuple(features)
+    if not plain_names(names):
+        raise ValueError(f"features must be distinct names of letters, digits and _, not of functions, got {names}")
+    if equation.features != len(names):
+        raise ValueError(f"the equation is of {equation.features} features, but there are names for {len(names)}")
+    if equation.coefficients.shape != (len(equation.terms),):
+        raise ValueError(
+            f"{len(equation.terms)} terms need as many coefficients, got shape {tuple(equation.coefficients.shape)}"
+        )
+    for term in equation.terms:
+        formula = term.formula
+        if formula.features != names:
+            raise ValueError(f"{formula.text!r} is written in {formula.features}, but the features are {names}")
+        if formula.on_edges and not term.coupling:
+            raise ValueError(f"{formula.text!r} holds the state of a neighbour, so it must be a coupling term")
+        if len(term.values) != len(formula.parameters):
+            raise ValueError(f"{formula.text!r} has the parameters {formula.parameters}, got values {term.values}")
+        if not 0 <= term.output < len(names):
+            raise ValueError(f"{formula.text!r} is in the rate of feature {term.output}, but there are {len(names)}")
+    if not equation.parameters.isfinite().all():
+        raise ValueError(f"the numbers of an equation must be finite, got {equation.parameters.tolist()}")
+    return names
+
+
+def _standard_errors(covariance: Any, count: int) -> list[float]:
+    if covariance is None:
+        return [math.nan] * count
+    matrix = torch.as_tensor(covariance).detach().double().cpu()
+    if matrix.shape != (count, count):
+        raise ValueError(f"{count} parameters have a covariance of shape {(count, count)}, got {tuple(matrix.shape)}")
+    variances = matrix.diagonal()
+    if (variances < 0).any():
+        raise ValueError(f"variances cannot be negative, got {variances.min().item():g}")
+    errors: list[float] = variances.sqrt().tolist()
+    return errors
+
+
+def _states(features: Sequence[str]) -> dict[str, str]:
+    """How each name of a state is printed: x as x_i."""
+    return {form: shown for name in features for form, shown in _forms(name)}
+
+
+def _forms(name: str) -> list[tuple[str, str]]:
+    return [(name, f"{name}_i"), (f"{name}_i", f"{name}_i"), (f"{name}_j", f"{name}_j")]
+
+
+def _labels(terms: Sequence[Term]) -> list[list[str]]:
+    """For each term the names of its parameters, with numbers where several terms use the same: K_1, K_2."""
+    used = [name for term in terms for name in term.formula.parameters]
+    taken = set(used) | {form for term in terms for form in _states(term.formula.features)}
+    out: list[list[str]] = []
+    for term in terms:
+        labels = []
+        for name in term.formula.parameters:
+            label, k = name, 0
+            while used.count(name) > 1 and label in taken:
+                k += 1
+                label = f"{name}_{k}"
+            taken.add(label)
+            labels.append(label)
+        out.append(labels)
+    return out

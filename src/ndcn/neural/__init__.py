@@ -1,0 +1,31 @@
+"""Learned fields and models: NDCN and its ablations, and the baselines that they are compared with."""
+
+from __future__ import annotations
+
+from .continuation import Continuation
+from .curves import Curve, Linear, Persistence, Spline
+from .fields import Activation, DiffusionField, GraphField, NodeField
+from .graph_ode import GraphODE
+from .ndcn import ndcn, no_control, no_encode, no_graph
+from .residual_gnn import ResidualGNN
+from .temporal_gnn import TemporalGNN, filled
+
+__all__ = [
+    "Activation",
+    "Continuation",
+    "Curve",
+    "DiffusionField",
+    "GraphField",
+    "GraphODE",
+    "Linear",
+    "NodeField",
+    "Persistence",
+    "ResidualGNN",
+    "Spline",
+    "TemporalGNN",
+    "filled",
+    "ndcn",
+    "no_control",
+    "no_encode",
+    "no_graph",
+]

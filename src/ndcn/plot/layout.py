@@ -1,0 +1,201 @@
+"""Where the nodes of a network are drawn: by forces, and on the square of the paper, both once for each graph."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import fft, sparse
+from scipy.sparse import csgraph
+
+from ..graph import Graph, networks
+
+STEPS = 300
+PIVOTS = 40
+MESH = 128  # cells on a side of the mesh on which nodes repel each other
+EDGES_FOR_COMMUNITIES = 300_000  # with more, communities are not sought
+
+
+def by_forces(graph: Graph) -> np.ndarray:
+    """Positions in [0, 1]^2, shape (n, 2): linked nodes attract with d^2, all repel with 1 / d^2.
+
+    Each connected part starts from classical scaling of its distances to some pivots and is then refined; the
+    repulsion is a convolution on a mesh, so that a step takes O(n + m + mesh log mesh). Parts are packed in rows.
+
+    Example:
+        >>> import ndcn
+        >>> by_forces(ndcn.networks.grid(25)).shape
+        (25, 2)
+    """
+    return graph.cached(("layout", "by_forces"), lambda: _turned(_by_forces(graph), on_the_square(graph)))
+
+
+def on_the_square(graph: Graph) -> np.ndarray:
+    """The cell of each node on the paper's square, shape (n,): cell c is at row c // N, column c % N, N = ceil(sqrt(n)).
+
+    Communities lie together. The order of the graph is kept if its links are about as short as those in the order of
+    Louvain's communities: networks of ``ndcn.networks`` are in such an order already.
+
+    Example:
+        >>> import ndcn
+        >>> on_the_square(ndcn.networks.grid(9))
+        array([0, 1, 2, 3, 4, 5, 6, 7, 8])
+    """
+    return graph.cached(("layout", "on_the_square"), lambda: _on_the_square(graph))
+
+
+def links(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(i, j, weight) of each pair i < j of linked nodes, whatever the direction; a self-loop is none."""
+    a = abs(graph.to_scipy())
+    both = sparse.triu(sparse.coo_array(a.maximum(a.T)), k=1).tocoo()
+    return both.coords[0], both.coords[1], both.data
+
+
+def _on_the_square(graph: Graph) -> np.ndarray:
+    n = graph.num_nodes
+    given = np.arange(n)
+    u, v, _ = links(graph)
+    if len(u) == 0 or len(u) > EDGES_FOR_COMMUNITIES:
+        return given
+    plain = Graph(graph.to_scipy(), directed=graph.directed)  # labels 0..n-1, so that the new order can be read off
+    order = np.asarray(list(networks.by_community(plain, "louvain").nodes))
+    found = np.empty(n, dtype=np.int64)
+    found[order] = given
+    return given if _length(given, u, v) <= 1.05 * _length(found, u, v) else found
+
+
+def _length(cells: np.ndarray, u: np.ndarray, v: np.ndarray) -> float:
+    side = math.isqrt(len(cells) - 1) + 1
+    row, column = np.divmod(cells, side)
+    return float(np.hypot(row[u] - row[v], column[u] - column[v]).mean())
+
+
+def _by_forces(graph: Graph) -> np.ndarray:
+    n = graph.num_nodes
+    u, v, _ = links(graph)
+    plain = sparse.csr_array((np.ones(2 * len(u)), (np.r_[u, v], np.r_[v, u])), shape=(n, n))
+    count, part = csgraph.connected_components(plain, directed=False)
+    sizes = np.bincount(part, minlength=count)
+    positions = np.full((n, 2), 0.5)
+    by_part = np.split(np.argsort(part, kind="stable"), np.cumsum(sizes)[:-1])
+    boxes = [(by_part[which], math.sqrt(sizes[which])) for which in np.argsort(-sizes, kind="stable")]
+    for inside, width in boxes:
+        if len(inside) > 1:
+            positions[inside] = width * _one_part(plain[inside][:, inside])
+    _pack(positions, boxes)
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    return (positions - (low + high) / 2) / max((high - low).max(), 1e-9) + 0.5
+
+
+def _turned(x: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Turned by right angles and mirrored so that it is most like the square: the eye finds nodes again."""
+    row, column = np.divmod(cells, math.isqrt(len(cells) - 1) + 1)
+    square = np.c_[column - column.mean(), row - row.mean()]
+    ways = [np.array([[a, 0], [0, b]]) for a in (1, -1) for b in (1, -1)]
+    ways += [np.array([[0, a], [b, 0]]) for a in (1, -1) for b in (1, -1)]
+    return max((((x - 0.5) @ way for way in ways)), key=lambda y: float((y * square).sum())) + 0.5
+
+
+def _pack(positions: np.ndarray, boxes: list[tuple[np.ndarray, float]]) -> None:
+    """Move parts, the largest first, into rows about as wide as all are high."""
+    room = max(boxes[0][1], math.sqrt(sum((1.15 * w) ** 2 for _, w in boxes)))
+    x = y = height = 0.0
+    for inside, width in boxes:
+        if x > 0 and x + width > 1.05 * room:
+            x, y, height = 0.0, y + 1.15 * height, 0.0
+        positions[inside] += (x, y)
+        x, height = x + 1.15 * width, max(height, width)
+
+
+def _one_part(adjacency: sparse.csr_array) -> np.ndarray:
+    """Positions of connected nodes in [0, 1]^2."""
+    x = _upright(_refined(_scaled(adjacency), adjacency))
+    low, high = x.min(axis=0), x.max(axis=0)
+    return (x - (low + high) / 2) / max((high - low).max(), 1e-9) + 0.5
+
+
+def _upright(x: np.ndarray) -> np.ndarray:
+    """Turned so that the bounding box is smallest: a grid stands straight."""
+    centred = x - x.mean(axis=0)
+    angles = np.linspace(0, np.pi / 2, 46)[:-1]
+    turned = [centred @ np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in angles]
+    best = turned[int(np.argmin([np.prod(np.ptp(t, axis=0)) for t in turned]))]
+    return best if np.ptp(best[:, 0]) >= np.ptp(best[:, 1]) else best[:, ::-1]
+
+
+def _scaled(adjacency: sparse.csr_array) -> np.ndarray:
+    """Classical scaling of distances to pivots that lie far from each other, shape (n, 2)."""
+    n = adjacency.shape[0]
+    rows: list[np.ndarray] = []
+    near = _distances(adjacency, 0)
+    for _ in range(min(PIVOTS, n)):
+        rows.append(_distances(adjacency, int(near.argmax())))
+        near = np.minimum(near, rows[-1]) if len(rows) > 1 else rows[-1]
+    squares = np.stack(rows, axis=1) ** 2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    values, vectors = np.linalg.eigh(centred.T @ centred)
+    x = centred @ vectors[:, np.argsort(-values)[:2]]
+    x -= x.mean(axis=0)
+    x /= max(np.abs(x).max(), 1e-12)
+    return x + 1e-3 * np.random.default_rng(0).standard_normal(x.shape)  # nodes at one place could not part
+
+
+def _distances(adjacency: sparse.csr_array, source: int) -> np.ndarray:
+    steps: np.ndarray = csgraph.shortest_path(adjacency, unweighted=True, method="D", indices=source)
+    return steps
+
+
+def _refined(x: np.ndarray, adjacency: sparse.csr_array) -> np.ndarray:
+    """Steps of Fruchterman and Reingold with falling length; ideal distance 1."""
+    n = len(x)
+    upper = sparse.triu(adjacency, k=1).tocoo()
+    u, v = upper.coords
+    edge = np.arange(len(u))
+    signs = np.r_[np.ones(len(u)), -np.ones(len(u))]
+    incidence = sparse.csr_array((signs, (np.r_[u, v], np.r_[edge, edge])), shape=(n, len(u)))
+    x = x * 0.5 * math.sqrt(n)
+    longest = 0.1 * math.sqrt(n) + 0.5
+    for k in range(STEPS):
+        gap = x[v] - x[u]
+        pull = incidence @ (gap * np.sqrt((gap**2).sum(axis=1, keepdims=True)))
+        force = pull + _repulsion(x) - 0.02 * (x - x.mean(axis=0))
+        size = np.sqrt((force**2).sum(axis=1, keepdims=True))
+        limit = longest * (1 - k / STEPS) ** 1.5 + 1e-3
+        x = x + force * np.minimum(0.2, limit / np.maximum(size, 1e-12))
+    return x
+
+
+def _repulsion(x: np.ndarray) -> np.ndarray:
+    """sum_j (x_i - x_j) / |x_i - x_j|^3, on a mesh: masses to cells, a convolution, and back."""
+    low = x.min(axis=0)
+    cell = max(float((x.max(axis=0) - low).max()) / (MESH - 3), 1e-9)
+    place = (x - low) / cell + 1
+    corner = place.astype(np.int64)
+    share = place - corner
+    weights = [
+        ((0, 0), (1 - share[:, 0]) * (1 - share[:, 1])),
+        ((0, 1), (1 - share[:, 0]) * share[:, 1]),
+        ((1, 0), share[:, 0] * (1 - share[:, 1])),
+        ((1, 1), share[:, 0] * share[:, 1]),
+    ]
+    mass = np.zeros(MESH * MESH)
+    for (i, j), w in weights:
+        mass += np.bincount((corner[:, 0] + i) * MESH + corner[:, 1] + j, weights=w, minlength=MESH * MESH)
+    spectrum = fft.rfft2(mass.reshape(MESH, MESH), s=(2 * MESH, 2 * MESH))
+    fields = fft.irfft2(spectrum * _kernel(), s=(2 * MESH, 2 * MESH))[:, :MESH, :MESH].reshape(2, -1)
+    force = np.zeros_like(x)
+    for (i, j), w in weights:
+        force += w[:, None] * fields[:, (corner[:, 0] + i) * MESH + corner[:, 1] + j].T
+    return force / cell**2
+
+
+_KERNEL: list[np.ndarray] = []
+
+
+def _kernel() -> np.ndarray:
+    """The transform of z / (|z|^2 + 1/2)^(3/2) in units of a cell, both components."""
+    if not _KERNEL:
+        z = np.r_[np.arange(MESH), np.arange(-MESH, 0)]
+        distance = (z[:, None] ** 2 + z[None, :] ** 2 + 0.5) ** 1.5
+        _KERNEL.append(fft.rfft2(np.stack([z[:, None] / distance, z[None, :] / distance])))
+    return _KERNEL[0]

@@ -1,0 +1,268 @@
+"""What has to be right before training starts, data and model; where a trajectory began; what a run is known by."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..data import Dataset, TimeGrid, Trajectory
+from ..graph import Graph
+from ..neural import Curve, GraphODE, TemporalGNN, filled
+from ..solve import Solver, check_field
+from ..solve.kernels import euler_compiled
+from ..training import CrossEntropy, Objective, Problem, Units
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a training trajectory began, and when it was observed: what predictions start from."""
+
+    graph: Graph
+    x0: torch.Tensor
+    t0: float
+    times: torch.Tensor
+    features: tuple[str, ...]
+    seen: Trajectory | None = None  # all of it, for models that go on from there
+
+    @classmethod
+    def of(cls, data: Trajectory) -> Start:
+        """The start of a trajectory."""
+        return cls(data.graph, data.first_state(), data.times[0].item(), data.times, data.features)
+
+    @property
+    def tolerance(self) -> float:
+        """Times nearer than this are the same: rounding to float32 moves them by less than a millionth of the window."""
+        return 1e-6 * float(self.times[-1] - self.times[0])
+
+    def steps(self, solver: Solver | None, t0: float, until: float) -> torch.Tensor:
+        """Times between t0 and ``until`` on which a prediction steps besides those asked for.
+
+        A model that steps on observations learned the steps between its training times, so these are taken from t0 on;
+        other models need none.
+        """
+        if solver is None or solver.step_size != "observations":
+            return self.times[:0]
+        own = self.times + (t0 - self.t0)
+        return own[own < until]
+
+
+def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Trajectory]:
+    """The trajectories to learn from, or an error that says why they cannot be learned from."""
+    if isinstance(data, Dataset):
+        data = data.pieces()
+    trajectories = [data] if isinstance(data, Trajectory) else list(data)
+    if not trajectories or not all(isinstance(t, Trajectory) for t in trajectories):
+        raise TypeError(
+            "fit needs an ndcn.Trajectory, or a list of them; Trajectory(times=..., states=..., graph=...) makes one"
+        )
+    for trajectory in trajectories:
+        if trajectory.mask is not None and not trajectory.mask.any():
+            raise ValueError("the mask marks every entry as missing: there is nothing to learn from")
+        if len(trajectory) < 2:
+            raise ValueError("one snapshot does not show any dynamics: at least two are needed to learn from")
+        if not (trajectory.times.diff() > 0).all():
+            raise ValueError("the times of the training data must be in increasing order, each once")
+        if trajectory.states.dtype == torch.bfloat16:
+            raise ValueError("states in bfloat16 have too few digits to learn from: use states.float()")
+    if len({t.num_features for t in trajectories}) > 1:
+        raise ValueError(
+            f"the trajectories have different numbers of features: {[t.num_features for t in trajectories]}"
+        )
+    if len({t.features for t in trajectories}) > 1:
+        known = "; ".join(sorted({", ".join(t.features) for t in trajectories}))
+        raise ValueError(
+            f"the trajectories have features of different names ({known}): give them the same, in one order"
+        )
+    return trajectories
+
+
+def check_curve(curve: Curve, trajectories: Sequence[Trajectory]) -> float:
+    """Draw the curve once, and say why if that cannot be done; how many seconds it took."""
+    began, model = time.monotonic(), type(curve).__name__.lower()
+    if len(trajectories) > 1:
+        raise ValueError(
+            f"{model} is one curve for each node, and {len(trajectories)} trajectories were given: fit each by itself"
+        )
+    data = trajectories[0]
+    if data.mask is not None and not (seen := data.mask.any(dim=0)).all():
+        node, feature = (~seen).nonzero()[0].tolist()
+        raise ValueError(
+            f"{model} has no curve for node {data.graph.nodes[node]!r}, whose {data.features[feature]} was never observed "
+            f"({int((~seen).sum())} in all are such): leave these nodes out, or learn them from their neighbours with "
+            'model="ndcn"'
+        )
+    curve.go_on(data, data.times[-1:])
+    return time.monotonic() - began
+
+
+def problem_of(
+    model: nn.Module,
+    whole: Trajectory,
+    part: Trajectory,
+    units: Units,
+    objective: Objective,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Problem:
+    """Learn the snapshots ``part`` of a trajectory.
+
+    A temporal GNN predicts all but the first of them, each from the true ones before; those that are held out it reads too.
+    """
+    spread = rows = None
+    if isinstance(model, TemporalGNN):
+        _check_step(model, units.time(whole.times))
+        here = torch.searchsorted(whole.times, part.times)
+        part, rows = part[(here > 0).numpy()], here[here > 0] - 1
+        if part.mask is not None and not part.mask.any():
+            raise ValueError("nothing was observed after the first snapshot: there is no step to learn from")
+        spread = model.spread(filled(units.trajectory(whole))[:-1].to(device, dtype), whole.graph)
+        rows = None if len(rows) == len(spread) else rows.to(device)
+    return Problem(
+        graph=whole.graph,
+        x0=(whole.first_state().double() / units.scale).to(device, dtype),
+        t0=units.time(whole.times[0]).item(),
+        times=units.time(part.times),
+        target=objective.target(part, units.scale, dtype, device),
+        spread=spread,
+        rows=rows,
+    )
+
+
+def _check_step(model: TemporalGNN, times: torch.Tensor) -> None:
+    """A ready temporal GNN must have the step of the data; a named one was made for it."""
+    index = TimeGrid(times[0].item(), model.step).index(times)
+    if index[-1] != len(times) - 1:
+        gap = (times[-1] - times[0]).item() / (len(times) - 1)
+        raise ValueError(
+            f"this TemporalGNN takes steps of {model.step:.6g}, and the snapshots are {gap:.6g} apart: make it with "
+            f"step={gap:.6g}"
+        )
+
+
+def checked_start(t0: object, x0: object) -> float:
+    """The time of a state that was given, or an error that says what is missing."""
+    if not isinstance(t0, Real) or isinstance(t0, bool) or not math.isfinite(t0):
+        raise ValueError(f"t0 must be a finite number, the time of x0, got {t0!r}")
+    if x0 is None:
+        raise ValueError("t0 is the time of x0: give x0 too, or drop t0 to start where training began")
+    return float(t0)
+
+
+def check_model(model: nn.Module, problem: Problem, objective: Objective) -> None:
+    """Call the model once and explain what is wrong with its answer, if anything is.
+
+    Its shape matters where the objective compares it with the data; a terminal loss of one's own may score any other.
+    """
+    x0, expected = problem.x0, tuple(problem.target.states.shape)
+    try:
+        with torch.no_grad():
+            if isinstance(model, GraphODE):
+                check_field(model.field, problem.graph, model.encoder(x0), problem.t0)
+                part, shape, expected = "decoder", tuple(model.decoder(model.encoder(x0)).shape), expected[1:]
+            else:
+                part, shape = "model", _shape(model, problem)
+    except RuntimeError as error:  # torch's, of matrices that do not fit
+        raise ValueError(f"the model does not fit states of shape {tuple(x0.shape)}: {error}") from error
+    if not objective.compares:
+        shape, expected = shape[:-1], expected[:-1]
+    if shape != expected:
+        raise ValueError(f"the {part} returns shape {shape} where the data have {expected}")
+
+
+def _shape(model: nn.Module, problem: Problem) -> tuple[int, ...]:
+    name = type(model).__name__
+    try:
+        out = model(problem.x0, problem.times, problem.graph, problem.t0)
+    except TypeError as error:
+        raise TypeError(
+            f"{name} could not be called as model(x0, times, graph, t0): {error}; "
+            "GraphODE(encoder, field, decoder) makes such a model of its parts"
+        ) from error
+    if not isinstance(out, torch.Tensor):
+        raise TypeError(f"{name} returned {type(out).__name__}; it must return a tensor of shape (time, node, feature)")
+    return tuple(out.shape)
+
+
+def hold_out(
+    trajectories: Sequence[Trajectory], share: float, seed: int, objective: Objective
+) -> tuple[list[Trajectory], list[Trajectory]]:
+    """Snapshots to learn from, and a random share of each trajectory (never its first) to validate on.
+
+    With a terminal loss, which belongs to the last time, the last snapshot is always learned from.
+    """
+    if share == 0:
+        return list(trajectories), []
+    if objective.running is None:
+        raise ValueError(
+            "validation judges snapshots before the last by the running loss, and this objective has none: give it one, "
+            'as in Objective(running="l1", terminal=...), or drop validation'
+        )
+    generator = np.random.default_rng([seed, 2])  # another stream than those of times and splits
+    learn, held = [], []
+    for trajectory in trajectories:
+        count = max(1, round(share * len(trajectory)))
+        if len(trajectory) - count < 2:
+            raise ValueError(f"{len(trajectory)} snapshots are too few to hold out {count} and learn from the rest")
+        free = len(trajectory) - (1 if objective.terminal is None else 2)
+        drawn = np.sort(1 + generator.choice(free, size=count, replace=False))
+        learn.append(trajectory[np.setdiff1d(np.arange(len(trajectory)), drawn)])
+        held.append(trajectory[drawn])
+    return learn, held
+
+
+def fingerprint(settings: dict[str, Any], model: nn.Module, trajectories: Sequence[Trajectory]) -> str:
+    """A hash of all that decides the result of a fit: settings, the model with its first weights, kernel and data."""
+    texts = {name: _text(value) for name, value in settings.items()}
+    weights = {name: _text(value) for name, value in model.state_dict().items()}
+    kernel = "torch" if euler_compiled.library() is None else "compiled"  # their last bits differ
+    text = json.dumps([texts, _parts(model), weights, kernel, [t.fingerprint for t in trajectories]], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _parts(model: nn.Module) -> list[str]:
+    """What weights do not tell: the kinds of its modules, their solvers, and the functions that they were given."""
+    parts = [repr(model)]
+    for where, module in model.named_modules():
+        for name, value in sorted(vars(module).items()):
+            if not name.startswith("_") and (isinstance(value, Solver) or callable(value)):
+                parts.append(f"{where}.{name} {_text(value)}")
+    return parts
+
+
+def _text(value: Any) -> str:
+    """A value as text that is the same in another process; tensors and large objects by their hash."""
+    if isinstance(value, torch.Tensor):
+        data = value.detach().cpu().contiguous()
+        return f"{data.dtype} {tuple(data.shape)} {hashlib.sha256(data.numpy().tobytes()).hexdigest()}"
+    if isinstance(value, Objective):
+        return f"{value.running} {_text(value.terminal)} {value.terminal_weight} {value.time_weights}"
+    if isinstance(value, CrossEntropy):
+        return f"CrossEntropy {_text(value.labels)} {_text(value.mask)}"
+    if isinstance(value, functools.partial):
+        return f"partial {_text(value.func)} {[_text(a) for a in value.args]} {value.keywords}"
+    if isinstance(value, nn.Module) or (callable(value) and not hasattr(value, "__qualname__")):
+        return type(value).__qualname__  # a module's weights are counted among the first weights
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__} {_body(value)}"
+    return repr(value)
+
+
+def _body(function: Any) -> list[str]:
+    """What tells one lambda from another: the names and plain values in it."""
+    code = getattr(function, "__code__", None)
+    if code is None:  # not written in Python: its name says it all
+        return []
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    plain = [repr(value) for value in (*code.co_consts, *cells) if isinstance(value, (int, float, str, tuple))]
+    return [*code.co_names, *plain]

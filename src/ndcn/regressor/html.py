@@ -1,0 +1,33 @@
+"""What a notebook shows of a fitted regressor."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from .._support.html import card, first_names
+
+if TYPE_CHECKING:
+    from .estimator import DynamicsRegressor
+
+
+def regressor_html(model: DynamicsRegressor) -> str:
+    """What was learned from what, and the law where there is one."""
+    start, history = model.train_[0], model.history_
+    name = model.model if isinstance(model.model, str) else type(model.model).__name__
+    members = f"{len(model.models_)} members of " if len(model.models_) > 1 else ""
+    rows = [
+        ("model", f"{name}, {members}{sum(p.numel() for p in model.model_.parameters()):,} parameters"),
+        ("trained on", f"{len(start.times)} snapshots of {start.graph.num_nodes:,} nodes, t = {start.times[0]:.4g} to "
+                       f"{start.times[-1]:.4g}"),
+        ("features", first_names(list(start.features), len(start.features))),
+        ("seed", str(model.seed)),
+    ]  # fmt: skip
+    if history.loss:
+        rows.append(("loss", f"{history.loss[-1]:.4g} after {len(history.loss)} epochs in {history.seconds:.1f} s"))
+    more = "<code>.predict(times)</code>, <code>.report(path, data)</code>"
+    if hasattr(model, "learned_"):
+        evidence = model.evidence_
+        text = str(model.equations()) if evidence.form != "free" else evidence.reason
+        more = f"<pre>{html.escape(text)}</pre>{more}"
+    return card("DynamicsRegressor", rows, more)

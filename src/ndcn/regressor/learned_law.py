@@ -1,0 +1,168 @@
+"""LearnedLaw: what identification found, ready to be asked, read and stored."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from .._support.threads import threads_for
+from ..data import Trajectory
+from ..graph import Graph
+from ..identify import Discovery, Estimates, Evidence, Functions, functions_of
+from ..laws import ClosedForm, Corrected, Equation, Equations, FreeForm, FreeModel, Law, LawODE
+from ..solve import IntegrationError, Solver
+from .fitting import Start
+from .prediction import Question, answers
+
+
+class NoLawError(ValueError, AttributeError):
+    """The model has no law to read; an AttributeError too, so that ``hasattr`` and ``dir`` work."""
+
+
+SMALL = 20_000  # nodes and edges: the laws that are as likely are followed side by side on graphs with fewer
+MARGIN = 0.05  # of the range of states seen, within which functions are taken to be known
+
+
+@dataclass(frozen=True)
+class LearnedLaw:
+    """A law with what is known of its errors.
+
+    Attributes:
+        law: with the parameters found; of a law known in part, the known part and its correction.
+        covariance: of the parameters found.
+        draws: parameters that are as likely, (draws, P).
+        start_draws: first states that belong to them, for each trajectory; None if those are known.
+        evidence: why this law.
+        states: some of those seen in training, (N, d).
+    """
+
+    law: Law
+    covariance: torch.Tensor
+    draws: torch.Tensor
+    start_draws: list[torch.Tensor] | None
+    evidence: Evidence
+    states: torch.Tensor
+
+    @classmethod
+    def of(cls, found: Discovery) -> LearnedLaw:
+        """What was found, as a law."""
+        law = _law_of(found.model, found.names, found.known)
+        return cls(law, found.covariance, found.draws, found.start_draws, found.evidence, found.states)
+
+    @property
+    def known(self) -> Law | None:
+        """What was known of the law."""
+        return self.law.known if isinstance(self.law, Corrected) else None
+
+    @property
+    def found(self) -> Law:
+        """What was found of the law: all of it, or what the known part left open."""
+        return self.law.correction if isinstance(self.law, Corrected) else self.law
+
+    @property
+    def _model(self) -> Equation | FreeModel:
+        found = self.found
+        if isinstance(found, ClosedForm):
+            return found.equation
+        assert isinstance(found, FreeForm)
+        return FreeModel(found.basis, found.coefficients)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.law.features or ("x",))
+
+    def drawn(self) -> Sequence[Law]:
+        """Laws that are as likely as this one."""
+        model = self._model
+        return [_law_of(model.with_parameters(values), self._names, self.known) for values in self.draws]
+
+    def predict(self, asked: Question, start: Start, return_std: bool) -> Trajectory | tuple[Trajectory, Trajectory]:
+        """The states asked for; with ``return_std`` also their standard deviation."""
+        begin = asked.t0
+        times = asked.times.clamp(min=begin)
+        with threads_for(asked.graph.num_nodes):
+            states, solver = LawODE(self.law).followed(asked.x0, times, asked.graph, begin)
+            self._warn(states, asked)
+            mean, _ = answers(asked, [(states, None)], None, start)
+            if not return_std:
+                return mean
+            starts = self.start_draws[0] if asked.goes_on and self.start_draws is not None else None
+            x0 = asked.x0.double().expand(len(self.draws), *asked.x0.shape) if starts is None else starts
+            every = self._as_likely(x0, times, asked.graph, begin, solver)
+        if len(every) < 2:
+            raise IntegrationError("laws as likely as this one cannot be followed so far: predict less far", time=begin)
+        if len(every) < len(self.draws) / 2:
+            warnings.warn(
+                f"of {len(self.draws)} laws that are as likely as this one only {len(every)} could be followed so far: bands are too "
+                "narrow, predict less far or fit with more snapshots",
+                stacklevel=3,
+            )
+        spread = torch.stack(every).std(dim=0)
+        return mean, answers(asked, [(spread, None)], None, start)[0]
+
+    def _as_likely(
+        self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float, solver: Solver
+    ) -> list[torch.Tensor]:
+        """States of laws that are as likely, without those far out: small ones side by side, if none is."""
+        side_by_side = self._side_by_side()
+        small = graph.num_nodes + graph.num_edges < SMALL
+        if side_by_side is not None and small and solver.method == "dopri5":
+            try:
+                return list(LawODE(side_by_side).by(solver, x0, times, graph, t0).unbind(1))
+            except IntegrationError:
+                pass  # one that is far out stops them all
+        every = []
+        for law, start in zip(self.drawn(), x0, strict=True):
+            try:
+                every.append(LawODE(law).by(solver, start, times, graph, t0))
+            except IntegrationError:
+                continue  # the others say how wide the band is
+        return every
+
+    def _side_by_side(self) -> Law | None:
+        """All that are as likely as one law of states (draws, n, d); None with a known part, which takes states (n, d)."""
+        return self.law.several(self.draws) if isinstance(self.law, (ClosedForm, FreeForm)) else None
+
+    def _warn(self, states: torch.Tensor, asked: Question) -> None:
+        """Splines know nothing of states that were not seen."""
+        if isinstance(self.found, ClosedForm):
+            return
+        low, high = self.states.amin(0), self.states.amax(0)
+        room = MARGIN * (high - low) + 1e-12
+        outside = ((states < low - room) | (states > high + room)).any(dim=-1).any(dim=-1)
+        if outside.any():
+            first = asked.times[outside].min().item()
+            warnings.warn(
+                f"from t = {first:g} on the prediction leaves the range of states seen in training "
+                f"({', '.join(f'{a:.3g} to {b:.3g}' for a, b in zip(low.tolist(), high.tolist(), strict=True))}), where the "
+                "learned functions are straight lines: trust it less there",
+                stacklevel=4,
+            )
+
+    def equations(self) -> Equations | Estimates:
+        """The equation that was found with standard errors."""
+        found = self.found
+        if not isinstance(found, ClosedForm):
+            raise ValueError(
+                f"there is no closed form: {self.evidence.reason}. functions() has f and g on a grid, and "
+                "plot.interaction draws them"
+            )
+        return Equations(found.equation, self._names, self.covariance, corrects=self.known is not None)
+
+    def functions(self, points: int) -> Functions:
+        """f and g that were found, on a grid over the states seen."""
+        model, found = self._model, self.found
+        drawn = [_law_of(model.with_parameters(values), self._names) for values in self.draws]
+        return functions_of(found.node, found.edge, drawn, self.states, points, self._names)
+
+
+def _law_of(model: Equation | FreeModel, features: tuple[str, ...], known: Law | None = None) -> Law:
+    found: ClosedForm | FreeForm
+    if isinstance(model, Equation):
+        found = ClosedForm(model, features)
+    else:
+        found = FreeForm(model.basis, model.coefficients, features)
+    return found if known is None else Corrected(known, found)

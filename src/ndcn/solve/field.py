@@ -1,0 +1,112 @@
+"""Field: the right-hand side of dX/dt = f(t, X, G)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from ..graph import Graph, SparseMatrix
+
+
+@dataclass(frozen=True)
+class ReluForm:
+    """relu(Phi X W^T + b): a field in the form that the fast Euler kernels integrate.
+
+    Attributes:
+        operator: Phi; None for the identity.
+        linear: W and b; None for W = I, b = 0.
+    """
+
+    operator: SparseMatrix | None
+    linear: nn.Linear | None
+
+
+class Field(nn.Module):
+    """dX/dt = f(t, X, G), known or learned. Fields add: ``Heat() + learned`` is the field X -> Heat(X) + learned(X).
+
+    Subclasses write ``forward(t, x, graph)``. Any ``nn.Module`` with that call works wherever a field is asked for; as a
+    Field it can also stand on the left of ``+``.
+
+    Shapes:
+        t: a tensor with no axes. x: (n, d). Returns (n, d), the rate of change of x.
+
+    Example:
+        >>> import ndcn
+        >>> class Decay(ndcn.Field):
+        ...     def forward(self, t, x, graph):
+        ...         return -x
+        >>> graph = ndcn.networks.grid(9)
+        >>> times = ndcn.sampling.regular_times(1.0, 5)
+        >>> data = ndcn.simulate(ndcn.laws.Heat() + Decay(), graph, ndcn.laws.initial_state(graph), times)
+    """
+
+    @abstractmethod
+    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        """The rate of change of x at time t, shape (n, d)."""
+
+    def relu_form(self, graph: Graph) -> ReluForm | None:
+        """This field as relu(Phi X W^T + b), if it is one: then Euler's method takes a fast path."""
+        return None
+
+    def __add__(self, other: nn.Module) -> SumField:
+        return SumField(self, other)
+
+    def __radd__(self, other: nn.Module) -> SumField:
+        return SumField(other, self)
+
+
+class SumField(Field):
+    """f(t, X, G) = sum_k f_k(t, X, G): what ``+`` between fields makes.
+
+    Example:
+        >>> import ndcn
+        >>> len((ndcn.laws.Heat() + ndcn.laws.Gene()).terms)
+        2
+    """
+
+    def __init__(self, *terms: nn.Module) -> None:
+        super().__init__()
+        for term in terms:
+            if not isinstance(term, nn.Module):
+                raise TypeError(
+                    f"only fields (nn.Module with forward(t, x, graph)) can be added, got {type(term).__name__}"
+                )
+        flat: list[nn.Module] = []
+        for term in terms:
+            flat.extend(term.terms if isinstance(term, SumField) else [term])
+        self.terms: nn.ModuleList = nn.ModuleList(flat)
+
+    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        """The sum of the terms."""
+        total = self.terms[0](t, x, graph)
+        for term in self.terms[1:]:
+            total = total + term(t, x, graph)
+        return total
+
+
+def check_field(field: nn.Module, graph: Graph, x: torch.Tensor, t: float = 0.0) -> None:
+    """Call the field once and explain what is wrong with its answer, if anything is.
+
+    Raises:
+        TypeError: it cannot be called as field(t, x, graph), or does not return a tensor.
+        ValueError: its answer has another shape than x, or is not finite.
+    """
+    name = type(field).__name__
+    try:
+        with torch.no_grad():
+            out = field(x.new_tensor(t), x, graph)
+    except TypeError as error:
+        raise TypeError(f"{name} could not be called as field(t, x, graph): {error}") from error
+    if not isinstance(out, torch.Tensor):
+        raise TypeError(f"{name} returned {type(out).__name__}; it must return a tensor of shape {tuple(x.shape)}")
+    if out.shape != x.shape:
+        raise ValueError(f"{name} returned shape {tuple(out.shape)} for x of shape {tuple(x.shape)}; they must agree")
+    if not out.isfinite().all():
+        node = graph.nodes[int((~out.isfinite()).nonzero()[0, 0])]
+        raise ValueError(
+            f"{name} is NaN or infinite at the initial state, first at node {node!r}; "
+            "check its parameters and the range of states for which it is defined"
+        )

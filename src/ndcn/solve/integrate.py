@@ -1,0 +1,99 @@
+"""integrate(): from dX/dt = f(t, X, G) and X(t0) to X at any times."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..graph import Graph, kind_of
+from .kernels import euler
+from .methods import adjoint, runge_kutta, stiff
+from .solver import STIFF, IntegrationError, Solution, Solver, all_finite
+
+
+def integrate(
+    field: nn.Module,
+    graph: Graph,
+    x0: torch.Tensor,
+    times: Any,
+    *,
+    solver: Solver | None = None,
+    t0: float = 0.0,
+) -> Solution:
+    """Solve dX/dt = field(t, X, graph), X(t0) = x0, with gradients with respect to x0 and the field's parameters.
+
+    Args:
+        field: called as field(t, x, graph); returns the shape of x.
+        graph: handed to the field.
+        x0: the state at t0, shape (n, d).
+        times: any real numbers from t0 on, in any order, repeated or not, shape (T,).
+        solver: DOPRI5 by default.
+        t0: the time of x0.
+
+    Raises:
+        TypeError: x0 is not a floating-point tensor.
+        ValueError: a time is before t0 or not finite.
+        IntegrationError: the solution explodes, a tolerance cannot be met, or there are too many steps.
+
+    Example:
+        >>> import ndcn, torch
+        >>> pair = ndcn.Graph.from_edges([(0, 1)])
+        >>> x0 = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
+        >>> solution = ndcn.integrate(ndcn.laws.Heat(), pair, x0, [10.0, 0.0])
+        >>> solution.states[:, 0, 0]
+        tensor([0.5000, 1.0000], dtype=torch.float64)
+    """
+    return solve_and_decode(field, graph, x0, times, solver or Solver(), t0, None)
+
+
+def solve_and_decode(
+    field: nn.Module, graph: Graph, x0: torch.Tensor, times: Any, solver: Solver, t0: float, decoder: nn.Module | None
+) -> Solution:
+    """``integrate``, and the decoder applied to the states: inside the fast path where it is linear."""
+    query, inverse = _queries(times, t0)
+    if not isinstance(x0, torch.Tensor) or not x0.is_floating_point():
+        raise TypeError(f"x0 must be a floating-point tensor of shape (n, d), got {kind_of(x0)}")
+    if not all_finite(x0):
+        raise IntegrationError(f"the state at the start, t = {t0:g}, holds NaN or infinite entries", time=t0)
+    tensors = [x0, *field.parameters()]
+    differentiate = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    if solver.method in STIFF:
+        if differentiate:
+            raise ValueError(
+                f"{solver.method} gives no gradients; use dopri5, tsit5 or rk4 to train, or torch.no_grad() to simulate"
+            )
+        states, statistics = stiff.solve(field, graph, x0, query, solver, t0)
+    elif differentiate and solver.gradient == "adjoint":
+        states, statistics = adjoint.solve(field, graph, x0, query, solver, t0)
+    elif solver.method == "euler" and (backend := euler.backend(field, graph, x0, solver.kernel)) is not None:
+        linear = euler.linear_readout(decoder, x0)
+        states, statistics = euler.solve(field, graph, x0, query, solver, t0, decoder=linear, backend=backend)
+        decoder = None if linear is not None else decoder
+    else:
+        states, statistics = runge_kutta.solve(field, graph, x0, query, solver, t0)
+    if decoder is not None:
+        states = decoder(states)
+    return Solution(states if inverse is None else states[inverse.to(states.device)], statistics)
+
+
+def _queries(times: Any, t0: float) -> tuple[list[float], torch.Tensor | None]:
+    """The requested times sorted and without repetition, and where each of them went (None: already so)."""
+    asked = torch.as_tensor(times, dtype=torch.float64).detach().cpu().reshape(-1)
+    values: list[float] = asked.tolist()  # for a hundred times, plain numbers are faster than tensors
+    if not values:
+        raise ValueError("no times were asked for")
+    if not math.isfinite(t0):
+        raise ValueError(f"t0 must be finite, got {t0}")
+    for t in values:
+        if not math.isfinite(t):
+            raise ValueError(f"times must be finite, got {t}")
+    if min(values) < t0:
+        raise ValueError(f"cannot go back in time: {min(values):g} was asked for, but the state is given at t = {t0:g}")
+    if all(a < b for a, b in itertools.pairwise(values)):
+        return values, None
+    unique, inverse = asked.unique(return_inverse=True)
+    return unique.tolist(), inverse

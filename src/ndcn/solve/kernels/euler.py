@@ -1,0 +1,284 @@
+"""Euler through a graph field as one autograd function: where it applies, and how it is cut into segments.
+
+X_{k+1} = X_k + h_k S_k, S_k = relu(Phi X_k W^T + b). A linear readout R commutes with the interpolation between steps,
+so only U_k = X_k R^T and V_k = S_k R^T leave the function: d columns instead of h. The gradient is derived by hand:
+with G = dL/dX_{k+1}, gZ = (h_k G + gV_k R) [S_k > 0] and Y = Phi^T gZ,
+
+    dL/dX_k = G + Y W + gU_k R,    dL/dW += Y^T X_k,    dL/db += sum gZ,    dL/dR += gU_k^T X_k + gV_k^T S_k.
+
+Phi X need not be kept. With segments, only every ``segment``-th state is kept and the others are computed again. The
+compiled kernel keeps the slopes and every eighth state, and finds the others again on the way back, X_k = X_{k+1} - h_k S_k.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import nn
+from torch.autograd.function import once_differentiable
+
+from ...data import Statistics
+from ...graph import Graph, SparseMatrix
+from ..field import Field, ReluForm
+from ..methods.runge_kutta import SAME, explosion, fixed_grid
+from ..solver import Solver, all_finite
+from . import euler_compiled, euler_torch
+from .buffers import empty
+
+
+def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> ModuleType | None:
+    """Which fast path integrates this field by Euler: the compiled one, the torch one, or None for the plain loop.
+
+    None also where something does not fit together: the plain loop then says what.
+    """
+    n = graph.num_nodes
+    if kernel == "off" or x0.dim() != 2 or len(x0) != n or _hooked(field):
+        return None
+    form = _form(field, graph)
+    if form is None or not (form.linear is None or _fits(form.linear, x0)):
+        return None
+    phi = _phi(form, graph)
+    if not isinstance(phi, SparseMatrix) or phi.shape != (n, n):
+        return None
+    compiled = (
+        kernel != "torch"
+        and x0.device.type == "cpu"
+        and x0.dtype in euler_compiled.LANES
+        and phi.nnz < 2**31
+        and euler_compiled.library() is not None
+    )
+    return euler_compiled if compiled else euler_torch
+
+
+def _fits(linear: Any, x0: torch.Tensor) -> bool:
+    """Whether W and b of a field are plain numbers that go with the state."""
+    return (
+        type(linear) is nn.Linear
+        and linear.bias is not None
+        and not _hooked(linear)
+        and linear.in_features == x0.shape[1]
+        and linear.weight.dtype == linear.bias.dtype == x0.dtype
+        and linear.weight.device == x0.device
+    )
+
+
+def linear_readout(decoder: nn.Module | None, x0: torch.Tensor) -> nn.Linear | None:
+    """The decoder, if it can be applied inside."""
+    if type(decoder) is not nn.Linear or _hooked(decoder) or decoder.in_features != x0.shape[1]:
+        return None
+    return decoder if (decoder.weight.dtype, decoder.weight.device) == (x0.dtype, x0.device) else None
+
+
+def _hooked(module: nn.Module) -> bool:
+    """Whether calling the module does more than its forward."""
+    return bool(module._forward_hooks or module._forward_pre_hooks or module._backward_hooks)
+
+
+def solve(
+    field: nn.Module,
+    graph: Graph,
+    x0: torch.Tensor,
+    query: Sequence[float],
+    solver: Solver,
+    t0: float,
+    *,
+    decoder: nn.Linear | None,
+    backend: ModuleType,
+) -> tuple[torch.Tensor, Statistics]:
+    """States at the sorted times ``query``, decoded if a linear decoder is given, and statistics."""
+    schedule = _schedule(tuple(query), solver, t0)
+    count = len(schedule.steps)
+    keep_all = solver.gradient == "backprop" and torch.is_grad_enabled()
+    readout = None if decoder is None else decoder.weight
+    states, slopes = trajectory(
+        field,
+        graph,
+        x0,
+        schedule.steps,
+        readout=readout,
+        with_slopes=schedule.at_slopes is not None,
+        segment=max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count)),
+        backend=backend,
+    )
+    if not all_finite(states[-1]) or (slopes is not None and not all_finite(slopes[-1])):
+        good = int(states.detach().flatten(1).isfinite().all(dim=1).sum())  # once it is not, it stays so
+        raise explosion(schedule.grid[max(0, good - 1)])
+    if decoder is not None and decoder.bias is not None:  # interpolation leaves a constant as it is
+        states.add_(decoder.bias)
+    flat = states if schedule.at_states is None else schedule.at_states @ states.flatten(1)
+    if slopes is not None and schedule.at_slopes is not None:
+        flat = flat + schedule.at_slopes @ slopes.flatten(1)
+    return flat.reshape(len(query), *states.shape[1:]), Statistics(count + (slopes is not None), count, 0)
+
+
+@dataclass(frozen=True)
+class _Schedule:
+    """Steps to take, and the requested states as combinations of the states and slopes at their ends.
+
+    ``at_states`` is None where the requested times are the ends themselves, ``at_slopes`` where none is inside a step.
+    """
+
+    grid: list[float]
+    steps: torch.Tensor
+    at_states: SparseMatrix | None
+    at_slopes: SparseMatrix | None
+
+
+@functools.lru_cache(maxsize=64)
+def _schedule(query: tuple[float, ...], solver: Solver, t0: float) -> _Schedule:
+    """Cubic Hermite interpolation, as in the plain loop, written as two sparse matrices."""
+    grid = fixed_grid(query, solver, t0)
+    ends = np.array(grid)
+    steps = torch.from_numpy(np.diff(ends))
+    if list(query) == grid:
+        return _Schedule(grid, steps, None, None)
+    asked = np.array(query)
+    rows = np.arange(len(asked))
+    if len(grid) == 1:
+        left = np.zeros(len(asked), dtype=int)
+        return _Schedule(grid, steps, _matrix([(rows, left, np.ones(len(asked)))], len(asked), 1), None)
+    left = np.clip(np.searchsorted(ends, asked, side="right") - 1, 0, len(grid) - 2)
+    h = ends[left + 1] - ends[left]
+    s = (asked - ends[left]) / h
+    s = np.where(s < SAME, 0.0, np.where(s > 1 - SAME, 1.0, s))
+    blend = s * s * (3 - 2 * s)
+    shape = len(asked), len(grid)
+    at_states = _matrix([(rows, left, 1 - blend), (rows, left + 1, blend)], *shape)
+    if ((s == 0) | (s == 1)).all():
+        return _Schedule(grid, steps, at_states, None)
+    at_slopes = _matrix([(rows, left, h * s * (1 - s) ** 2), (rows, left + 1, -h * s * s * (1 - s))], *shape)
+    return _Schedule(grid, steps, at_states, at_slopes)
+
+
+def _matrix(parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]], m: int, n: int) -> SparseMatrix:
+    row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
+    matrix = sparse.coo_array((value, (row, column)), shape=(m, n)).tocsr()
+    matrix.eliminate_zeros()
+    return SparseMatrix(matrix)
+
+
+def trajectory(
+    field: nn.Module,
+    graph: Graph,
+    x0: torch.Tensor,
+    steps: torch.Tensor,
+    *,
+    readout: torch.Tensor | None,
+    with_slopes: bool,
+    segment: int,
+    backend: ModuleType,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """States after 0, 1, ... steps and, if asked for, the slopes at each of them; times ``readout``^T if it is given.
+
+    x0: (n, h). steps: step sizes, float64. readout: (d, h). Returns (steps + 1, n, h or d) each.
+    """
+    form = _form(field, graph)
+    assert form is not None  # ``backend`` has looked
+    one = torch.eye(x0.shape[1]).to(x0)
+    linear = form.linear
+    weights = (one, torch.zeros_like(one[0])) if linear is None else (linear.weight, linear.bias)
+    given = [*weights, one if readout is None else readout]
+    needed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (x0, *given))
+    plan = _Plan(
+        _phi(form, graph), steps.contiguous(), with_slopes, max(1, min(segment, max(1, len(steps)))), needed, backend
+    )
+    states, slopes = _Trajectory.apply(plan, x0, *given)
+    return states, slopes if with_slopes else None
+
+
+def _form(field: nn.Module, graph: Graph) -> ReluForm | None:
+    return field.relu_form(graph) if isinstance(field, Field) else None
+
+
+def _phi(form: ReluForm, graph: Graph) -> SparseMatrix:
+    if form.operator is not None:
+        return form.operator
+    n = graph.num_nodes
+    return graph.cached("identity", lambda: SparseMatrix(sparse.eye_array(n, format="csr"), symmetric=True))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    phi: SparseMatrix
+    steps: torch.Tensor
+    with_slopes: bool
+    segment: int
+    differentiate: bool
+    backend: ModuleType
+
+    def segments(self) -> list[tuple[int, int, int]]:
+        """(first step, end, end of the outputs) of each segment; the last one also hands out the last state."""
+        count = len(self.steps)
+        cuts = [(a, min(a + self.segment, count)) for a in range(0, max(count, 1), self.segment)]
+        return [(a, b, b + (b == count)) for a, b in cuts]
+
+
+class _Trajectory(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, plan: _Plan, x0: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, readout: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        n, width = x0.shape
+        count, columns = len(plan.steps), plan.backend.padded(width, x0.dtype)
+        states = x0.new_empty(count + 1, n, len(readout))
+        slopes = x0.new_empty(count + 1 if plan.with_slopes else 0, n, len(readout))
+        start = _with_columns(x0, columns)
+        segments = plan.segments()
+        whole = len(segments) == 1 and plan.differentiate
+        kept: list[torch.Tensor] = []
+        for a, b, last in segments:
+            if plan.differentiate and not whole:
+                kept.append(start[:, :width].clone())
+            out = slopes[a:last] if plan.with_slopes else None
+            steps = plan.steps[a:b]
+            end, tape = plan.backend.forward(
+                plan.phi, weight, bias, readout, steps, start, states[a:last], out, keep=whole
+            )
+            kept += tape
+            start = end
+        ctx.plan, ctx.width = plan, width
+        ctx.save_for_backward(weight, bias, readout, *kept)
+        return states, slopes
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        weight, bias, readout, *kept = ctx.saved_tensors
+        plan, width = ctx.plan, ctx.width
+        segments = plan.segments()
+        columns = plan.backend.padded(width, weight.dtype)
+        grad = weight.new_zeros(grads[0].shape[1], columns)
+        sums = tuple(torch.zeros_like(p, dtype=torch.float64) for p in (weight, bias, readout))
+        for a, b, last in reversed(segments):
+            steps = plan.steps[a:b]
+            grad_slopes = grads[1][a:last] if plan.with_slopes else None
+            if len(segments) == 1:
+                tape = tuple(kept)
+            else:  # the outputs are made once more and thrown away: they are small
+                start = _with_columns(kept.pop(), columns)
+                outputs = [start.new_empty(last - a, len(start), len(readout)) for _ in range(2)]
+                slopes = outputs[1] if plan.with_slopes else None
+                _, tape = plan.backend.forward(
+                    plan.phi, weight, bias, readout, steps, start, outputs[0], slopes, keep=True
+                )
+            plan.backend.backward(
+                plan.phi, weight, readout, steps, tape, grads[0][a:last], grad_slopes, grad, sums, len(segments) == 1
+            )
+            del tape  # before the next segment makes its own
+        return (None, grad[:, :width], *(total.to(weight.dtype) for total in sums))
+
+
+def _with_columns(x: torch.Tensor, columns: int) -> torch.Tensor:
+    """A copy with zero columns added."""
+    out = empty(len(x), columns, like=x)
+    out[:, : x.shape[1]] = x
+    out[:, x.shape[1] :] = 0
+    return out

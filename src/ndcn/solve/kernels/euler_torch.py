@@ -1,0 +1,94 @@
+"""Euler steps of dX/dt = relu(Phi X W^T + b) and their gradients, in torch with reused buffers."""
+
+from __future__ import annotations
+
+import torch
+
+from ...graph import SparseMatrix
+from .buffers import give, take
+
+Tape = tuple[torch.Tensor, ...]
+
+
+def padded(width: int, dtype: torch.dtype) -> int:
+    """Columns of a state in memory."""
+    return width
+
+
+def forward(
+    phi: SparseMatrix,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    readout: torch.Tensor,
+    steps: torch.Tensor,
+    start: torch.Tensor,
+    states: torch.Tensor,
+    slopes: torch.Tensor | None,
+    keep: bool,
+) -> tuple[torch.Tensor, Tape]:
+    """Go along the steps: X_{k+1} = X_k + steps[k] S_k, S_k = relu(Phi X_k W^T + b), from X_0 = start.
+
+    Fills states[k] = X_k R^T, (steps, n, d) or one more for the end, and slopes[k] = S_k R^T likewise. Returns the end
+    and, with ``keep``, what ``backward`` needs. ``start`` may be overwritten.
+    """
+    n, width = start.shape
+    count = len(steps)
+    total = count if slopes is None else len(slopes)
+    matrix = phi.tensor(start.dtype, start.device)
+    transposed, spread = weight.t(), torch.empty_like(start)
+    all_states, all_slopes = take(count + 1, n, width, like=start), take(total, n, width, like=start)
+    rows, sizes = all_states.unbind(), steps.tolist()
+    rows[0].copy_(start)
+    for k, slope in enumerate(all_slopes.unbind()):
+        torch.addmm(spread, matrix, rows[k], beta=0, out=spread)
+        torch.addmm(bias, spread, transposed, out=slope).relu_()
+        if k < count:
+            torch.add(rows[k], slope, alpha=sizes[k], out=rows[k + 1])
+    torch.mm(all_states[: len(states)].flatten(0, 1), readout.t(), out=states.flatten(0, 1))
+    if slopes is not None:
+        torch.mm(all_slopes.flatten(0, 1), readout.t(), out=slopes.flatten(0, 1))
+    end = rows[-1].clone()
+    if not keep:
+        give(all_states, all_slopes)
+        return end, ()
+    return end, (all_states, all_slopes)
+
+
+def backward(
+    phi: SparseMatrix,
+    weight: torch.Tensor,
+    readout: torch.Tensor,
+    steps: torch.Tensor,
+    tape: Tape,
+    grad_states: torch.Tensor,
+    grad_slopes: torch.Tensor | None,
+    grad: torch.Tensor,
+    sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    again: bool,
+) -> None:
+    """Go back along the steps: ``grad`` is dL/dX at the end from later steps on entry, and dL/dX_0 on return.
+
+    grad_states, grad_slopes: gradients of what ``forward`` filled. The gradients of weight, bias and readout are added to
+    ``sums`` in float64. ``again`` says that the tape may be needed once more, so that nothing in it may change.
+    """
+    states, slopes = tape
+    matrix, sizes = phi.T.tensor(states.dtype, states.device), steps.tolist()
+    masked, spread = torch.empty_like(slopes), torch.empty_like(slopes)  # dL/dZ_k, Phi^T dL/dZ_k
+    outputs, all_slopes = grad_states.unbind(), slopes.unbind()
+    all_masked, all_spread = masked.unbind(), spread.unbind()
+    for k in range(len(outputs) - 1, -1, -1):
+        if k < len(all_slopes):
+            later = grad * (sizes[k] if k < len(sizes) else 0.0)
+            if grad_slopes is not None:
+                later.addmm_(grad_slopes[k], readout)
+            torch.ops.aten.threshold_backward.grad_input(later, all_slopes[k], 0, grad_input=all_masked[k])
+            torch.addmm(all_spread[k], matrix, all_masked[k], beta=0, out=all_spread[k])
+            grad.addmm_(all_spread[k], weight)
+        grad.addmm_(outputs[k], readout)
+    sum_weight, sum_bias, sum_readout = sums
+    sum_weight += spread.flatten(0, 1).t() @ states[: len(slopes)].flatten(0, 1)
+    sum_bias += masked.sum(dim=(0, 1))
+    sum_readout += grad_states.flatten(0, 1).t() @ states[: len(outputs)].flatten(0, 1)
+    if grad_slopes is not None:
+        sum_readout += grad_slopes.flatten(0, 1).t() @ slopes.flatten(0, 1)
+    give(states, slopes)

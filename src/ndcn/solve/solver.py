@@ -1,0 +1,120 @@
+"""Solver: how a field is integrated; what comes of it, and what it cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+
+import torch
+
+from ..data import Statistics
+from .methods.tableau import ADAPTIVE, FIXED
+
+STIFF = ("bdf",)
+METHODS = (*FIXED, *ADAPTIVE, *STIFF)
+GRADIENTS = ("backprop", "adjoint", "checkpoint")
+KERNELS = ("auto", "torch", "off")
+
+
+class IntegrationError(RuntimeError):
+    """The solver could not go on. ``time`` is how far it came; the message says what to try."""
+
+    def __init__(self, message: str, time: float) -> None:
+        super().__init__(message)
+        self.time = time
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How to integrate a field.
+
+    Args:
+        method: fixed steps: "euler", "midpoint", "heun", "rk4"; adaptive steps: "dopri5", "tsit5"; stiff problems:
+            "bdf" (implicit, by scipy; gives no gradients).
+        rtol, atol: tolerances of the adaptive and stiff methods: the error of a step stays below
+            atol + rtol |x|, in root mean square over all entries.
+        step_size: for fixed-step methods, in units of time. The steps start at t0 and states between them come from
+            cubic Hermite interpolation, so the answer at a time does not depend on which other times are asked for.
+            ``"observations"`` steps from each requested time to the next instead, as the paper's code does; then it
+            does depend on them. ``DynamicsRegressor.predict`` adds the training times to those requested.
+        gradient: "backprop" goes back through the stored steps; "checkpoint" gives the same gradient with memory for
+            only sqrt(steps) of them; "adjoint" solves the adjoint equation backwards in time: constant memory, and a
+            gradient that is exact only up to the solver's error.
+        max_steps: give up after that many steps.
+        kernel: where the field is a ``GraphField`` or ``NodeField`` with ReLU and the method is Euler, "auto" takes the
+            compiled fast path if it was built, else the torch one; "torch" takes the torch one; "off" the plain loop. Second
+            derivatives need "off".
+        segment: with gradient="checkpoint", how many steps lie between the states that are kept; about sqrt(steps) by default.
+
+    Raises:
+        ValueError: an unknown method, a fixed-step method without a step size, or a number out of range.
+
+    Example:
+        >>> import ndcn
+        >>> ndcn.Solver("rk4", step_size=0.1)
+        Solver(method='rk4', step_size=0.1)
+    """
+
+    method: str = "dopri5"
+    rtol: float = 1e-5
+    atol: float = 1e-6
+    step_size: float | str | None = None
+    gradient: str = "backprop"
+    max_steps: int = 100_000
+    kernel: str = "auto"
+    segment: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ValueError(f"unknown method {self.method!r}; known are {', '.join(METHODS)}")
+        if self.gradient not in GRADIENTS:
+            raise ValueError(f"unknown gradient {self.gradient!r}; known are {', '.join(GRADIENTS)}")
+        if self.method in FIXED:
+            if self.step_size is None:
+                raise ValueError(
+                    f"{self.method} takes fixed steps and needs a step_size: a number in units of time, "
+                    'or "observations" to step on the requested times as the paper does'
+                )
+            if self.step_size != "observations" and not _positive(self.step_size):
+                raise ValueError(f'step_size must be a positive number or "observations", got {self.step_size!r}')
+        elif self.step_size is not None:
+            raise ValueError(f"{self.method} chooses its own steps: drop step_size, or use one of {', '.join(FIXED)}")
+        for name in ("rtol", "atol"):
+            if not _positive(getattr(self, name)):
+                raise ValueError(f"{name} must be a positive number, got {getattr(self, name)!r}")
+        if not _count(self.max_steps):
+            raise ValueError(f"max_steps must be a whole number, at least 1, got {self.max_steps!r}")
+        if self.kernel not in KERNELS:
+            raise ValueError(f"unknown kernel {self.kernel!r}; known are {', '.join(KERNELS)}")
+        if self.segment is not None and not _count(self.segment):
+            raise ValueError(f"segment must be a whole number, at least 1, got {self.segment!r}")
+        for field in fields(self):  # NumPy's numbers become Python's, as files need them
+            value = getattr(self, field.name)
+            if isinstance(value, Real):
+                object.__setattr__(self, field.name, int(value) if isinstance(value, Integral) else float(value))
+
+    def __repr__(self) -> str:
+        kept = [f for f in fields(self) if f.name == "method" or getattr(self, f.name) != f.default]
+        return f"Solver({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in kept)})"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The states at the requested times, shape (T, n, d), in the order asked for, and what they cost."""
+
+    states: torch.Tensor
+    statistics: Statistics
+
+
+def all_finite(x: torch.Tensor) -> bool:
+    """Whether no entry is NaN or infinite; a finite sum says so at a tenth of the cost of looking at each."""
+    return math.isfinite(x.detach().sum().item()) or bool(x.isfinite().all())
+
+
+def _positive(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and float(value) > 0
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
