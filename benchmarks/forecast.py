@@ -21,13 +21,13 @@ from scipy import sparse
 
 import ndcn
 from ndcn import forecast
+from ndcn.data.panel import panel_of
+from ndcn.data.series_kind import kind_of
 from ndcn.forecast import backtest
 from ndcn.forecast.candidates import GUESS, SIMPLE, candidates_for
-from ndcn.forecast.kind import kind_of
 from ndcn.forecast.learned import Learner
 from ndcn.forecast.options import NAMES
-from ndcn.forecast.panel import panel_of
-from ndcn.graph_sequence import GraphSequence
+from ndcn.graph.sequence import GraphSequence
 
 HORIZONS = np.array([1, 3, 7, 14])
 ORIGINS = {

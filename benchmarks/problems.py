@@ -12,10 +12,10 @@ from scipy import sparse
 from torch import nn
 
 import ndcn
-from ndcn.kernels import euler, euler_compiled
-from ndcn.objective import Target
-from ndcn.sparse import SparseMatrix
+from ndcn.graph.sparse import SparseMatrix
+from ndcn.solve.kernels import euler, euler_compiled
 from ndcn.training import Problem
+from ndcn.training.objective import Target
 
 
 def best_of(candidates: dict[str, Callable[[], object]], rounds: int, in_a_row: int = 1) -> dict[str, float]:

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 import ndcn
-from ndcn.kernels import euler_compiled
+from ndcn.solve.kernels import euler_compiled
 from problems import Citation, Iteration, best_of
 
 Row = dict[str, Any]

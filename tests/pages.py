@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from ndcn.tables import Calendar
 
 import ndcn
-from ndcn.tables import Calendar
 
 SCRIPT = "<script>window.hacked = 1</script>"
 HOSTILE = (

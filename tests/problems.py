@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from ndcn import Field, Graph, Trajectory, laws, operators
-from ndcn.identify.equation import Equation, Term
-from ndcn.identify.formula import Formula
+from ndcn.laws.equation import Equation, Term
+from ndcn.laws.formula import Formula
 
 WEIGHTED = [[0, 2, 0, 0.5, 0], [2, 3, 1, 0, 0], [0, 1, 0, 4, 0], [0.5, 0, 4, 0, 0], [0, 0, 0, 0, 0]]
 DIRECTED = [[0, 2, 0, 0, 0], [0, 1, 0.5, 0, 0], [3, 0, 0, 0, 1], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]]

@@ -63,7 +63,7 @@ def test_help_shows_an_example() -> None:
     text = run("classify", "--help").output
     assert "Example: ndcn classify edges.csv" in text
     assert "classify" in run("--help").output
-    from ndcn.node_training import PUBLISHED
+    from ndcn.classify.baseline_training import PUBLISHED
 
     assert [model.value for model in options.NodeModel] == ["ndcn", *PUBLISHED]
 
@@ -228,7 +228,7 @@ def test_what_is_refused(own, words, message) -> None:
 def test_no_network(folder, monkeypatch) -> None:
     import urllib.error
 
-    from ndcn.datasets import download
+    from ndcn.classify.datasets import download
 
     def fails(*_: object, **__: object) -> None:
         raise urllib.error.URLError("no route to host")

@@ -36,9 +36,9 @@ def test_version():
 
 
 def test_names_are_those_of_the_library():
-    from ndcn.named_models import ACTIVATIONS
-    from ndcn.named_models import NAMED as models
-    from ndcn.recipes import RECIPES
+    from ndcn.regressor.named_models import ACTIVATIONS
+    from ndcn.regressor.named_models import NAMED as models
+    from ndcn.training.recipes import RECIPES
 
     for names, known in (
         (options.LawName, ndcn.laws.NAMED),
@@ -72,7 +72,7 @@ def test_wrong_usage(folder):
 
 
 def test_doctor(monkeypatch):
-    from ndcn.kernels import euler_compiled
+    from ndcn.solve.kernels import euler_compiled
 
     about = parsed("doctor")
     assert (about["ndcn"], about["torch"]) == (ndcn.__version__, torch.__version__)
@@ -121,7 +121,7 @@ def test_demo_refuses_places_that_are_taken(folder, monkeypatch):
 
 
 def test_demo_interrupted(folder, monkeypatch):
-    from ndcn.progress import Progress
+    from ndcn._support.progress import Progress
 
     monkeypatch.setattr(Progress, "update", lambda *_: signal.raise_signal(signal.SIGINT))
     text = refused("demo", "--epochs", 20, code=1)

@@ -140,7 +140,7 @@ def test_a_loss_that_explodes_fails_and_keeps_the_last_good_weights(folder, made
 
 
 def test_what_was_not_finished_leaves_a_model_that_was_there(folder, made, monkeypatch):
-    from ndcn.progress import Progress
+    from ndcn._support.progress import Progress
 
     def interrupt(self: Progress, done: int, loss: float) -> None:
         if done == 5:
@@ -193,7 +193,7 @@ def test_an_ensemble_from_fit_to_predict(folder, made):
 
 
 def test_an_ensemble_that_is_stopped(folder, made, monkeypatch):
-    from ndcn.progress import Progress
+    from ndcn._support.progress import Progress
 
     words = ["fit", made / "data", "--epochs", 6, "--ensemble", 3, "--jobs", 1]
     text = refused(*words, "--learning-rate", 1e12, "--epochs", 50, code=1)
@@ -262,7 +262,7 @@ def test_a_second_interrupt_stops_at_once(folder, made, monkeypatch):
 
 
 def test_an_interrupt_saves_the_best_weights_and_the_checkpoint(folder, made, monkeypatch):
-    from ndcn.progress import Progress
+    from ndcn._support.progress import Progress
 
     def interrupt(self: Progress, done: int, loss: float) -> None:
         if done == 5:

@@ -81,6 +81,7 @@ def test_fit_as_json_and_from_a_folder(files: Path) -> None:
 
 def test_trained_models_are_compared_on_request(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "NAMES", ("gru_gnn",))
+    monkeypatch.setattr("ndcn.forecast.NAMES", ("gru_gnn",))
     monkeypatch.setattr(learned, "EPOCHS", 2)
     about = json.loads(out("fit", "edges.csv", "states.csv", "--horizon", 2, "--compare-learned", "--json"))
     assert "gru_gnn" in [row["name"] for row in about["features"]["x"]["table"]["rows"]]

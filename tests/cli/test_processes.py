@@ -25,7 +25,7 @@ resource = pytest.importorskip(
 NDCN = Path(sys.executable).with_name("ndcn")
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
 # A checkpoint after every epoch, so that a test need not wait for one.
-EAGER = "import ndcn.training; ndcn.training.SAVE_EVERY = 0.0; from ndcn.cli import main; main()"
+EAGER = "import ndcn.training.loop; ndcn.training.loop.SAVE_EVERY = 0.0; from ndcn.cli import main; main()"
 
 
 def ndcn_script(*words: object, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -118,8 +118,8 @@ def test_ctrl_c_twice_stops_at_once(tmp_path, data):
     # Every epoch takes long here, so that the second Ctrl-C comes before the first one's epoch has ended.
     slow = EAGER.replace(
         "from ndcn.cli",
-        "import time; fast = ndcn.training._backward;"
-        " ndcn.training._backward = lambda *a: (time.sleep(len(__import__('os').listdir())), fast(*a))[1]; from ndcn.cli",
+        "import time; fast = ndcn.training.loop._backward;"
+        " ndcn.training.loop._backward = lambda *a: (time.sleep(len(__import__('os').listdir())), fast(*a))[1]; from ndcn.cli",
     )
     process = subprocess.Popen(
         [sys.executable, "-c", slow, "fit", str(data), "--epochs", "400"],

@@ -158,7 +158,7 @@ def test_a_failed_run_is_told_and_is_exit_code_1(tmp_path: Path) -> None:
         there.add_failure(run, "ArithmeticError: the prediction is not finite")
     broken = tmp_path / "broken.py"
     broken.write_text(
-        "import ndcn.experiments.sweep as s\ns.missing = lambda runs, store: []\nfrom ndcn.cli import main\nmain()\n"
+        "import ndcn.experiments as s\ns.missing = lambda runs, store: []\nfrom ndcn.cli import main\nmain()\n"
     )
     words = ["reproduce", "extrapolation", *SMALL, "--models", "ndcn", "--store", str(path)]
     done = subprocess.run([sys.executable, broken, *words], capture_output=True, text=True, timeout=120, check=False)

@@ -16,9 +16,10 @@ from ndcn.experiments.classify import load_classification, run_classification
 from ndcn.experiments.report import class_rows
 from ndcn.experiments.result import Failed, Result
 from ndcn.experiments.store import Store
+from places import SHARED
 
-PAPER = Path(__file__).parents[3] / "shared" / "paper" / "tables.json"
-PLANETOID = Path(__file__).parents[3] / "shared" / "data" / "planetoid"
+PAPER = SHARED / "paper" / "tables.json"
+PLANETOID = SHARED / "data" / "planetoid"
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from miniature import miniature
+from ndcn._support.processes import Lost
 from ndcn.experiments.cluster import Ray
 from ndcn.experiments.result import Outcome, Result
 from ndcn.experiments.spec import Run
 from ndcn.experiments.store import Store
 from ndcn.experiments.sweep import sweep
-from ndcn.processes import Lost
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

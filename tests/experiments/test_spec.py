@@ -6,15 +6,15 @@ import dataclasses
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import ndcn
-from ndcn import recipes
 from ndcn.experiments.spec import TABLES, Run, load_table, read_toml, resolved
+from ndcn.training import recipes
+from places import SHARED
 
-PAPER = Path(__file__).parents[3] / "shared" / "paper" / "tables.json"
+PAPER = SHARED / "paper" / "tables.json"
 SOURCES = {"extrapolation": "extrapolation", "interpolation": "interpolation", "regular": "regular_extrapolation"}
 
 

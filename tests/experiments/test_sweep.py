@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -12,13 +13,12 @@ from pathlib import Path
 import pytest
 
 from miniature import miniature, result, some_runs
-from ndcn.experiments import sweep as module
+from ndcn._support.processes import Lost, Processes
 from ndcn.experiments.attempt import attempt
 from ndcn.experiments.result import Failed, Outcome, Result
 from ndcn.experiments.spec import Run
 from ndcn.experiments.store import Store
 from ndcn.experiments.sweep import missing, seconds_left, sweep
-from ndcn.processes import Lost, Processes
 
 
 class Scripted:
@@ -66,7 +66,7 @@ def test_a_run_that_always_kills_its_process_is_given_up(tmp_path: Path) -> None
     (run,) = some_runs(1)
     workers = Scripted(*[Lost("died")] * 9)
     sweep([run], tmp_path / "a.sqlite", workers)
-    assert len(workers.started) == module.ATTEMPTS
+    assert len(workers.started) == importlib.import_module("ndcn.experiments.sweep").ATTEMPTS
     with Store(tmp_path / "a.sqlite") as store:
         assert store.failures() == {run.key: "died"}
 

@@ -14,7 +14,7 @@ from ndcn import forecast
 from ndcn.forecast.automatic import _margin
 from ndcn.forecast.result import _verdict
 from ndcn.forecast.table import Table
-from ndcn.graph_sequence import GraphSequence
+from ndcn.graph.sequence import GraphSequence
 
 
 def trajectory(x: Any, graph: ndcn.Graph | None = None, step: float = 1.0, **more: Any) -> ndcn.Trajectory:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import ndcn
+from ndcn.data.panel import Panel, panel_of
+from ndcn.data.series_kind import kind_of
 from ndcn.forecast import backtest
 from ndcn.forecast.candidates import candidates_for
-from ndcn.forecast.kind import kind_of
-from ndcn.forecast.panel import Panel, panel_of
 
 HORIZONS = np.array([1, 3, 7])
 DATA = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,8 @@ from scipy import sparse
 import ndcn
 from ndcn import forecast
 from ndcn.forecast import NetworkTest
-from ndcn.graph_sequence import GraphSequence
+from ndcn.graph.sequence import GraphSequence
+from places import SHARED
 
 
 def ring(n: int) -> ndcn.Graph:
@@ -160,7 +160,7 @@ def test_weak_coupling_is_found_more_often_than_not() -> None:
     assert found >= 12
 
 
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "temporal"
+REAL = SHARED / "data" / "temporal"
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real sets are not here")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ndcn
+from ndcn.data.panel import Panel, panel_of
 from ndcn.forecast import ridge
-from ndcn.forecast.panel import Panel, panel_of
 from ndcn.forecast.transforms import View
 
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from ndcn import Graph, Trajectory, laws, networks, simulate
-from ndcn.identify.equation import Equation, Term
-from ndcn.identify.formula import Formula
 from ndcn.identify.gauss_newton import Batch, batch_of, fit, misfit_of, residuals
 from ndcn.identify.observations import Observations, observed
+from ndcn.laws.equation import Equation, Term
+from ndcn.laws.formula import Formula
 
 GRAPH = networks.random(16, seed=0)
 TOLERANCE = torch.tensor([1e-9], dtype=torch.float64)

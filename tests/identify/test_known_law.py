@@ -13,9 +13,9 @@ import ndcn
 from ndcn import DynamicsRegressor, laws
 from ndcn.graph import Graph
 from ndcn.identify.known_law import KnownLaw, checked_law
-from ndcn.identify.network import Network
 from ndcn.identify.node_values import shrinkage
 from ndcn.laws import Law, per_node
+from ndcn.laws.network import Network
 
 GRAPH = ndcn.networks.power_law(20, seed=0)
 NETWORK = Network(GRAPH)

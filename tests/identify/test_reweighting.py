@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from ndcn import Trajectory, laws, networks, simulate
-from ndcn.identify.equation import Equation
 from ndcn.identify.gauss_newton import Fit
 from ndcn.identify.observations import observed
 from ndcn.identify.posterior import variance_of
 from ndcn.identify.reweighting import likely_noise, only_noise, persistence, reweighted
 from ndcn.identify.smoothing import Noise
 from ndcn.identify.trajectory_fit import Path, course_of, fit_path
+from ndcn.laws.equation import Equation
 from problems import equation
 
 HEAT = equation((0.7, "x_j - x_i", True))

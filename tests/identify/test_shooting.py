@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from ndcn.identify.network import Network
 from ndcn.identify.shooting import derivatives, ends, steps_needed
-from ndcn.integrators.tableau import RK4, TSIT5, Tableau
+from ndcn.laws.network import Network
+from ndcn.solve.methods.tableau import RK4, TSIT5, Tableau
 from problems import GRAPHS, SIGNED_GRAPHS, equation, heat, states
 
 SPANS = torch.tensor([0.05, 0.3, 0.1], dtype=torch.float64)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from ndcn.identify import network as network_module
-from ndcn.identify.equation import Equation
-from ndcn.identify.network import Network
 from ndcn.identify.tape import Tape, record, roll
+from ndcn.laws import network as network_module
+from ndcn.laws.equation import Equation
+from ndcn.laws.network import Network
 from problems import SIGNED_GRAPHS, equation, heat, states
 
 SPANS = torch.tensor([0.1, 0.3, 0.2], dtype=torch.float64)

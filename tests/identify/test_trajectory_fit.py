@@ -13,13 +13,13 @@ import torch
 from ndcn import Trajectory, laws, networks, simulate
 from ndcn.identify import first_state
 from ndcn.identify.discovery import _warn_if_poor
-from ndcn.identify.equation import Equation
 from ndcn.identify.observations import observed
 from ndcn.identify.shooting import steps_needed
 from ndcn.identify.smoothing import Noise
 from ndcn.identify.tape import roll
 from ndcn.identify.trajectory_fit import Course, Path, Prior, fit_path, followable, objective, samples, steps_along
-from ndcn.integrators.tableau import RK4
+from ndcn.laws.equation import Equation
+from ndcn.solve.methods.tableau import RK4
 from problems import equation
 
 GRAPH = networks.random(16, seed=0)

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from ndcn import Graph, Trajectory, laws, networks
-from ndcn.identify.equation import Term
-from ndcn.identify.formula import Formula
 from ndcn.identify.known_law import checked_law
 from ndcn.identify.library import COUPLING, SELF, library, ranges_of
 from ndcn.identify.observations import Observations, inside, observed
 from ndcn.identify.weak import left_open, stretches, supports, weak_form
+from ndcn.laws.equation import Term
+from ndcn.laws.formula import Formula
 from problems import heat, states
 
 GRAPH = networks.random(12, seed=0)

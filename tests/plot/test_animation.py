@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 
 import ndcn
+from ndcn._support.progress import Progress
 from ndcn.plot.animation import _Stage
-from ndcn.progress import Progress
 from pictures import frame, pair, steady
 
 needs_ffmpeg = pytest.mark.skipif(

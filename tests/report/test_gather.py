@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from pathlib import Path
@@ -7,18 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from ndcn.tables import Calendar
 
 import ndcn
 import pages
-from ndcn.evaluation import forecast_scores
-from ndcn.piecewise import predict_piecewise
-from ndcn.report import gather as gathering
+from ndcn.regressor.evaluation import forecast_scores
+from ndcn.regressor.piecewise import predict_piecewise
 from ndcn.report.dates import ticks_of
 from ndcn.report.encode import unpack_integers, unpack_rows
 from ndcn.report.gather import gather
 from ndcn.report.laws import law_of
 from ndcn.solve import IntegrationError
-from ndcn.tables import Calendar
 
 
 def content_of(reg: ndcn.DynamicsRegressor, data: ndcn.Trajectory | ndcn.Dataset | None) -> dict:
@@ -206,8 +206,8 @@ def test_a_prediction_that_explodes_later_is_shown_as_far_as_it_goes(monkeypatch
 
 def test_a_page_of_many_numbers_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     reg, data = pages.heat()
-    monkeypatch.setattr(gathering, "MOST_NUMBERS", 400 * 3 * 50)
-    monkeypatch.setattr(gathering, "MOST_LINKS", 100)
+    monkeypatch.setattr(importlib.import_module("ndcn.report.gather"), "MOST_NUMBERS", 400 * 3 * 50)
+    monkeypatch.setattr(importlib.import_module("ndcn.report.gather"), "MOST_LINKS", 100)
     content = content_of(reg, data)
     assert len(content["times"]) == len(content["kinds"]) == 50
     assert content["times"][0] == 0

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from . import datasets, files
+from . import datasets
+from . import files as files
 from .baselines import NodeBaseline
 from .classifier import NodeClassifier
-from .datasets.karate import karate_club
-from .datasets.nodes import NodeDataset
-from .datasets.planetoid import planetoid
-from .datasets.tables import node_tables
+from .datasets.karate import karate_club as karate_club
+from .datasets.nodes import NodeDataset as NodeDataset
+from .datasets.planetoid import planetoid as planetoid
+from .datasets.tables import node_tables as node_tables
 from .network import DiffusionClassifier
-from .runs import NodeRun, repeat
+from .runs import NodeRun as NodeRun
+from .runs import repeat as repeat
 
-__all__ = [
-    "DiffusionClassifier",
-    "NodeBaseline",
-    "NodeClassifier",
-    "NodeDataset",
-    "NodeRun",
-    "datasets",
-    "files",
-    "karate_club",
-    "node_tables",
-    "planetoid",
-    "repeat",
-]
+__all__ = ["DiffusionClassifier", "NodeBaseline", "NodeClassifier", "datasets"]

@@ -51,7 +51,7 @@ class MLP(NodeNetwork):
 
     Example:
         >>> import ndcn
-        >>> from ndcn.classification_features import FeatureTable
+        >>> from ndcn.classify.features import FeatureTable
         >>> data = ndcn.datasets.karate_club()
         >>> MLP(34, 16, 2, dropout=0.5)(FeatureTable(data.features), data.graph).shape
         torch.Size([34, 2])

@@ -57,7 +57,7 @@ class NodeBaseline(NodeEstimator):
 
     Example:
         >>> import ndcn
-        >>> from ndcn.node_baselines import NodeBaseline
+        >>> from ndcn.classify.baselines import NodeBaseline
         >>> data = ndcn.datasets.karate_club()
         >>> baseline = NodeBaseline("label_propagation")
         >>> baseline = baseline.fit(data.graph, data.features, data.labels, data.train_mask)

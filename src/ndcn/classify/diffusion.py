@@ -28,7 +28,7 @@ class DiffusionOperator(nn.Module):
 
     Example:
         >>> import ndcn, torch
-        >>> from ndcn.models.diffusion import DiffusionOperator
+        >>> from ndcn.classify.diffusion import DiffusionOperator
         >>> pair = ndcn.Graph.from_edges([(0, 1)])
         >>> DiffusionOperator(0.2)(torch.tensor([[1.0], [0.0]]), pair)
         tensor([[0.2000],
@@ -79,7 +79,7 @@ class LinearDiffusion(Field):
 
     Example:
         >>> import ndcn, torch
-        >>> from ndcn.models.diffusion import DiffusionOperator, LinearDiffusion
+        >>> from ndcn.classify.diffusion import DiffusionOperator, LinearDiffusion
         >>> pair = ndcn.Graph.from_edges([(0, 1)])
         >>> field = LinearDiffusion(DiffusionOperator(0.0))
         >>> field.state(torch.tensor([[1.0], [0.0]]), torch.tensor(9.0), pair)
@@ -112,7 +112,7 @@ class ReluDiffusion(Field):
 
     Example:
         >>> import ndcn, torch
-        >>> from ndcn.models.diffusion import DiffusionOperator, ReluDiffusion
+        >>> from ndcn.classify.diffusion import DiffusionOperator, ReluDiffusion
         >>> pair = ndcn.Graph.from_edges([(0, 1)])
         >>> ReluDiffusion(DiffusionOperator(0.0))(torch.tensor(0.0), torch.tensor([[1.0], [-2.0]]), pair)
         tensor([[0.],

@@ -48,8 +48,8 @@ class DiffusionClassifier(nn.Module):
 
     Example:
         >>> import ndcn, torch
-        >>> from ndcn.classification_features import FeatureTable
-        >>> from ndcn.models.diffusion import DiffusionOperator, LinearDiffusion
+        >>> from ndcn.classify.features import FeatureTable
+        >>> from ndcn.classify.diffusion import DiffusionOperator, LinearDiffusion
         >>> data = ndcn.datasets.karate_club()
         >>> field = LinearDiffusion(DiffusionOperator(0.5))
         >>> model = ndcn.models.DiffusionClassifier(34, 8, 2, field, T=2.0)
@@ -160,8 +160,8 @@ def published_dopri5(
 
     Example:
         >>> import ndcn, torch
-        >>> from ndcn.models.classifier import published_dopri5
-        >>> from ndcn.models.diffusion import DiffusionOperator, ReluDiffusion
+        >>> from ndcn.classify.network import published_dopri5
+        >>> from ndcn.classify.diffusion import DiffusionOperator, ReluDiffusion
         >>> pair = ndcn.Graph.from_edges([(0, 1)])
         >>> field = ReluDiffusion(DiffusionOperator(0.0))
         >>> x = published_dopri5(field, pair, torch.full((2, 1), 0.01), 1.2)

@@ -135,9 +135,9 @@ def classify(
         for k in range(runs)
     ]
     if kind == "own":
-        from ..classify import node_tables
+        from ..classify import datasets
 
-        found = node_tables(
+        found = datasets.node_tables(
             graph,
             features,
             labels,
@@ -149,13 +149,13 @@ def classify(
             fill=fill,
         )
     elif kind == "karate":
-        from ..classify import karate_club
+        from ..classify import datasets
 
-        found = karate_club()
+        found = datasets.karate_club()
     else:
-        from ..classify import planetoid
+        from ..classify import datasets
 
-        found = planetoid(graph, data)
+        found = datasets.planetoid(graph, data)
     from ..classify import repeat
 
     validated = preset is not Preset.paper and bool(found.val_mask.any())

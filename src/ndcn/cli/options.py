@@ -62,7 +62,7 @@ class Sampling(str, Enum):
 
 
 class ModelName(str, Enum):
-    """Models of ``ndcn.named_models.NAMED``."""
+    """Models of ``ndcn.regressor.named_models.NAMED``."""
 
     ndcn = "ndcn"
     no_encode = "no_encode"
@@ -93,7 +93,7 @@ class OperatorName(str, Enum):
 
 
 class Activation(str, Enum):
-    """Activations of ``ndcn.named_models.ACTIVATIONS``."""
+    """Activations of ``ndcn.regressor.named_models.ACTIVATIONS``."""
 
     relu = "relu"
     tanh = "tanh"
@@ -101,7 +101,7 @@ class Activation(str, Enum):
 
 
 class Preset(str, Enum):
-    """Training recipes of ``ndcn.recipes.RECIPES``."""
+    """Training recipes of ``ndcn.training.recipes.RECIPES``."""
 
     default = "default"
     paper = "paper"

@@ -34,7 +34,7 @@ class Panel:
 
     Example:
         >>> import ndcn, numpy as np
-        >>> from ndcn.forecast.panel import panel_of
+        >>> from ndcn.data.panel import panel_of
         >>> data = ndcn.Trajectory(times=np.arange(20.0), states=np.ones((20, 4)), graph=ndcn.networks.grid(4))
         >>> panel_of(data).values.shape
         (20, 4)

@@ -28,7 +28,7 @@ class Kind:
 
     Example:
         >>> import numpy as np
-        >>> from ndcn.forecast.kind import kind_of
+        >>> from ndcn.data.series_kind import kind_of
         >>> kind_of(np.cumsum(np.arange(60.0)[:, None] % 5 + 1, axis=0)).cumulative
         True
     """

@@ -18,7 +18,7 @@ class TimeGrid:
 
     Example:
         >>> import torch
-        >>> from ndcn.time_grid import TimeGrid
+        >>> from ndcn.data.time_grid import TimeGrid
         >>> TimeGrid(1.0, 0.5).index(torch.tensor([1.0, 3.0, 1.5]))
         tensor([0, 4, 1])
     """

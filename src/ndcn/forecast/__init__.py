@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from .automatic import auto
-from .candidates import LEARNED
+from .candidates import LEARNED as LEARNED
 from .network_test import NetworkTest, network_test
-from .options import NAMES, Auto
+from .options import NAMES as NAMES
+from .options import Auto
 from .result import Forecast
 from .table import Table
 
-__all__ = [
-    "LEARNED",
-    "NAMES",
-    "Auto",
-    "Forecast",
-    "NetworkTest",
-    "Table",
-    "auto",
-    "network_test",
-]
+__all__ = ["Auto", "Forecast", "NetworkTest", "Table", "auto", "network_test"]

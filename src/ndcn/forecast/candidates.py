@@ -36,8 +36,8 @@ def candidates_for(panel: Panel, kind: Kind) -> list[Candidate]:
     Example:
         >>> import ndcn, numpy as np
         >>> from ndcn.forecast.candidates import candidates_for
-        >>> from ndcn.forecast.kind import kind_of
-        >>> from ndcn.forecast.panel import panel_of
+        >>> from ndcn.data.series_kind import kind_of
+        >>> from ndcn.data.panel import panel_of
         >>> wave = np.sin(np.arange(40.0))[:, None] * np.ones(4)
         >>> panel = panel_of(ndcn.Trajectory(times=np.arange(40.0), states=wave, graph=ndcn.networks.grid(4)))
         >>> [c.name for c in candidates_for(panel, kind_of(wave))][:3]

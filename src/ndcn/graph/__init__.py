@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from . import networks, operators
 from .graph import Graph
-from .labels import label_index
-from .operators import Operator, kipf, laplacian, normalized_adjacency, signed_laplacian
+from .labels import label_index as label_index
+from .operators import Operator as Operator
+from .operators import kipf as kipf
+from .operators import laplacian as laplacian
+from .operators import normalized_adjacency as normalized_adjacency
+from .operators import signed_laplacian as signed_laplacian
 from .sequence import GraphSequence
-from .sparse import SparseMatrix, kind_of
+from .sparse import SparseMatrix
+from .sparse import kind_of as kind_of
 
-__all__ = [
-    "Graph",
-    "GraphSequence",
-    "Operator",
-    "SparseMatrix",
-    "kind_of",
-    "kipf",
-    "label_index",
-    "laplacian",
-    "networks",
-    "normalized_adjacency",
-    "operators",
-    "signed_laplacian",
-]
+__all__ = ["Graph", "GraphSequence", "SparseMatrix", "networks", "operators"]

@@ -1,6 +1,6 @@
 """Phi: the sparse operators by which a field sees its graph.
 
-Each takes a Graph and returns a ``ndcn.sparse.SparseMatrix``; it is built once per graph and kept with it. In a
+Each takes a Graph and returns a ``ndcn.graph.sparse.SparseMatrix``; it is built once per graph and kept with it. In a
 directed graph rows are divided by what comes in, columns by what goes out, so that a node on which nobody acts still
 acts on others. Rows and columns of isolated nodes are zero, but for the diagonal that an operator adds.
 """

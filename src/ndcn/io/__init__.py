@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from .columns import is_whole
-from .inspection import GAP, Inspection, inspect
+from ..data import Calendar, Dataset
+from .columns import is_whole as is_whole
+from .inspection import GAP as GAP
+from .inspection import Inspection, inspect
 from .reading import read
 
-__all__ = [
-    "GAP",
-    "Inspection",
-    "inspect",
-    "is_whole",
-    "read",
-]
+__all__ = ["Calendar", "Dataset", "Inspection", "inspect", "read"]

@@ -6,38 +6,43 @@ from .._support.registries import LAWS as NAMED
 from .agreement import Consensus, Kuramoto
 from .closed_form import ClosedForm
 from .corrected import Corrected
-from .descriptions import described, law_from
+from .descriptions import described as described
+from .descriptions import law_from as law_from
 from .epidemics import SIR, SIS
-from .equation import Equation, Model, Slopes, Term, values_of
-from .formula import Formula, plain_names
-from .free import Basis, FreeModel, basis_for
+from .equation import Equation as Equation
+from .equation import Model as Model
+from .equation import Slopes as Slopes
+from .equation import Term as Term
+from .equation import values_of as values_of
+from .formula import Formula as Formula
+from .formula import plain_names as plain_names
+from .free import Basis as Basis
+from .free import FreeModel as FreeModel
+from .free import basis_for as basis_for
 from .free_form import FreeForm
 from .kinetics import MichaelisMenten
 from .law import Law, per_node
 from .law_ode import LawODE
-from .network import Network
+from .network import Network as Network
 from .neurons import FitzHughNagumo, WilsonCowan
 from .paper import Gene, Heat, Mutualistic
 from .populations import LotkaVolterra
-from .printing import Equations, with_error
+from .printing import Equations
+from .printing import with_error as with_error
 from .simulation import simulate
 from .states import initial_state
-from .styles import latex_name
+from .styles import latex_name as latex_name
 
 __all__ = [
     "NAMED",
     "SIR",
     "SIS",
-    "Basis",
     "ClosedForm",
     "Consensus",
     "Corrected",
-    "Equation",
     "Equations",
     "FitzHughNagumo",
-    "Formula",
     "FreeForm",
-    "FreeModel",
     "Gene",
     "Heat",
     "Kuramoto",
@@ -45,20 +50,9 @@ __all__ = [
     "LawODE",
     "LotkaVolterra",
     "MichaelisMenten",
-    "Model",
     "Mutualistic",
-    "Network",
-    "Slopes",
-    "Term",
     "WilsonCowan",
-    "basis_for",
-    "described",
     "initial_state",
-    "latex_name",
-    "law_from",
     "per_node",
-    "plain_names",
     "simulate",
-    "values_of",
-    "with_error",
 ]

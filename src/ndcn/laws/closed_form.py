@@ -35,8 +35,8 @@ class ClosedForm(Law):
     Example:
         >>> import torch
         >>> from ndcn import Graph
-        >>> from ndcn.identify.equation import Equation, Term
-        >>> from ndcn.identify.formula import Formula
+        >>> from ndcn.laws.equation import Equation, Term
+        >>> from ndcn.laws.formula import Formula
         >>> terms = (Term(Formula("x"), False), Term(Formula("x_j^2/(K^2 + x_j^2)"), True, values=(1.0,)))
         >>> law = ClosedForm(Equation(terms, torch.tensor([-1.0, 1.0])))
         >>> law
@@ -96,7 +96,7 @@ class ClosedForm(Law):
         """The law in plain lists, texts and numbers, for JSON; ``from_description`` reads it.
 
         Example:
-            >>> from ndcn.identify.formula import Formula
+            >>> from ndcn.laws.formula import Formula
             >>> law = ClosedForm(Equation((Term(Formula("x_j - x_i"), True),), torch.tensor([0.5])))
             >>> law.description()
             {'features': ['x'], 'terms': [{'formula': 'x_j - x_i', 'coupling': True, 'output': 'x', 'values': [],

@@ -27,7 +27,7 @@ class FreeForm(Law):
 
     Example:
         >>> import torch
-        >>> from ndcn.identify.free import basis_for
+        >>> from ndcn.laws.free import basis_for
         >>> basis = basis_for(torch.rand(50, 1), torch.rand(50, 1))
         >>> law = FreeForm(basis, torch.zeros(1, basis.size), ("x",))
         >>> law.node(torch.ones(3, 1)).shape

@@ -68,7 +68,7 @@ class Equations:
         ValueError: the formulas are in other features, numbers are missing, or the covariance has another shape.
 
     Example:
-        >>> from ndcn.identify.formula import Formula
+        >>> from ndcn.laws.formula import Formula
         >>> terms = (Term(Formula("x"), False), Term(Formula("x_j^2/(K^2 + x_j^2)"), True, values=(2.0,)))
         >>> errors = torch.tensor([0.002, 0.0003, 0.04])
         >>> equations = Equations(Equation(terms, torch.tensor([-1.0, 0.5])), covariance=torch.diag(errors**2))
@@ -118,7 +118,7 @@ class Equations:
         """By the name of each feature, f and g as sympy expressions in the symbols x_i and x_j, with numbers put in.
 
         Example:
-            >>> from ndcn.identify.formula import Formula
+            >>> from ndcn.laws.formula import Formula
             >>> law = Equations(Equation((Term(Formula("x_i*x_j"), True),), torch.tensor([0.5])))
             >>> law.sympy()
             {'x': (0, 0.5*x_i*x_j)}
@@ -136,7 +136,7 @@ class Equations:
         r"""The equations in LaTeX, one for each feature, each on a line of its own.
 
         Example:
-            >>> from ndcn.identify.formula import Formula
+            >>> from ndcn.laws.formula import Formula
             >>> heat = Equation((Term(Formula("x_j - x_i"), True),), torch.tensor([0.5]))
             >>> print(Equations(heat).latex())
             \frac{dx_i}{dt} = \sum_j A_{ij}\, 0.5\, \left(x_j - x_i\right)

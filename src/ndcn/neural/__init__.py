@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from .continuation import Continuation
-from .curves import Curve, Linear, Persistence, Spline
-from .fields import Activation, DiffusionField, GraphField, NodeField
+from .continuation import Continuation as Continuation
+from .curves import Curve as Curve
+from .curves import Linear, Persistence, Spline
+from .fields import Activation as Activation
+from .fields import DiffusionField, GraphField, NodeField
 from .graph_ode import GraphODE
 from .ndcn import ndcn, no_control, no_encode, no_graph
 from .residual_gnn import ResidualGNN
-from .temporal_gnn import TemporalGNN, filled
+from .temporal_gnn import TemporalGNN
+from .temporal_gnn import filled as filled
 
 __all__ = [
-    "Activation",
-    "Continuation",
-    "Curve",
     "DiffusionField",
     "GraphField",
     "GraphODE",
@@ -23,7 +23,6 @@ __all__ = [
     "ResidualGNN",
     "Spline",
     "TemporalGNN",
-    "filled",
     "ndcn",
     "no_control",
     "no_encode",

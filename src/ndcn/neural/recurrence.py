@@ -32,7 +32,7 @@ def unroll(step: Step, inputs: torch.Tensor, start: torch.Tensor, weights: Seque
 
     Example:
         >>> import torch
-        >>> from ndcn.kernels.recurrence import unroll
+        >>> from ndcn.neural.recurrence import unroll
         >>> unroll(lambda u, s, w: u + w * s, torch.ones(3, 1), torch.zeros(1), [torch.tensor(2.0)]).T
         tensor([[1., 3., 7.]])
     """

@@ -2,12 +2,12 @@
 
 Functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes, ``compare`` and ``interaction`` an array
 of them; ``panels`` and ``inspect``, which lay out a whole page, return its Figure. Nothing is shown and no global setting of
-matplotlib is changed: save with ``ax.figure.savefig("name.png")``, or let a notebook display the figure.
-"""
+matplotlib is changed: save with ``ax.figure.savefig("name.png")``, or let a notebook display the figure."""
 
 from __future__ import annotations
 
-from . import layout, style
+from . import layout as layout
+from . import style as style
 from .animation import animate
 from .curves import error_curves, error_over_time, training_curve, trajectories
 from .figures import compare, panels
@@ -28,11 +28,9 @@ __all__ = [
     "heat_map",
     "inspect",
     "interaction",
-    "layout",
     "network",
     "network_test",
     "panels",
-    "style",
     "surface",
     "table",
     "training_curve",

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from . import evaluation
-from .auto_forecast import auto_of, longest_run
-from .course import changed_course
+from . import evaluation as evaluation
+from .auto_forecast import auto_of as auto_of
+from .auto_forecast import longest_run as longest_run
+from .course import changed_course as changed_course
 from .estimator import DynamicsRegressor
-from .evaluation import Parts, Scores, check_forecast_data, in_time_of, parts_of, scores, trained_times
-from .learned_law import LearnedLaw
+from .evaluation import Parts as Parts
+from .evaluation import Scores as Scores
+from .evaluation import check_forecast_data as check_forecast_data
+from .evaluation import in_time_of as in_time_of
+from .evaluation import parts_of as parts_of
+from .evaluation import scores as scores
+from .evaluation import trained_times as trained_times
+from .learned_law import LearnedLaw as LearnedLaw
 from .loading import load
-from .named_models import width_of
-from .piecewise import predict_piecewise
-from .what_if import Change, parse
+from .named_models import width_of as width_of
+from .piecewise import predict_piecewise as predict_piecewise
+from .what_if import Change as Change
+from .what_if import parse as parse
 
-__all__ = [
-    "Change",
-    "DynamicsRegressor",
-    "LearnedLaw",
-    "Parts",
-    "Scores",
-    "auto_of",
-    "changed_course",
-    "check_forecast_data",
-    "evaluation",
-    "in_time_of",
-    "load",
-    "longest_run",
-    "parse",
-    "parts_of",
-    "predict_piecewise",
-    "scores",
-    "trained_times",
-    "width_of",
-]
+__all__ = ["DynamicsRegressor", "load"]

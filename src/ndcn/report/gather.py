@@ -94,7 +94,7 @@ def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
     notes = []
     if len(u) > MOST_LINKS:
         strongest = np.sort(np.argsort(-weight, kind="stable")[:MOST_LINKS])
-        notes.append(f"{MOST_LINKS} of {len(u)} layout.links are drawn and counted as neighbours, the strongest.")
+        notes.append(f"{MOST_LINKS} of {len(u)} links are drawn and counted as neighbours, the strongest.")
         u, v = u[strongest], v[strongest]
     places = np.rint(layout.by_forces(graph) * 65535).astype(np.int64)
     content = {

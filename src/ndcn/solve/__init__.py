@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from .field import Field, ReluForm, SumField, check_field
-from .integrate import integrate, solve_and_decode
-from .methods.tableau import DOPRI5, RK4, TSIT5, Tableau
+from .field import Field
+from .field import ReluForm as ReluForm
+from .field import SumField as SumField
+from .field import check_field as check_field
+from .integrate import integrate
+from .integrate import solve_and_decode as solve_and_decode
+from .methods.tableau import DOPRI5 as DOPRI5
+from .methods.tableau import RK4 as RK4
+from .methods.tableau import TSIT5 as TSIT5
+from .methods.tableau import Tableau as Tableau
 from .solver import IntegrationError, Solution, Solver
 
-__all__ = [
-    "DOPRI5",
-    "RK4",
-    "TSIT5",
-    "Field",
-    "IntegrationError",
-    "ReluForm",
-    "Solution",
-    "Solver",
-    "SumField",
-    "Tableau",
-    "check_field",
-    "integrate",
-    "solve_and_decode",
-]
+__all__ = ["Field", "IntegrationError", "Solution", "Solver", "integrate"]

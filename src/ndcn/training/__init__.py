@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from .loop import History, Plan, Problem, TrainingError, train
+from .loop import History, TrainingError
+from .loop import Plan as Plan
+from .loop import Problem as Problem
+from .loop import train as train
 from .objective import CrossEntropy, Objective
-from .recipes import READY_MODULE, RECIPES, RESIDUAL_GNN, TEMPORAL_GNN, Recipe
-from .units import Units, units_of
+from .recipes import READY_MODULE as READY_MODULE
+from .recipes import RECIPES as RECIPES
+from .recipes import RESIDUAL_GNN as RESIDUAL_GNN
+from .recipes import TEMPORAL_GNN as TEMPORAL_GNN
+from .recipes import Recipe as Recipe
+from .units import Units as Units
+from .units import units_of as units_of
 
-__all__ = [
-    "READY_MODULE",
-    "RECIPES",
-    "RESIDUAL_GNN",
-    "TEMPORAL_GNN",
-    "CrossEntropy",
-    "History",
-    "Objective",
-    "Plan",
-    "Problem",
-    "Recipe",
-    "TrainingError",
-    "Units",
-    "train",
-    "units_of",
-]
+__all__ = ["CrossEntropy", "History", "Objective", "TrainingError"]

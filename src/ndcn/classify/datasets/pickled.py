@@ -131,7 +131,7 @@ def read_pickle(content: bytes) -> Any:
         >>> read_pickle(pickle.dumps(print))
         Traceback (most recent call last):
         ...
-        ndcn.datasets.pickled.UnsafePickle: it asks for builtins.print, which arrays do not need
+        ndcn.classify.datasets.pickled.UnsafePickle: it asks for builtins.print, which arrays do not need
     """
     file = io.BytesIO(content)
     try:

@@ -1,0 +1,92 @@
+"""What kind of data it is, on made and on real data."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ndcn.data.series_kind import kind_of
+from places import SHARED
+
+REAL = SHARED / "data"
+
+
+def test_totals_are_seen_through_a_few_corrections() -> None:
+    x = np.cumsum(np.random.default_rng(0).poisson(5, size=(200, 6)), axis=0).astype(float)
+    x[100, 2] -= 1 + x[100, 2] - x[99, 2]
+    found = kind_of(x)
+    assert found.cumulative
+    assert found.counts
+    assert "cumulative" in found.sentence
+    assert not kind_of(np.random.default_rng(0).poisson(5, size=(200, 6))).cumulative
+
+
+def test_constants_are_not_totals() -> None:
+    assert not kind_of(np.ones((20, 3))).cumulative
+
+
+@pytest.mark.parametrize("period", [7, 12, 24])
+def test_a_period_is_found_and_noise_has_none(period: int) -> None:
+    t, rng = np.arange(8 * period), np.random.default_rng(1)
+    wave = 5 + np.sin(2 * np.pi * t / period)[:, None] + 0.3 * rng.normal(size=(len(t), 4))
+    assert kind_of(wave).period == period
+    assert kind_of(rng.normal(size=(200, 4))).period is None
+
+
+def test_differences_are_told_from_other_centred_values() -> None:
+    rng = np.random.default_rng(2)
+    noise, walk = rng.normal(size=(300, 5)), np.zeros((300, 5))
+    for t in range(1, 300):
+        walk[t] = 0.9 * walk[t - 1] + rng.normal(size=5)
+    assert kind_of(np.diff(noise, axis=0)).differenced
+    assert kind_of(walk).centred
+    assert not kind_of(walk).differenced
+
+
+def test_interpolated_repeated_and_intermittent() -> None:
+    weekly = np.cumsum(np.random.default_rng(3).integers(1, 60, size=(12, 4)), axis=0).astype(float)
+    at = np.arange(78) / 7
+    straight = np.stack([np.interp(at, np.arange(12), column) for column in weekly.T], axis=1)
+    assert kind_of(straight).interpolated > 0.5
+    assert kind_of(np.repeat(weekly, 7, axis=0)).repeated > 0.5
+    assert kind_of((np.random.default_rng(4).random((100, 5)) > 0.8) * 1.0).intermittent
+
+
+def test_a_few_corrections_do_not_make_counts_signed() -> None:
+    x = np.random.default_rng(5).poisson(20, size=(100, 5)).astype(float)
+    x[40, 2] = -3
+    found = kind_of(x)
+    assert found.positive
+    assert found.counts
+    assert found.transforms == ("raw", "sqrt", "log")
+    x[:, 1] -= 30  # a whole node below 0 is no correction
+    assert not kind_of(x).positive
+
+
+def test_values_that_were_filled_in_are_not_judged() -> None:
+    x = np.random.default_rng(6).normal(10, 1, size=(60, 4))
+    seen = np.ones(x.shape, dtype=bool)
+    seen[1::2] = False
+    held = x.copy()
+    held[1::2] = x[::2]
+    assert kind_of(held).repeated > 0.4
+    assert kind_of(held, seen).repeated == 0
+    x[3] = -500
+    assert not kind_of(x).positive
+    assert kind_of(x, seen).positive
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the real sets are not here")
+def test_real_sets() -> None:
+    covid = np.loadtxt(REAL / "epidemics" / "COVID_filter_total_cases_raw.txt")
+    covid = covid.T if len(covid) == 174 else covid
+    england = np.array(json.loads((REAL / "temporal" / "england_covid.json").read_text())["y"], dtype=float)
+    pox = np.array(json.loads((REAL / "temporal" / "chickenpox.json").read_text())["FX"])
+    assert kind_of(covid).cumulative
+    assert kind_of(england).counts
+    assert not kind_of(england).cumulative
+    assert kind_of(england).period == 7
+    assert kind_of(pox).centred
+    assert kind_of(pox).differenced
