@@ -1,7 +1,8 @@
 // Colours: one map of states, one of errors around zero, a few for nodes that are compared; all safe for the colour-blind.
 
 const SHADES = 256;
-const PALETTE = { // Okabe and Ito, lightened for a dark page
+const PALETTE = {
+  // Okabe and Ito, lightened for a dark page
   light: ["#0072b2", "#d55e00", "#008560", "#b5578f", "#a67300", "#3b3b3b"],
   dark: ["#56b4e9", "#ff8a3d", "#2fc79a", "#e09ac4", "#f0c04a", "#d8d8d8"],
 };
@@ -18,7 +19,8 @@ function ramp(stops) {
   const parts = stops.map(rgb);
   return Array.from({ length: SHADES }, (_, k) => {
     const at = (k / (SHADES - 1)) * (parts.length - 1);
-    const low = Math.min(Math.floor(at), parts.length - 2), share = at - low;
+    const low = Math.min(Math.floor(at), parts.length - 2),
+      share = at - low;
     const mixed = parts[low].map((c, j) => Math.round(c + share * (parts[low + 1][j] - c)));
     return `rgb(${mixed.join(",")})`;
   });
@@ -45,14 +47,22 @@ function colouring(kind, feature, sameScale) {
   if (kind === "error") {
     const size = sameScale ? span : scale.error;
     return {
-      ramp: ERROR_RAMP[themeNow()], low: -size, high: size, gamma: 1, magnified: span / size,
+      ramp: ERROR_RAMP[themeNow()],
+      low: -size,
+      high: size,
+      gamma: 1,
+      magnified: span / size,
       shade: (x) => (x === x ? Math.max(0, Math.min(255, Math.round(127.5 + (127.5 * x) / size))) : -1),
       at: (share) => -size + 2 * size * share,
     };
   }
   const [low, high, gamma] = kind === "std" ? [0, scale.std, 1] : [scale.low, scale.high, scale.gamma];
   return {
-    ramp: STATE_RAMP, low, high, gamma, magnified: 1,
+    ramp: STATE_RAMP,
+    low,
+    high,
+    gamma,
+    magnified: 1,
     shade: (x) => (x === x ? Math.round(255 * Math.max(0, Math.min(1, (x - low) / (high - low))) ** gamma) : -1),
     at: (share) => low + (high - low) * share ** (1 / gamma),
   };

@@ -27,7 +27,8 @@ async function rows(packed) {
   const size = count * width;
   const out = new Float32Array(size);
   for (let r = 0; r < count; r++) {
-    const low = packed.low[r], step = packed.step[r];
+    const low = packed.low[r],
+      step = packed.step[r];
     for (let k = r * width; k < (r + 1) * width; k++) {
       const code = raw[k] | (raw[size + k] << 8);
       out[k] = code === MISSING ? NaN : low + code * step;
@@ -57,11 +58,17 @@ async function unpack() {
 
 function neighbourLists(u, v) {
   const first = new Uint32Array(NODES + 1);
-  for (let e = 0; e < u.length; e++) { first[u[e] + 1]++; first[v[e] + 1]++; }
+  for (let e = 0; e < u.length; e++) {
+    first[u[e] + 1]++;
+    first[v[e] + 1]++;
+  }
   for (let i = 0; i < NODES; i++) first[i + 1] += first[i];
   const next = first.slice();
   const list = new Uint32Array(2 * u.length);
-  for (let e = 0; e < u.length; e++) { list[next[u[e]]++] = v[e]; list[next[v[e]]++] = u[e]; }
+  for (let e = 0; e < u.length; e++) {
+    list[next[u[e]]++] = v[e];
+    list[next[v[e]]++] = u[e];
+  }
   return (i) => list.subarray(first[i], first[i + 1]);
 }
 
@@ -84,7 +91,12 @@ function nodeName(node) {
 
 const FORECAST = CONTENT.forecast;
 const KIND_NAMES = {
-  t: "trained on", i: "interpolation", e: "extrapolation", g: "given", f: "no data: what comes next", w: "training window",
+  t: "trained on",
+  i: "interpolation",
+  e: "extrapolation",
+  g: "given",
+  f: "no data: what comes next",
+  w: "training window",
   ...(FORECAST ? { t: "past", e: "forecast, with data", f: "forecast", a: "after the forecast" } : {}),
 };
 
@@ -94,10 +106,15 @@ const HELD_WORDS = HELD.length ? (FORECAST ? "where forecast" : "where held back
 function nodeErrors(feature) {
   // Mean |error| of each node over the snapshots that were held back, or over all if none was.
   const frames = HELD.length ? HELD : TIMES.map((_, k) => k);
-  const total = new Float64Array(NODES), count = new Uint32Array(NODES);
+  const total = new Float64Array(NODES),
+    count = new Uint32Array(NODES);
   for (const k of frames) {
     const error = snapshot("error", feature, k);
-    for (let i = 0; i < NODES; i++) if (error[i] === error[i]) { total[i] += Math.abs(error[i]); count[i]++; }
+    for (let i = 0; i < NODES; i++)
+      if (error[i] === error[i]) {
+        total[i] += Math.abs(error[i]);
+        count[i]++;
+      }
   }
   return total.map((sum, i) => (count[i] ? sum / count[i] : NaN));
 }
@@ -105,15 +122,20 @@ function nodeErrors(feature) {
 // Times as people call them: dates where the data have dates.
 const DATES = CONTENT.dates && shortDates(CONTENT.dates);
 
-function shortDates(texts) { // without zone, seconds and hours where they say nothing
+function shortDates(texts) {
+  // without zone, seconds and hours where they say nothing
   let out = texts.map((text) => text.replace(/[+-]\d\d:\d\d$/, "").replace("T", " "));
   if (out.every((text) => /:\d\d:00$/.test(text))) out = out.map((text) => text.slice(0, -3));
   return out.every((text) => text.endsWith(" 00:00")) ? out.map((text) => text.slice(0, -6)) : out;
 }
 
 const timeDigits = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(Math.max(1e-9, TIMES[FRAMES - 1] - TIMES[0])))));
-function timeText(frame) { return DATES ? DATES[frame] : `t = ${TIMES[frame].toFixed(timeDigits).replace("-", "−")}`; }
-function spokenTime(frame) { return DATES ? DATES[frame] : `time ${shortNumber(TIMES[frame])}`; }
+function timeText(frame) {
+  return DATES ? DATES[frame] : `t = ${TIMES[frame].toFixed(timeDigits).replace("-", "−")}`;
+}
+function spokenTime(frame) {
+  return DATES ? DATES[frame] : `time ${shortNumber(TIMES[frame])}`;
+}
 function spanText(from, to) {
   return `${timeText(from)} to ${timeText(to).replace("t = ", "")}${CONTENT.zone ? `, ${CONTENT.zone}` : ""}`;
 }
@@ -121,6 +143,11 @@ function spanText(from, to) {
 function shortNumber(x) {
   if (!Number.isFinite(x)) return "–";
   const size = Math.abs(x);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return x.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e").replaceAll("-", "−");
+  if (size !== 0 && (size < 1e-3 || size >= 1e6))
+    return x
+      .toExponential(2)
+      .replace(/\.?0+e/, "e")
+      .replace("e+", "e")
+      .replaceAll("-", "−");
   return String(Number(x.toPrecision(4))).replace("-", "−");
 }

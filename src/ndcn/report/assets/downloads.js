@@ -1,7 +1,8 @@
 // The view as a picture, the numbers as CSV.
 
 function save(blob, name) {
-  const url = URL.createObjectURL(blob), link = make("a", { href: url, download: name });
+  const url = URL.createObjectURL(blob),
+    link = make("a", { href: url, download: name });
   document.body.append(link);
   link.click();
   link.remove();
@@ -16,15 +17,23 @@ function pictureSize() {
 }
 
 function drawPicture(surface) {
-  const { side, gap, top, chart } = PICTURE, [width, height] = pictureSize();
+  const { side, gap, top, chart } = PICTURE,
+    [width, height] = pictureSize();
   surface.rect(0, 0, width, height, ink("card"));
-  surface.text(`${document.title}, ${FEATURES[state.feature]} at ${timeText(state.frame)} (${KIND_NAMES[CONTENT.kinds[state.frame]]})`, gap, 28, { fill: ink("ink"), size: 16, weight: 600 });
-  panelKinds.forEach((kind, k) => surface.shift(gap + k * (side + gap), top, () => {
-    surface.text(PANEL_NAMES[kind], 0, -10, { fill: ink("ink"), size: 13, weight: 600 });
-    const missing = drawNetwork(surface, kind, side, side);
-    surface.text(caption(kind, missing), 86, -10, { fill: ink("quiet"), size: 12 });
-    surface.shift(0, side + 6, () => drawScale(surface, kind, side));
-  }));
+  surface.text(
+    `${document.title}, ${FEATURES[state.feature]} at ${timeText(state.frame)} (${KIND_NAMES[CONTENT.kinds[state.frame]]})`,
+    gap,
+    28,
+    { fill: ink("ink"), size: 16, weight: 600 },
+  );
+  panelKinds.forEach((kind, k) =>
+    surface.shift(gap + k * (side + gap), top, () => {
+      surface.text(PANEL_NAMES[kind], 0, -10, { fill: ink("ink"), size: 13, weight: 600 });
+      const missing = drawNetwork(surface, kind, side, side);
+      surface.text(caption(kind, missing), 86, -10, { fill: ink("quiet"), size: 12 });
+      surface.shift(0, side + 6, () => drawScale(surface, kind, side));
+    }),
+  );
   if (!shownNodes().length) return;
   surface.shift(gap, top + side + 56, () => {
     let x = 0;
@@ -39,7 +48,8 @@ function drawPicture(surface) {
 }
 
 function savePicture(kind) {
-  const [width, height] = pictureSize(), name = momentName();
+  const [width, height] = pictureSize(),
+    name = momentName();
   if (kind === "svg") {
     const surface = new SvgSurface(width, height);
     drawPicture(surface);
@@ -71,28 +81,52 @@ const tableTime = (frame) => (CONTENT.dates ? CONTENT.dates[frame] : TIMES[frame
 const plainName = (node) => (GRAPH.names ? GRAPH.names[node] : String(node));
 
 function saveMoment() {
-  const columns = FEATURES.flatMap((feature, f) => tableKinds().map((kind) => [FEATURES.length > 1 ? `${feature} ${kind}` : kind, kind, f]));
+  const columns = FEATURES.flatMap((feature, f) =>
+    tableKinds().map((kind) => [FEATURES.length > 1 ? `${feature} ${kind}` : kind, kind, f]),
+  );
   const lines = [["time", "node", ...columns.map(([name]) => name)]];
-  for (let i = 0; i < NODES; i++) lines.push([tableTime(state.frame), plainName(i), ...columns.map(([, kind, f]) => value(kind, f, state.frame, i))]);
+  for (let i = 0; i < NODES; i++)
+    lines.push([tableTime(state.frame), plainName(i), ...columns.map(([, kind, f]) => value(kind, f, state.frame, i))]);
   saveTable(lines, `${momentName()}.csv`);
 }
 
 function saveCurves() {
   const lines = [["node", "time", "kind", ...tableKinds()]];
-  for (const node of shownNodes()) TIMES.forEach((_, k) => lines.push([plainName(node), tableTime(k), KIND_NAMES[CONTENT.kinds[k]], ...tableKinds().map((kind) => value(kind, state.feature, k, node))]));
+  for (const node of shownNodes())
+    TIMES.forEach((_, k) =>
+      lines.push([
+        plainName(node),
+        tableTime(k),
+        KIND_NAMES[CONTENT.kinds[k]],
+        ...tableKinds().map((kind) => value(kind, state.feature, k, node)),
+      ]),
+    );
   saveTable(lines, "ndcn-curves.csv");
 }
 
 function startDownloads() {
-  const button = byId("download"), list = byId("download-list");
-  const open = (yes) => { list.hidden = !yes; button.setAttribute("aria-expanded", String(yes)); };
+  const button = byId("download"),
+    list = byId("download-list");
+  const open = (yes) => {
+    list.hidden = !yes;
+    button.setAttribute("aria-expanded", String(yes));
+  };
   button.addEventListener("click", () => open(list.hidden));
-  document.addEventListener("pointerdown", (event) => { if (!event.target.closest(".menu")) open(false); });
-  list.parentElement.addEventListener("keydown", (event) => { if (event.key === "Escape") { open(false); button.focus(); } });
+  document.addEventListener("pointerdown", (event) => {
+    if (!event.target.closest(".menu")) open(false);
+  });
+  list.parentElement.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      open(false);
+      button.focus();
+    }
+  });
   for (const item of list.querySelectorAll("button")) {
     item.addEventListener("click", () => {
       open(false);
-      ({ png: () => savePicture("png"), svg: () => savePicture("svg"), moment: saveMoment, curves: saveCurves })[item.dataset.save]();
+      ({ png: () => savePicture("png"), svg: () => savePicture("svg"), moment: saveMoment, curves: saveCurves })[
+        item.dataset.save
+      ]();
       say("saved");
     });
   }

@@ -19,7 +19,8 @@ function startVariable() {
 
 function startKeys() {
   document.addEventListener("keydown", (event) => {
-    const on = event.target, typing = on.matches("input[type=text], select, textarea");
+    const on = event.target,
+      typing = on.matches("input[type=text], select, textarea");
     if (typing || event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
     const onButton = on.matches("button, a, summary, input[type=radio], input[type=checkbox]");
     if (event.key === " " && !onButton) setPlaying(!state.playing);
@@ -28,13 +29,19 @@ function startKeys() {
     else if (event.key === "l" || event.key === "L") setLayout(state.layout === "square" ? "network" : "square");
     else if (event.key === "p" || event.key === "P") togglePin(state.selected);
     else if (event.key === "d" || event.key === "D") switchTheme();
-    else if (["ArrowUp", "ArrowDown", "PageUp", "PageDown"].includes(event.key) || on.matches("input[type=radio]") || !moveByKey(event)) return;
+    else if (
+      ["ArrowUp", "ArrowDown", "PageUp", "PageDown"].includes(event.key) ||
+      on.matches("input[type=radio]") ||
+      !moveByKey(event)
+    )
+      return;
     event.preventDefault();
   });
 }
 
 async function start() {
-  if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot unpack the page; use one from 2023 or later");
+  if (typeof DecompressionStream === "undefined")
+    throw new Error("this browser cannot unpack the page; use one from 2023 or later");
   await unpack();
   startVariable();
   startNetwork();
@@ -49,7 +56,9 @@ async function start() {
   new ResizeObserver(() => change({ size: state.size + 1 })).observe(document.documentElement);
   Object.keys(state).forEach((name) => dirty.add(name));
   redraw();
-  requestAnimationFrame(() => { document.documentElement.dataset.ready = String(Math.round(performance.now())); });
+  requestAnimationFrame(() => {
+    document.documentElement.dataset.ready = String(Math.round(performance.now()));
+  });
 }
 
 start().catch((error) => {

@@ -2,14 +2,26 @@
 
 const MOST_PINS = 6;
 const state = {
-  frame: 0, feature: 0, layout: "network", selected: null, hover: null, pinned: [], same: false, playing: false,
-  zoom: { k: 1, x: 0.5, y: 0.5 }, theme: 0, size: 0, measure: "normalized_l1",
+  frame: 0,
+  feature: 0,
+  layout: "network",
+  selected: null,
+  hover: null,
+  pinned: [],
+  same: false,
+  playing: false,
+  zoom: { k: 1, x: 0.5, y: 0.5 },
+  theme: 0,
+  size: 0,
+  measure: "normalized_l1",
 };
 const watchers = [];
 const dirty = new Set();
 let waiting = false;
 
-function watch(names, run) { watchers.push({ names, run }); }
+function watch(names, run) {
+  watchers.push({ names, run });
+}
 
 function change(updates) {
   for (const [name, value] of Object.entries(updates)) {
@@ -17,7 +29,10 @@ function change(updates) {
     state[name] = value;
     dirty.add(name);
   }
-  if (dirty.size && !waiting) { waiting = true; requestAnimationFrame(redraw); }
+  if (dirty.size && !waiting) {
+    waiting = true;
+    requestAnimationFrame(redraw);
+  }
 }
 
 function redraw() {
@@ -28,13 +43,18 @@ function redraw() {
 }
 
 let saying = null;
-function say(words) { // to a screen reader, once things have come to rest
+function say(words) {
+  // to a screen reader, once things have come to rest
   clearTimeout(saying);
-  saying = setTimeout(() => { byId("said").textContent = words; }, 300);
+  saying = setTimeout(() => {
+    byId("said").textContent = words;
+  }, 300);
 }
 
 function shownNodes() {
-  return state.selected === null || state.pinned.includes(state.selected) ? state.pinned : [...state.pinned, state.selected];
+  return state.selected === null || state.pinned.includes(state.selected)
+    ? state.pinned
+    : [...state.pinned, state.selected];
 }
 
 const slots = new Map(); // a colour stays with its node while it is shown
@@ -60,8 +80,13 @@ function togglePin(node) {
 }
 
 function reading(node) {
-  const k = state.frame, parts = [];
-  for (const [kind, word] of [["truth", "truth"], ["prediction", "prediction"], ["error", "error"]]) {
+  const k = state.frame,
+    parts = [];
+  for (const [kind, word] of [
+    ["truth", "truth"],
+    ["prediction", "prediction"],
+    ["error", "error"],
+  ]) {
     const x = value(kind, state.feature, k, node);
     if (x === x) parts.push(`${word} ${shortNumber(x)}`);
   }
