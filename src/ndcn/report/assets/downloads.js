@@ -43,9 +43,10 @@ function drawHeading(surface) {
 }
 
 function drawPanel(surface, kind) {
-  surface.text(WORDS.panels.names[kind], 0, -10, { fill: ink("ink"), size: 13, weight: 600 });
+  const name = WORDS.panels.names[kind];
+  surface.text(name, 0, -10, { fill: ink("ink"), size: 13, weight: 600 });
   const missing = drawNetwork(surface, kind, SIDE, SIDE);
-  surface.text(caption(kind, missing), 86, -10, { fill: ink("quiet"), size: 12 });
+  surface.text(caption(kind, missing), Math.max(86, 8.2 * name.length + 6), -10, { fill: ink("quiet"), size: 12 });
   surface.shift(0, SIDE + 6, () => drawScale(surface, kind, SIDE));
 }
 

@@ -1,4 +1,4 @@
-// Errors over time and over nodes, and scores beside those of predictions that need no model.
+// Errors over time and over nodes, and scores beside those of baselines.
 
 import { Chart, key } from "./chart.js";
 import { ink, palette } from "./colour.js";
@@ -17,7 +17,7 @@ export const partNames = FORECAST
 // Over time ------------------------------------------------------------------------------------------------------
 
 const OWN_STYLE = { colour: 0, dash: [], thick: 2.4, gaps: true };
-const GUESS_STYLES = {
+const BASELINE_STYLES = {
   persistence: { colour: 3, dash: [2, 3] },
   linear: { colour: 1, dash: [7, 4] },
   spline: { colour: 2, dash: [1, 0] },
@@ -27,14 +27,14 @@ const OTHER_STYLE = { colour: 4, dash: [] };
 // The model comes first.
 function errorCurves() {
   return Object.entries(CONTENT.scores.curves).map(([name, curves], k) => {
-    const guess = { thick: 1.5, gaps: false, ...(GUESS_STYLES[name] ?? OTHER_STYLE) };
-    const style = k === 0 ? OWN_STYLE : guess;
+    const baseline = { thick: 1.5, gaps: false, ...(BASELINE_STYLES[name] ?? OTHER_STYLE) };
+    const style = k === 0 ? OWN_STYLE : baseline;
     const colour = palette()[style.colour];
     return { ...style, kind: "line", name, x: CONTENT.score_times, y: curves[state.feature], colour };
   });
 }
 
-// A guess that is far better than the model leaves the picture.
+// A baseline that is far better than the model leaves the picture.
 function errorRange(series) {
   const isPositive = (v) => v > 0;
   const positive = series.flatMap((s) => s.y.filter(isPositive));
@@ -157,9 +157,9 @@ function scoreCell(score, best) {
 }
 
 function scoresNote() {
-  const guesses = FORECAST ? WORDS.errors.forecastGuesses : WORDS.errors.guesses;
+  const baselines = FORECAST ? WORDS.errors.forecastBaselines : WORDS.errors.baselines;
   const { rows, note } = CONTENT.scores;
-  return [rows.length > 1 ? guesses : null, note].filter(Boolean).join(" ");
+  return [rows.length > 1 ? baselines : null, note].filter(Boolean).join(" ");
 }
 
 function fillScores() {

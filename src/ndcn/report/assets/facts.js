@@ -8,17 +8,17 @@ import { WORDS } from "./words.js";
 
 // Each fact is [name, text, note or null].
 
-function bestGuess(part) {
-  const guesses = CONTENT.scores.rows.slice(1).map((row) => [row.parts[part]?.normalized_l1, row.name]);
-  const measured = guesses.filter(([error]) => Number.isFinite(error));
+function bestBaseline(part) {
+  const baselines = CONTENT.scores.rows.slice(1).map((row) => [row.parts[part]?.normalized_l1, row.name]);
+  const measured = baselines.filter(([error]) => Number.isFinite(error));
   const [best] = measured.sort((a, b) => a[0] - b[0]);
-  return best ? WORDS.facts.bestGuess(percent(best[0]), best[1]) : null;
+  return best ? WORDS.facts.bestBaseline(percent(best[0]), best[1]) : null;
 }
 
 function errorFact(part) {
   const { normalized_l1: share, l1 } = CONTENT.scores.rows[0].parts[part];
   const name = part === "train" ? WORDS.facts.trainError : WORDS.facts.error(partNames[part]);
-  return [name, share === null ? shortNumber(l1) : percent(share), bestGuess(part)];
+  return [name, share === null ? shortNumber(l1) : percent(share), bestBaseline(part)];
 }
 
 // Errors on the training snapshots only where there are no others.

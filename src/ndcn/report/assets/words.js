@@ -8,14 +8,14 @@ export const WORDS = {
     t: "trained on",
     i: "interpolation",
     e: "extrapolation",
-    g: "given",
-    f: "no data: what comes next",
+    g: "initial state",
+    f: "no data, prediction only",
     w: "training window",
   },
   forecastKinds: { t: "past", e: "forecast, with data", f: "forecast", a: "after the forecast" },
 
   // Which snapshots an error of a node is a mean over.
-  meanOver: { held: "where held back", forecast: "where forecast", all: "over all snapshots" },
+  meanOver: { held: "over held-out snapshots", forecast: "over the forecast", all: "over all snapshots" },
 
   time: {
     equals: "t = ",
@@ -26,61 +26,61 @@ export const WORDS = {
   },
 
   page: {
-    failed: (reason) => `This page could not be shown: ${reason}`,
-    oldBrowser: "this browser cannot unpack the page; use one from 2023 or later",
+    failed: (reason) => `The page cannot be shown: ${reason}`,
+    oldBrowser: "this browser cannot decompress the data. Use a browser from 2023 or later.",
     subtitle: {
-      forecast: "what happened, what comes next, and how sure that is",
-      compared: "what the network did, what the model says, where it is wrong, what comes next",
-      alone: "what the model says; there are no data to compare with",
+      forecast: "observed states, forecast and its uncertainty",
+      compared: "observed states, prediction and error over time",
+      alone: "prediction over time; no data to compare with",
     },
   },
 
   facts: {
     error: (part) => `${part} error`,
-    trainError: "error where trained on",
-    bestGuess: (error, name) => `best simple guess ${error}, ${name}`,
+    trainError: "training error",
+    bestBaseline: (error, name) => `best baseline ${error}, ${name}`,
     network: "network",
     nodes: (count) => counted(count, "node"),
     edges: (count, directed) => counted(count, directed ? "directed edge" : "edge"),
     forecast: "forecast",
     steps: (count) => counted(count, "step"),
     snapshots: "snapshots",
-    moments: "moments",
+    moments: "time points",
     model: "model",
     members: (count) => counted(count, "member"),
     parameters: (count) => counted(count, "parameter"),
   },
 
   panels: {
-    names: { truth: "Truth", prediction: "Prediction", error: "Error", std: "Spread" },
+    names: { truth: "Truth", prediction: "Prediction", error: "Error", std: "Standard deviation" },
     label: (panel, count, feature, time) =>
       `${panel}: ${count} nodes coloured by ${feature} at ${time}. Arrow keys move from node to node.`,
-    noForecast: "nothing was forecast here",
+    noForecast: "no forecast at this time",
     noData: "no data at this time",
     unobserved: (count) => `${count} not observed`,
     error: "prediction − truth",
-    finer: (times) => `colours ${times}× finer`,
-    std: "one standard deviation",
+    finer: (times) => `colour scale ${times}× finer`,
+    std: "of the prediction",
     squareRoot: "square-root scale",
   },
 
   timeline: {
     play: "Play",
     pause: "Pause",
-    value: (time, kind, number, count) => `${time}, ${kind}, moment ${number} of ${count}`,
+    value: (time, kind, number, count) => `${time}, ${kind}, time point ${number} of ${count}`,
     legend: (kind, count) => `${kind} (${count})`,
     window: "training window",
   },
 
   nodes: {
     unnamed: (node) => `node ${node}`,
-    values: { truth: "Truth", prediction: "Prediction", std: "± spread", error: "Error" },
+    values: { truth: "Truth", prediction: "Prediction", std: "Standard deviation", error: "Error" },
     spoken: { truth: "truth", prediction: "prediction", error: "error" },
-    columns: { truth: "truth", prediction: "prediction", std: "spread", lower: "lower", upper: "upper" },
+    columns: { truth: "truth", prediction: "prediction", std: "standard deviation", lower: "lower", upper: "upper" },
     column: (node, kind) => `${node}, ${kind}`,
     reading: (node, time, values) => `${node} at ${time}: ${values.join(", ")}`,
-    tooManyPins: (most) => `${most} nodes are pinned already: unpin one first`,
-    noneFound: "No node has such a name",
+    tooManyPins: (most) => `${most} nodes are pinned. Unpin one first.`,
+    noneFound: "No node has this name",
     foundError: (error) => `error ${error}`,
     neighbours: (count) => counted(count, "neighbour"),
     more: (count) => `and ${count} more`,
@@ -88,17 +88,17 @@ export const WORDS = {
     at: (feature, time) => `${feature} at ${time}`,
     interval: (level) => `${100 * level} % interval`,
     range: (low, high) => `${low} to ${high}`,
-    meanError: (over, error, rank, count) => `Mean |error| ${over}: ${error}, number ${rank} of ${count}.`,
+    meanError: (over, error, rank, count) => `Mean |error| ${over}: ${error}. Rank ${rank} of ${count}.`,
     show: (node) => `Show ${node}`,
     pin: "Pin",
     unpin: "Unpin",
     pinShort: "pin",
-    pinToCompare: "Pin, to compare",
-    noneChosen: "Click a node, or find one by name. Pin several to compare them.",
-    chart: "the nodes chosen over time",
+    pinToCompare: "Pin to compare",
+    noneChosen: "Click a node or find one by name. Pin several to compare them.",
+    chart: "selected nodes over time",
     legend: {
-      held: "held back",
-      later: "came later",
+      held: "held out",
+      later: "observed later",
       prediction: "prediction",
       forecast: "forecast",
       band: "± 2 standard deviations",
@@ -106,31 +106,31 @@ export const WORDS = {
   },
 
   charts: {
-    label: (name) => `Chart: ${name}. The same numbers are in the table below it.`,
+    label: (name) => `Chart: ${name}. The table below has the same numbers.`,
     table: "As a table",
   },
 
   errors: {
     parts: { train: "trained on", interpolation: "interpolation", extrapolation: "extrapolation" },
     forecastPart: "forecast",
-    overTime: "Error against time",
+    overTime: "Error over time",
     mean: (feature) => `mean |error| of ${feature}`,
     overNodes: "Distribution over nodes",
     meanOfNode: (over) => `mean |error| of a node ${over}`,
     nodes: "nodes",
     bins: ["from", "to", "nodes"],
-    pickBar: "Click a bar for the node whose error is nearest.",
-    snapshots: (count) => ` ${count} snapshots`,
-    least: " (least)",
-    compared: "Beside simple guesses",
-    alone: "In numbers",
-    guesses:
-      "The guesses see the snapshots trained on and nothing else: the last value, a straight line, a cubic spline " +
-      "for each node. They pass through those snapshots, so they are judged where something was held back. " +
-      "The least error is underlined.",
-    forecastGuesses:
-      "The guesses see what the forecast was made from and nothing else: the last value, and a straight line for " +
-      "each node. The least error is underlined.",
+    pickBar: "Click a bar to select the node with the nearest error.",
+    snapshots: (count) => ` ${counted(count, "snapshot")}`,
+    least: " (smallest)",
+    compared: "Comparison with baselines",
+    alone: "Scores",
+    baselines:
+      "Baselines for each node: persistence (the last value), a straight line and a cubic spline. " +
+      "They use the training snapshots only and pass through them, so only held-out snapshots are scored. " +
+      "The smallest error is underlined.",
+    forecastBaselines:
+      "Baselines for each node: persistence (the last value) and a straight line. " +
+      "They use the same data as the forecast. The smallest error is underlined.",
   },
 
   forecast: {
@@ -140,10 +140,10 @@ export const WORDS = {
 
   law: {
     latex: "As LaTeX",
-    noFormula: "f and g are smooth functions without a formula.",
+    noFormula: "f and g are smooth functions without a closed form.",
     ofFeature: (feature) => ` of ${feature}`,
-    own: (of) => `f: what a node does by itself${of}`,
-    coupling: (of) => `g: what a neighbour does${of}`,
+    own: (of) => `f: self-dynamics${of}`,
+    coupling: (of) => `g: interaction with a neighbour${of}`,
     ofNeighbour: (feature) => `${feature} of the neighbour`,
     ownState: (feature, at) => `own ${feature} = ${at}`,
     ownColumn: (at) => `own ${at}`,
@@ -164,12 +164,12 @@ export const WORDS = {
     copy: "copy",
     copyLabel: "Copy the command",
     copied: "copied",
-    cannotCopy: "the browser does not allow copying",
+    cannotCopy: "The browser does not allow copying.",
     firstSnapshotsOnly:
-      "The forecast was made from the first of these snapshots only: ndcn fit makes a later one of all.",
+      "The forecast used only the first of these snapshots. ndcn fit makes a forecast from all of them.",
     notFromCommands:
-      "How the model was fitted cannot be told from the command line alone: it is in the settings below, with the " +
-      "fingerprint of its data where they are known.",
+      "The command line alone does not repeat the fit. " +
+      "The settings below describe it, with the fingerprint of its data where they are known.",
     hash: (name) => `SHA-256 of the ${name}`,
   },
 
