@@ -9,6 +9,15 @@ BIN := .venv/bin
 endif
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMPS := .venv/.stamps
+BIOME := node_modules/.bin/biome
+
+# Biome formats and checks the page's scripts. It comes from npm; where there is none, the scripts are left alone.
+ifneq ($(shell command -v npm),)
+PAGE := $(STAMPS)/page
+biome = $(BIOME) $(1)
+else
+biome = @echo "npm not found: the page's scripts in src/ndcn/report/assets were NOT checked or formatted" >&2
+endif
 
 .PHONY: demo test test-slow check format hooks bench docs examples browser clean
 
@@ -21,14 +30,16 @@ test: $(STAMPS)/dev
 test-slow: $(STAMPS)/slow
 	$(BIN)/python -m pytest -m slow
 
-check: $(STAMPS)/dev
+check: $(STAMPS)/dev $(PAGE)
 	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/mypy
+	$(call biome,check --error-on-warnings)
 
-format: $(STAMPS)/dev
+format: $(STAMPS)/dev $(PAGE)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(call biome,check --write)
 
 # Git then runs .pre-commit-config.yaml before each commit.
 hooks: $(STAMPS)/dev
@@ -56,7 +67,7 @@ browser:
 	|| { echo "no browser could be installed: run 'apt-get install chromium' as root, or set CHROMIUM to its path" >&2; false; }
 
 clean:
-	rm -rf .venv build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info
+	rm -rf .venv node_modules build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info
 
 $(STAMPS)/base: pyproject.toml setup.py constraints.txt $(wildcard src/ndcn/solve/kernels/*.[ch])
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -66,6 +77,10 @@ $(STAMPS)/base: pyproject.toml setup.py constraints.txt $(wildcard src/ndcn/solv
 $(STAMPS)/dev: $(STAMPS)/base
 	$(PIP) --editable '.[test,check]'
 	touch $@
+
+$(STAMPS)/page: package.json package-lock.json
+	npm ci --silent --no-audit --no-fund || { echo "npm ci failed: run it by hand to see why" >&2; false; }
+	mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/slow: $(STAMPS)/dev
 	$(PIP) --editable '.[ray]'

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import json
 import re
+from graphlib import CycleError
 from html.parser import HTMLParser
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 import ndcn
 import pages
 from ndcn.report import write_report
-from ndcn.report.page import SCRIPTS, page
+from ndcn.report.page import ASSETS, joined, page, scripts
 
 
 class Reader(HTMLParser):
@@ -78,8 +78,57 @@ def test_every_element_that_the_script_asks_for_is_there(text: str) -> None:
 
 
 def test_every_script_of_the_package_is_used() -> None:
-    there = {file.name for file in (resources.files("ndcn.report") / "assets").iterdir() if file.name.endswith(".js")}
-    assert there == {f"{name}.js" for name in SCRIPTS}
+    there = {file.name for file in ASSETS.iterdir() if file.name.endswith(".js")}
+    assert there == {f"{name}.js" for name in scripts()}
+
+
+def test_a_script_comes_after_those_it_imports() -> None:
+    modules = {name: f"// {name}\n{text}" for name, text in scripts().items()}
+    place = {name: joined(modules).index(f"// {name}\n") for name in modules}
+    for name, text in modules.items():
+        for other in re.findall(r'from "\./(\w+)\.js"', text):
+            assert place[other] < place[name], f"{other} before {name}"
+    assert max(place, key=lambda name: place[name]) == "main"
+
+
+def test_scripts_that_import_each_other_are_refused() -> None:
+    with pytest.raises(CycleError):
+        joined({"a": 'import { b } from "./b.js";\n', "b": 'import { a } from "./a.js";\n'})
+
+
+def test_scripts_fit_together() -> None:
+    """In one function they share its names: each is declared once, and what is imported is exported."""
+    declared: dict[str, str] = {}
+    exported = {}
+    for name, text in scripts().items():
+        found = re.findall(r"^(export )?(?:const|let|function|async function|class) ([\w$]+)\b", text, re.MULTILINE)
+        assert not re.search(r"^(?:export )?(?:const|let) [^\w$]", text, re.MULTILINE), f"{name}: one name a statement"
+        for _, one in found:
+            assert declared.setdefault(one, name) == name, f"{one} is declared in {declared[one]} and in {name}"
+        exported[name] = {one for export, one in found if export}
+        assert len(found) == len({one for _, one in found}), f"{name} declares a name twice"
+    for name, text in scripts().items():
+        for names, other in re.findall(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', text, re.MULTILINE):
+            missing = {one.strip() for one in names.split(",") if one.strip()} - exported[other]
+            assert not missing, f"{name} imports {missing}, which {other} does not export"
+    assert not re.search(r"^(import|export)\b", joined(scripts()), re.MULTILINE)
+
+
+def test_no_line_of_the_page_is_long() -> None:
+    for file in ASSETS.iterdir():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert max(map(len, lines)) <= 120, file.name
+
+
+def test_words_are_in_one_place() -> None:
+    """No other script has a text of several words; names of elements, colours, fonts and paths are none."""
+    for name, text in scripts().items():
+        if name == "words":
+            continue
+        code = re.sub(r"(^| )//.*|^import .*", "", text, flags=re.MULTILINE)
+        quoted = re.findall(r'"([^"\n]*)"|`([^`]*)`', code)
+        sentences = [a or b for a, b in quoted if re.search(r"[A-Za-z]{3,} [A-Za-z]{3,} [a-z]{2,}", a or b)]
+        assert sentences == [], name
 
 
 def test_the_papers_size_takes_less_than_3_megabytes(tmp_path: Path) -> None:

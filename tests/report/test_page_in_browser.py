@@ -198,7 +198,7 @@ def test_search_finds_a_node(show: Open) -> None:
     settle(page)
     assert page.inner_text("#node-card .node-name") == "node 37"
     page.fill("#search", "nobody")
-    assert "No node has such a name" in page.inner_text("#found")
+    assert "No node has this name" in page.inner_text("#found")
     page.keyboard.press("Escape")
     assert not page.is_visible("#found")
 
@@ -317,14 +317,14 @@ def test_what_was_trained_on_all_snapshots_says_nothing_of_held_back_ones(show: 
     _, data = pages.law()
     page = show("all")
     for part in ("#node-card", "#node-chart", "#error-nodes"):
-        assert "held back" not in page.inner_text(part)
+        assert "held" not in page.inner_text(part)
     assert "over all snapshots" in page.inner_text("#node-card")
     facts = page.inner_text("#facts")
-    assert "best simple guess" not in facts
+    assert "best baseline" not in facts
     assert f"20\nt = 0.00 to {data.times[19]:.2f}" in facts
     assert page.locator("#scores tbody tr").count() == 1
     page = show("heat")
-    assert "where held back" in page.inner_text("#node-card")
+    assert "over held-out snapshots" in page.inner_text("#node-card")
     assert "120\nt = 0.00 to 4.94" in page.inner_text("#facts")
 
 
@@ -361,7 +361,7 @@ def test_a_forecast_begins_where_it_has_something_to_say(show: Open) -> None:
     assert "persistence" in page.inner_text("#forecast")
     assert "5 steps\n2021-04-10 to 2021-04-14" in page.inner_text("#facts")
     move(page, 3.0)
-    assert "nothing was forecast here" in page.inner_text("figure[data-kind=prediction] figcaption")
+    assert "no forecast at this time" in page.inner_text("figure[data-kind=prediction] figcaption")
     assert card(page)["Prediction"] == card(page)["90 % interval"] == "–"
     assert {"lower", "upper"} <= set(next(csv.reader(io.StringIO(saved(page, "moment").decode()))))
 
@@ -372,7 +372,7 @@ def test_a_forecast_is_compared_with_what_came_later(show: Open) -> None:
     assert page.is_visible("#errors")
     assert page.locator("#panels figure").count() == 3
     assert page.inner_text("#kind") == "forecast, with data"
-    assert "where forecast" in page.inner_text("#node-card")
+    assert "over the forecast" in page.inner_text("#node-card")
     assert page.locator("#scores tbody tr").count() == 3
 
 
@@ -399,7 +399,7 @@ def test_a_law_is_shown_with_its_functions_and_band(show: Open) -> None:
     assert "Σⱼ" in page.inner_text("#equation")
     assert page.locator("#law-charts canvas").count() == 2
     assert "2 standard deviations" in page.inner_text("#node-chart")
-    assert "± spread" in card(page)
+    assert "Standard deviation" in card(page)
     assert page.is_hidden("#training")
 
 

@@ -1,13 +1,38 @@
 // Putting it together: theme, keys, and what happens when the window changes.
 
+import { darkWished, forgetInks, themeNow } from "./colour.js";
+import { FEATURES, unpack } from "./data.js";
+import { byId, make } from "./dom.js";
+import { startDownloads } from "./downloads.js";
+import { startErrors } from "./errors.js";
+import { startFacts } from "./facts.js";
+import { startForecast } from "./forecast.js";
+import { startLaw } from "./law.js";
+import { startNodes } from "./nodes.js";
+import { setLayout, startPanels } from "./panels.js";
+import { startRanking } from "./ranking.js";
+import { startRepeat } from "./repeat.js";
+import { startSearch } from "./search.js";
+import { change, redrawAll, state, togglePin } from "./state.js";
+import { moveByKey, setPlaying, startTimeline } from "./timeline.js";
+import { startTraining } from "./training.js";
+import { WORDS } from "./words.js";
+
+const page = document.documentElement;
+
 function themeChanged() {
-  inkCache = null;
+  forgetInks();
   change({ theme: state.theme + 1 });
 }
 
 function switchTheme() {
-  document.documentElement.dataset.theme = themeNow() === "dark" ? "light" : "dark";
+  page.dataset.theme = themeNow() === "dark" ? "light" : "dark";
   themeChanged();
+}
+
+function startTheme() {
+  byId("theme").addEventListener("click", switchTheme);
+  darkWished.addEventListener("change", themeChanged);
 }
 
 function startVariable() {
@@ -17,42 +42,63 @@ function startVariable() {
   byId("variable").addEventListener("change", (event) => change({ feature: Number(event.target.value) }));
 }
 
+// Keys -----------------------------------------------------------------------------------------------------------
+
+const KEYS = {
+  "/": () => byId("search").focus(),
+  "?": () => byId("help").showModal(),
+  l: () => setLayout(state.layout === "square" ? "network" : "square"),
+  p: () => togglePin(state.selected),
+  d: switchTheme,
+};
+const SCROLL_KEYS = ["ArrowUp", "ArrowDown", "PageUp", "PageDown"];
+
+// Whether the key did something.
+function act(event) {
+  const on = event.target;
+  const onButton = on.matches("button, a, summary, input[type=radio], input[type=checkbox]");
+  const action = KEYS[event.key.toLowerCase()];
+  if (event.key === " " && !onButton) setPlaying(!state.playing);
+  else if (action) action();
+  else return !SCROLL_KEYS.includes(event.key) && !on.matches("input[type=radio]") && moveByKey(event);
+  return true;
+}
+
 function startKeys() {
+  byId("help-open").addEventListener("click", () => byId("help").showModal());
   document.addEventListener("keydown", (event) => {
-    const on = event.target, typing = on.matches("input[type=text], select, textarea");
+    const typing = event.target.matches("input[type=text], select, textarea");
     if (typing || event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
-    const onButton = on.matches("button, a, summary, input[type=radio], input[type=checkbox]");
-    if (event.key === " " && !onButton) setPlaying(!state.playing);
-    else if (event.key === "/") byId("search").focus();
-    else if (event.key === "?") byId("help").showModal();
-    else if (event.key === "l" || event.key === "L") setLayout(state.layout === "square" ? "network" : "square");
-    else if (event.key === "p" || event.key === "P") togglePin(state.selected);
-    else if (event.key === "d" || event.key === "D") switchTheme();
-    else if (["ArrowUp", "ArrowDown", "PageUp", "PageDown"].includes(event.key) || on.matches("input[type=radio]") || !moveByKey(event)) return;
-    event.preventDefault();
+    if (act(event)) event.preventDefault();
   });
 }
 
 async function start() {
-  if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot unpack the page; use one from 2023 or later");
+  if (typeof DecompressionStream === "undefined") throw new Error(WORDS.page.oldBrowser);
   await unpack();
   startVariable();
-  startNetwork();
+  startRanking();
+  startPanels();
   startTimeline();
+  startSearch();
   startNodes();
-  startSections();
+  startFacts();
+  startErrors();
+  startForecast();
+  startLaw();
+  startTraining();
+  startRepeat();
   startDownloads();
   startKeys();
-  byId("theme").addEventListener("click", switchTheme);
-  darkWished.addEventListener("change", themeChanged);
-  byId("help-open").addEventListener("click", () => byId("help").showModal());
-  new ResizeObserver(() => change({ size: state.size + 1 })).observe(document.documentElement);
-  Object.keys(state).forEach((name) => dirty.add(name));
-  redraw();
-  requestAnimationFrame(() => { document.documentElement.dataset.ready = String(Math.round(performance.now())); });
+  startTheme();
+  new ResizeObserver(() => change({ size: state.size + 1 })).observe(page);
+  redrawAll();
+  requestAnimationFrame(() => {
+    page.dataset.ready = String(Math.round(performance.now()));
+  });
 }
 
 start().catch((error) => {
-  byId("notes").replaceChildren(make("p", { class: "note" }, `This page could not be shown: ${error.message}`));
+  byId("notes").replaceChildren(make("p", { class: "note" }, WORDS.page.failed(error.message)));
   throw error;
 });

@@ -1,17 +1,33 @@
 // The slider of time: moments as marks by kind, play and pause, keys.
 
-const SECONDS = 9; // from the first to the last moment at speed 1
-const slider = byId("time");
-let clockTime = 0, lastTick = null;
+import { key } from "./chart.js";
+import { ink, palette } from "./colour.js";
+import { CONTENT, FIRST_TIME, FORECAST, FRAMES, framesOf, kindName, LAST_TIME, TIMES } from "./data.js";
+import { byId, make } from "./dom.js";
+import { TIME_LABEL, timeText } from "./format.js";
+import { change, reading, say, state, watch } from "./state.js";
+import { CanvasSurface, fitted } from "./surface.js";
+import { WORDS } from "./words.js";
 
-function kindColours() {
-  const [blue, orange] = PALETTE[themeNow()];
-  return { t: ink("quiet"), i: blue, e: orange, g: ink("quiet"), f: ink("quiet"), w: ink("quiet"), a: ink("quiet") };
+const SECONDS = 9; // from the first to the last moment at speed 1
+const LONGEST_TICK = 200; // milliseconds
+const slider = byId("time");
+let clockTime = 0;
+let lastTick = null;
+
+function kindColour(kind) {
+  const [blue, orange] = palette();
+  return { i: blue, e: orange }[kind] ?? ink("quiet");
 }
 
 function nearestFrame(time) {
-  let low = 0, high = FRAMES - 1;
-  while (low < high) { const middle = (low + high) >> 1; if (TIMES[middle] < time) low = middle + 1; else high = middle; }
+  let low = 0;
+  let high = FRAMES - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (TIMES[middle] < time) low = middle + 1;
+    else high = middle;
+  }
   return low > 0 && time - TIMES[low - 1] <= TIMES[low] - time ? low - 1 : low;
 }
 
@@ -19,27 +35,51 @@ function setFrame(frame) {
   change({ frame: Math.max(0, Math.min(FRAMES - 1, frame)) });
 }
 
+export function goTo(time) {
+  setPlaying(false);
+  setFrame(nearestFrame(time));
+}
+
+// What charts over time share: their axis, the training window and the moment shown.
+export function timeAxis(from = FIRST_TIME) {
+  const until = Math.min(CONTENT.trained_until, LAST_TIME);
+  const trained = { from, to: until, fill: ink("window-soft") };
+  return {
+    x: [from, LAST_TIME],
+    xlabel: TIME_LABEL,
+    clock: true,
+    spans: until > from ? [trained] : [],
+    cursor: TIMES[state.frame],
+  };
+}
+
 function showTime() {
-  const k = state.frame, kind = KIND_NAMES[CONTENT.kinds[k]];
-  if (!state.playing || Math.abs(Number(slider.value) - TIMES[k]) > 0) slider.value = TIMES[k];
-  slider.setAttribute("aria-valuetext", `${timeText(k)}, ${kind}, moment ${k + 1} of ${FRAMES}`);
+  const k = state.frame;
+  const kind = kindName(k);
+  if (!state.playing || Number(slider.value) !== TIMES[k]) slider.value = TIMES[k];
+  slider.setAttribute("aria-valuetext", WORDS.timeline.value(timeText(k), kind, k + 1, FRAMES));
   byId("clock").textContent = timeText(k);
   byId("kind").textContent = kind;
   byId("kind").dataset.kind = CONTENT.kinds[k];
   if (!state.playing && state.selected !== null) say(reading(state.selected));
 }
 
-function setPlaying(playing) {
+// Play -----------------------------------------------------------------------------------------------------------
+
+export function setPlaying(playing) {
   if (playing && state.frame >= FRAMES - 1) setFrame(0);
   lastTick = null;
-  clockTime = playing && state.frame >= FRAMES - 1 ? TIMES[0] : TIMES[state.frame];
+  clockTime = TIMES[state.frame];
   change({ playing });
   if (playing) requestAnimationFrame(tick);
 }
 
 function tick(now) {
   if (!state.playing) return;
-  if (lastTick !== null) clockTime += (Math.min(now - lastTick, 200) / 1000 / SECONDS) * Number(byId("speed").value) * (TIMES[FRAMES - 1] - TIMES[0]);
+  if (lastTick !== null) {
+    const passed = Math.min(now - lastTick, LONGEST_TICK) / 1000;
+    clockTime += (passed / SECONDS) * Number(byId("speed").value) * (LAST_TIME - FIRST_TIME);
+  }
   lastTick = now;
   let k = state.frame;
   while (k < FRAMES - 1 && TIMES[k + 1] <= clockTime) k++;
@@ -48,61 +88,115 @@ function tick(now) {
   else requestAnimationFrame(tick);
 }
 
+// Marks ----------------------------------------------------------------------------------------------------------
+
+const EDGE = 8; // between the marks and the ends of the canvas
+
+function drawMoment(surface, x, k) {
+  const kind = CONTENT.kinds[k];
+  const colour = kindColour(kind);
+  if ("tga".includes(kind) || (kind === "w" && k % 10 === 0)) {
+    surface.segments([x, 14, x, 19], colour, 1);
+  } else if (kind === "i") {
+    surface.segments([x, 9, x, 19], colour, 1);
+    surface.circle(x, 7, 2.6, { fill: colour });
+  } else if (kind === "e") {
+    const diamond = [
+      [x, 4],
+      [x + 3.4, 8],
+      [x, 12],
+      [x - 3.4, 8],
+    ];
+    surface.path(diamond, { fill: colour, close: true });
+    surface.segments([x, 12, x, 19], colour, 1);
+  }
+}
+
 function drawMoments() {
-  const canvas = byId("marks"), width = canvas.clientWidth, height = 26;
+  const canvas = byId("marks");
+  const width = canvas.clientWidth;
   if (!width) return;
-  const surface = new CanvasSurface(fitted(canvas, width, height)), colours = kindColours();
-  const at = (t) => 8 + ((t - TIMES[0]) / (TIMES[FRAMES - 1] - TIMES[0] || 1)) * (width - 16);
-  const end = at(Math.min(CONTENT.trained_until, TIMES[FRAMES - 1]));
-  if (end > 8) surface.rect(8, 20, end - 8, 5, ink("window"));
-  const lastData = [...CONTENT.kinds].map((kind, k) => (kind === "f" ? -1 : k)).reduce((a, b) => Math.max(a, b), -1);
-  for (let x = (lastData < 0 ? 8 : at(TIMES[lastData])) + 3; x < width - 8; x += 6) surface.segments([x, 25, x + 5, 20], ink("quiet"), 1);
+  const surface = new CanvasSurface(fitted(canvas, width, 26));
+  const at = (t) => EDGE + ((t - FIRST_TIME) / (LAST_TIME - FIRST_TIME || 1)) * (width - 2 * EDGE);
+  const trained = at(Math.min(CONTENT.trained_until, LAST_TIME)) - EDGE;
+  if (trained > 0) surface.rect(EDGE, 20, trained, 5, ink("window"));
+  const lastData = framesOf("tiegwa").at(-1);
+  const hatched = lastData === undefined ? EDGE : at(TIMES[lastData]);
+  for (let x = hatched + 3; x < width - EDGE; x += 6) surface.segments([x, 25, x + 5, 20], ink("quiet"), 1);
   TIMES.forEach((t, k) => {
-    const kind = CONTENT.kinds[k], x = at(t), colour = colours[kind];
-    if ("tga".includes(kind) || (kind === "w" && k % 10 === 0)) surface.segments([x, 14, x, 19], colour, 1);
-    else if (kind === "i") { surface.segments([x, 9, x, 19], colour, 1); surface.circle(x, 7, 2.6, { fill: colour }); }
-    else if (kind === "e") surface.path([[x, 4], [x + 3.4, 8], [x, 12], [x - 3.4, 8]], { fill: colour, close: true });
-    if (kind === "e") surface.segments([x, 12, x, 19], colour, 1);
+    drawMoment(surface, at(t), k);
   });
+}
+
+function legendOf(kind, sign) {
+  const frames = framesOf(kind);
+  if (!frames.length) return null;
+  return key(sign, WORDS.timeline.legend(kindName(frames[0]), frames.length), kindColour(kind));
+}
+
+function swatch(name, words) {
+  return make("li", {}, make("span", { class: `swatch ${name}`, "aria-hidden": "true" }), words);
 }
 
 function fillLegend() {
-  const count = (kind) => [...CONTENT.kinds].filter((k) => k === kind).length, colours = kindColours(), items = [];
-  if (count("t")) items.push(key("❘", `${KIND_NAMES.t} (${count("t")})`, colours.t));
-  if (count("i")) items.push(key("●", `interpolation (${count("i")})`, colours.i));
-  if (count("e")) items.push(key("◆", `${KIND_NAMES.e} (${count("e")})`, colours.e));
-  if (!FORECAST) items.push(make("li", {}, make("span", { class: "swatch window", "aria-hidden": "true" }), "training window"));
-  if (count("f")) items.push(make("li", {}, make("span", { class: "swatch hatch", "aria-hidden": "true" }), KIND_NAMES.f));
-  byId("legend").replaceChildren(...items);
+  const later = framesOf("f");
+  const items = [
+    legendOf("t", "❘"),
+    legendOf("i", "●"),
+    legendOf("e", "◆"),
+    FORECAST ? null : swatch("window", WORDS.timeline.window),
+    later.length ? swatch("hatch", kindName(later[0])) : null,
+  ];
+  byId("legend").replaceChildren(...items.filter(Boolean));
 }
 
-function startTimeline() {
-  slider.min = TIMES[0];
-  slider.max = TIMES[FRAMES - 1];
-  slider.value = TIMES[0];
-  if (FORECAST) setFrame(Math.max(0, CONTENT.kinds.search(/[ef]/))); // about the past it says nothing
-  slider.addEventListener("input", () => { setPlaying(false); setFrame(nearestFrame(Number(slider.value))); });
-  slider.addEventListener("change", () => { slider.value = TIMES[state.frame]; });
+// Start ----------------------------------------------------------------------------------------------------------
+
+function showPlaying() {
+  const button = byId("play");
+  button.classList.toggle("playing", state.playing);
+  button.setAttribute("aria-label", state.playing ? WORDS.timeline.pause : WORDS.timeline.play);
+}
+
+export function startTimeline() {
+  slider.min = FIRST_TIME;
+  slider.max = LAST_TIME;
+  slider.value = FIRST_TIME;
+  if (FORECAST) setFrame(framesOf("ef")[0] ?? 0); // about the past it says nothing
+  slider.addEventListener("input", () => goTo(Number(slider.value)));
+  slider.addEventListener("change", () => {
+    slider.value = TIMES[state.frame];
+  });
   slider.addEventListener("keydown", (event) => {
-    if (moveByKey(event)) { event.preventDefault(); event.stopPropagation(); }
+    if (!moveByKey(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
   });
   byId("play").addEventListener("click", () => setPlaying(!state.playing));
   watch(["frame"], showTime);
-  watch(["theme", "size"], () => { drawMoments(); fillLegend(); });
+  watch(["theme", "size"], () => {
+    drawMoments();
+    fillLegend();
+  });
   watch(["playing"], () => {
-    const button = byId("play");
-    button.classList.toggle("playing", state.playing);
-    button.setAttribute("aria-label", state.playing ? "Pause" : "Play");
+    showPlaying();
     showTime();
   });
-  byId("play").setAttribute("aria-label", "Play");
+  showPlaying();
 }
 
-function moveByKey(event) {
+export function moveByKey(event) {
+  const { frame } = state;
   const step = event.shiftKey ? 10 : 1;
   const to = {
-    ArrowRight: state.frame + step, ArrowUp: state.frame + step, ArrowLeft: state.frame - step, ArrowDown: state.frame - step,
-    PageUp: state.frame + 10, PageDown: state.frame - 10, Home: 0, End: FRAMES - 1,
+    ArrowRight: frame + step,
+    ArrowUp: frame + step,
+    ArrowLeft: frame - step,
+    ArrowDown: frame - step,
+    PageUp: frame + 10,
+    PageDown: frame - 10,
+    Home: 0,
+    End: FRAMES - 1,
   }[event.key];
   if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return false;
   setPlaying(false);

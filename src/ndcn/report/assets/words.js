@@ -1,0 +1,180 @@
+// All English text that the scripts show, by the part of the page that shows it.
+
+const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+export const WORDS = {
+  // What a moment is, by its letter in CONTENT.kinds; a forecast has names of its own for some.
+  kinds: {
+    t: "trained on",
+    i: "interpolation",
+    e: "extrapolation",
+    g: "initial state",
+    f: "no data, prediction only",
+    w: "training window",
+  },
+  forecastKinds: { t: "past", e: "forecast, with data", f: "forecast", a: "after the forecast" },
+
+  // Which snapshots an error of a node is a mean over.
+  meanOver: { held: "over held-out snapshots", forecast: "over the forecast", all: "over all snapshots" },
+
+  time: {
+    equals: "t = ",
+    spoken: (number) => `time ${number}`,
+    span: (from, to, zone) => `${from} to ${to}${zone ? `, ${zone}` : ""}`,
+    axis: "time",
+    dateAxis: "date",
+  },
+
+  page: {
+    failed: (reason) => `The page cannot be shown: ${reason}`,
+    oldBrowser: "this browser cannot decompress the data. Use a browser from 2023 or later.",
+    subtitle: {
+      forecast: "observed states, forecast and its uncertainty",
+      compared: "observed states, prediction and error over time",
+      alone: "prediction over time; no data to compare with",
+    },
+  },
+
+  facts: {
+    error: (part) => `${part} error`,
+    trainError: "training error",
+    bestBaseline: (error, name) => `best baseline ${error}, ${name}`,
+    network: "network",
+    nodes: (count) => counted(count, "node"),
+    edges: (count, directed) => counted(count, directed ? "directed edge" : "edge"),
+    forecast: "forecast",
+    steps: (count) => counted(count, "step"),
+    snapshots: "snapshots",
+    moments: "time points",
+    model: "model",
+    members: (count) => counted(count, "member"),
+    parameters: (count) => counted(count, "parameter"),
+  },
+
+  panels: {
+    names: { truth: "Truth", prediction: "Prediction", error: "Error", std: "Standard deviation" },
+    label: (panel, count, feature, time) =>
+      `${panel}: ${count} nodes coloured by ${feature} at ${time}. Arrow keys move from node to node.`,
+    noForecast: "no forecast at this time",
+    noData: "no data at this time",
+    unobserved: (count) => `${count} not observed`,
+    error: "prediction − truth",
+    finer: (times) => `colour scale ${times}× finer`,
+    std: "of the prediction",
+    squareRoot: "square-root scale",
+  },
+
+  timeline: {
+    play: "Play",
+    pause: "Pause",
+    value: (time, kind, number, count) => `${time}, ${kind}, time point ${number} of ${count}`,
+    legend: (kind, count) => `${kind} (${count})`,
+    window: "training window",
+  },
+
+  nodes: {
+    unnamed: (node) => `node ${node}`,
+    values: { truth: "Truth", prediction: "Prediction", std: "Standard deviation", error: "Error" },
+    spoken: { truth: "truth", prediction: "prediction", error: "error" },
+    columns: { truth: "truth", prediction: "prediction", std: "standard deviation", lower: "lower", upper: "upper" },
+    column: (node, kind) => `${node}, ${kind}`,
+    reading: (node, time, values) => `${node} at ${time}: ${values.join(", ")}`,
+    tooManyPins: (most) => `${most} nodes are pinned. Unpin one first.`,
+    noneFound: "No node has this name",
+    foundError: (error) => `error ${error}`,
+    neighbours: (count) => counted(count, "neighbour"),
+    more: (count) => `and ${count} more`,
+    largestErrors: "Largest errors",
+    at: (feature, time) => `${feature} at ${time}`,
+    interval: (level) => `${100 * level} % interval`,
+    range: (low, high) => `${low} to ${high}`,
+    meanError: (over, error, rank, count) => `Mean |error| ${over}: ${error}. Rank ${rank} of ${count}.`,
+    show: (node) => `Show ${node}`,
+    pin: "Pin",
+    unpin: "Unpin",
+    pinShort: "pin",
+    pinToCompare: "Pin to compare",
+    noneChosen: "Click a node or find one by name. Pin several to compare them.",
+    chart: "selected nodes over time",
+    legend: {
+      held: "held out",
+      later: "observed later",
+      prediction: "prediction",
+      forecast: "forecast",
+      band: "± 2 standard deviations",
+    },
+  },
+
+  charts: {
+    label: (name) => `Chart: ${name}. The table below has the same numbers.`,
+    table: "As a table",
+  },
+
+  errors: {
+    parts: { train: "trained on", interpolation: "interpolation", extrapolation: "extrapolation" },
+    forecastPart: "forecast",
+    overTime: "Error over time",
+    mean: (feature) => `mean |error| of ${feature}`,
+    overNodes: "Distribution over nodes",
+    meanOfNode: (over) => `mean |error| of a node ${over}`,
+    nodes: "nodes",
+    bins: ["from", "to", "nodes"],
+    pickBar: "Click a bar to select the node with the nearest error.",
+    snapshots: (count) => ` ${counted(count, "snapshot")}`,
+    least: " (smallest)",
+    compared: "Comparison with baselines",
+    alone: "Scores",
+    baselines:
+      "Baselines for each node: persistence (the last value), a straight line and a cubic spline. " +
+      "They use the training snapshots only and pass through them, so only held-out snapshots are scored. " +
+      "The smallest error is underlined.",
+    forecastBaselines:
+      "Baselines for each node: persistence (the last value) and a straight line. " +
+      "They use the same data as the forecast. The smallest error is underlined.",
+  },
+
+  forecast: {
+    kind: (kind) => `: ${kind}`,
+    all: (count) => `All ${count}`,
+  },
+
+  law: {
+    latex: "As LaTeX",
+    noFormula: "f and g are smooth functions without a closed form.",
+    ofFeature: (feature) => ` of ${feature}`,
+    own: (of) => `f: self-dynamics${of}`,
+    coupling: (of) => `g: interaction with a neighbour${of}`,
+    ofNeighbour: (feature) => `${feature} of the neighbour`,
+    ownState: (feature, at) => `own ${feature} = ${at}`,
+    ownColumn: (at) => `own ${at}`,
+    std: "standard deviation",
+  },
+
+  training: {
+    epoch: "epoch",
+    loss: "loss",
+    training: "training loss",
+    ofMembers: (count) => `training loss of ${count} members`,
+    validation: "validation loss",
+    summary: (epochs, seconds, ended) => `${epochs} epochs in ${seconds} s, ${ended}`,
+    ended: { early: "stopped early", finished: "finished" },
+  },
+
+  repeat: {
+    copy: "copy",
+    copyLabel: "Copy the command",
+    copied: "copied",
+    cannotCopy: "The browser does not allow copying.",
+    firstSnapshotsOnly:
+      "The forecast used only the first of these snapshots. ndcn fit makes a forecast from all of them.",
+    notFromCommands:
+      "The command line alone does not repeat the fit. " +
+      "The settings below describe it, with the fingerprint of its data where they are known.",
+    hash: (name) => `SHA-256 of the ${name}`,
+  },
+
+  downloads: {
+    heading: (title, feature, time, kind) => `${title}, ${feature} at ${time} (${kind})`,
+    saved: "saved",
+  },
+};
