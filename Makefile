@@ -34,6 +34,7 @@ check: $(STAMPS)/dev $(PAGE)
 	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(call biome,check --error-on-warnings)
 
 format: $(STAMPS)/dev $(PAGE)

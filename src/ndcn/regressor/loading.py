@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._support.container import kind_of
 from .._support.registries import MODEL_FILES
@@ -11,11 +11,8 @@ from .._support.registries import MODEL_FILES
 if TYPE_CHECKING:
     from torch import nn
 
-    from ..classify import NodeClassifier
-    from .estimator import DynamicsRegressor
 
-
-def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegressor | NodeClassifier:
+def load(path: str | Path, *, model: nn.Module | None = None) -> Any:
     """Read what ``DynamicsRegressor.save`` or ``NodeClassifier.save`` wrote; the file says which.
 
     Args:
@@ -42,5 +39,4 @@ def load(path: str | Path, *, model: nn.Module | None = None) -> DynamicsRegress
     kind = kind_of(path)
     if kind not in MODEL_FILES:
         raise ValueError(f"{path} holds a {kind}, which this ndcn does not know; use a newer ndcn")
-    found: DynamicsRegressor | NodeClassifier = MODEL_FILES[kind](path, model)
-    return found
+    return MODEL_FILES[kind](path, model)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .. import models
+from .. import neural
 from .._support.checks import named
 from ..data import checked_times, common_grid
 from ..forecast import Auto
@@ -75,7 +75,7 @@ class NamedModel:
 
 
 def _ndcn(p: Parts) -> nn.Module:
-    return models.ndcn(
+    return neural.ndcn(
         p.features,
         hidden=p.hidden,
         operator=p.operator,
@@ -86,26 +86,26 @@ def _ndcn(p: Parts) -> nn.Module:
 
 
 def _no_encode(p: Parts) -> nn.Module:
-    return models.no_encode(p.features, operator=p.operator, activation=p.activation, knots=p.knots, solver=p.solver)
+    return neural.no_encode(p.features, operator=p.operator, activation=p.activation, knots=p.knots, solver=p.solver)
 
 
 def _no_graph(p: Parts) -> nn.Module:
-    return models.no_graph(p.features, hidden=p.hidden, activation=p.activation, solver=p.solver)
+    return neural.no_graph(p.features, hidden=p.hidden, activation=p.activation, solver=p.solver)
 
 
 def _no_control(p: Parts) -> nn.Module:
-    return models.no_control(p.features, hidden=p.hidden, operator=p.operator, activation=p.activation, solver=p.solver)
+    return neural.no_control(p.features, hidden=p.hidden, operator=p.operator, activation=p.activation, solver=p.solver)
 
 
 def _residual_gnn(p: Parts) -> nn.Module:
-    return models.ResidualGNN(
+    return neural.ResidualGNN(
         p.features, hidden=p.hidden, operator=p.operator, activation=p.activation, step=p.step, layers=p.layers
     )
 
 
 def _temporal_gnn(cell: str) -> NamedModel:
     return NamedModel(
-        lambda p: models.TemporalGNN(p.nodes, p.features, cell=cell, hidden=p.hidden, step=p.step),
+        lambda p: neural.TemporalGNN(p.nodes, p.features, cell=cell, hidden=p.hidden, step=p.step),
         hidden=10,
         ignores=("operator", "activation", *OF_FIELDS),
         recipes=TEMPORAL_GNN,
@@ -113,7 +113,7 @@ def _temporal_gnn(cell: str) -> NamedModel:
     )
 
 
-def _curve(kind: type[models.Persistence | models.Linear | models.Spline]) -> NamedModel:
+def _curve(kind: type[neural.Persistence | neural.Linear | neural.Spline]) -> NamedModel:
     ignores = ("preset", "hidden", "operator", "activation", *OF_FIELDS, *OF_TRAINING, "ensemble", "jobs")
     return NamedModel(lambda p: kind(), hidden=1, ignores=ignores, recipes={"default": RAW})
 
@@ -144,9 +144,9 @@ NAMED: dict[str, NamedModel] = {
     "rnn_gnn": _temporal_gnn("rnn"),
     "gru_gnn": _temporal_gnn("gru"),
     "lstm_gnn": _temporal_gnn("lstm"),
-    "persistence": _curve(models.Persistence),
-    "linear": _curve(models.Linear),
-    "spline": _curve(models.Spline),
+    "persistence": _curve(neural.Persistence),
+    "linear": _curve(neural.Linear),
+    "spline": _curve(neural.Spline),
     "interaction": _law("auto"),
     "closed_form": _law("closed"),
     "free_form": _law("free"),
@@ -180,7 +180,7 @@ def build(
     model, solver = given["model"], given["solver"]
     if isinstance(model, nn.Module):
         ready = copy.deepcopy(model)
-        return models.GraphODE(nn.Identity(), ready, nn.Identity(), solver) if isinstance(ready, Field) else ready
+        return neural.GraphODE(nn.Identity(), ready, nn.Identity(), solver) if isinstance(ready, Field) else ready
     if isinstance(model, (Interaction, Auto)):
         model = "auto" if isinstance(model, Auto) else "interaction"
     operator = named(operators.NAMED, "operator", given["operator"])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..regressor import DynamicsRegressor
 
 MOST_NUMBERS = 8_000_000  # states on a page, in all; beyond that moments are left out
-MOST_LINKS = 100_000  # layout.links on a page; beyond that the strongest are shown
+MOST_LINKS = 100_000  # links on a page; beyond that the strongest are shown
 LOSSES = 400  # points of a training curve
 
 
