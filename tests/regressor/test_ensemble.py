@@ -8,13 +8,16 @@ import pytest
 import torch
 
 import ndcn
-from ndcn.regressor import ensemble as module
+from ndcn.regressor.kinds import ensemble as module
+from ndcn.regressor.kinds.training import TrainedModel
+from ndcn.regressor.settings import Settings
 
 GRAPH = ndcn.networks.grid(16)
 DATA = ndcn.simulate(
     ndcn.laws.Heat(), GRAPH, ndcn.laws.initial_state(GRAPH), ndcn.sampling.irregular_times(1.0, count=15, seed=0)
 )
 TIMES = [0.3, 1.4]
+FIT = module._fit
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +63,9 @@ def test_resume_goes_on_for_each_member(tmp_path: Path) -> None:
 def test_large_networks_are_fitted_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def note(member: ndcn.DynamicsRegressor, *rest: object, alone: bool) -> ndcn.DynamicsRegressor:
+    def note(settings: Settings, data: list[ndcn.Trajectory], alone: bool) -> TrainedModel:
         seen.append(alone)
-        return member.fit(DATA)
+        return FIT(settings, data, alone=True)
 
     monkeypatch.setattr(module, "WORTH_TWO", 100)
     monkeypatch.setattr(module, "_fit", note)
@@ -71,10 +74,10 @@ def test_large_networks_are_fitted_one_after_the_other(monkeypatch: pytest.Monke
 
 
 def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    def second_is_interrupted(member: ndcn.DynamicsRegressor, *rest: object, alone: bool) -> ndcn.DynamicsRegressor:
-        if member.seed == stop:
+    def second_is_interrupted(settings: Settings, data: list[ndcn.Trajectory], alone: bool) -> TrainedModel:
+        if settings.seed == stop:
             raise KeyboardInterrupt
-        return member.fit(DATA)
+        return FIT(settings, data, alone=True)
 
     monkeypatch.setattr(module, "_fit", second_is_interrupted)
     stop = 1
@@ -88,11 +91,11 @@ def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_ctrl_c_ends_the_whole_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
-    def marked(member: ndcn.DynamicsRegressor, *rest: object, alone: bool) -> ndcn.DynamicsRegressor:
-        seen.append(member.seed)
-        member.fit(DATA)
-        if member.seed == stop:
-            member.history_.stopped = "interrupted"
+    def marked(settings: Settings, data: list[ndcn.Trajectory], alone: bool) -> TrainedModel:
+        seen.append(settings.seed)
+        member = FIT(settings, data, alone=True)
+        if settings.seed == stop:
+            member.histories[0].stopped = "interrupted"
         return member
 
     monkeypatch.setattr(module, "_fit", marked)

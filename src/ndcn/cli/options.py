@@ -14,6 +14,7 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..data import Calendar
     from ..regressor import DynamicsRegressor
 
 TABLES = (".csv", ".parquet")
@@ -215,6 +216,11 @@ def check_parent(path: Path) -> None:
         raise FileNotFoundError(f"there is no folder {parent} to write {path.name} into; make it first")
     if not os.access(parent, os.W_OK):
         raise PermissionError(f"could not write {path}: the folder {parent} is not writable; nothing was changed")
+
+
+def time_text(time: float, calendar: Calendar | None) -> str:
+    """A time as the data have it: a date, or t = 5."""
+    return f"t = {time:.15g}" if calendar is None else calendar.texts([time])[0]
 
 
 def print_json(content: Mapping[str, Any]) -> None:

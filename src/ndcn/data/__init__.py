@@ -13,6 +13,7 @@ from .panel import LEAST as LEAST
 from .panel import Panel as Panel
 from .panel import panel_of as panel_of
 from .sampling import Split, split
+from .sampling import SplitRule as SplitRule
 from .series_kind import Kind as Kind
 from .series_kind import kind_of as kind_of
 from .time_grid import TimeGrid as TimeGrid

@@ -13,7 +13,7 @@ from typing import Any
 
 import ndcn
 
-from ..regressor import width_of
+from ..regressor import kind_for
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -193,7 +193,7 @@ def resolved(kind: str, arguments: str) -> dict[str, Any]:
     """
     kinds = {"regressor": ndcn.DynamicsRegressor, "classifier": ndcn.NodeClassifier, "baseline": ndcn.NodeBaseline}
     estimator: Any = kinds[kind](**json.loads(arguments))
-    width = {"hidden": width_of(estimator.model, estimator.hidden)} if kind == "regressor" else {}
+    width = {"hidden": estimator.hidden or kind_for(estimator.model).width} if kind == "regressor" else {}
     given = {k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_DECIDING and v is not None}
     return {
         **asdict(estimator._recipe()),

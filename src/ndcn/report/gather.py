@@ -16,7 +16,7 @@ from .encode import pack_integers, pack_rows, plain
 from .forecasts import about_forecast, forecast_frames
 from .frames import Frames, frames_of
 from .laws import law_of
-from .measure import measured, name_of
+from .measure import measured
 from .repeat import repetition
 from .shown import shown_of
 
@@ -44,16 +44,16 @@ def gather(
         model_name, data_words: what model and data are called in the commands that repeat the page.
     """
     about = shown_of(estimator, data)
-    forecast = getattr(estimator, "forecast_", None)
-    frames = frames_of(estimator, about.run) if forecast is None else forecast_frames(estimator, about.run)
+    fitted = estimator.fitted_
+    frames = (frames_of if fitted.ahead is None else forecast_frames)(estimator, about.run)
     scores = measured(estimator, frames)
     shown, notes = _thinned(frames)
     graph, about_links = _graph(about.graph)
     times, shift = frames.times[shown], shift_of(about.calendar)
     judged = None if frames.measured is None else frames.measured[0].times.numpy()
-    until = trained_times(estimator)[-1].item() if forecast is None else forecast.start
+    until = trained_times(estimator)[-1].item() if fitted.ahead is None else fitted.ahead.start
     return {
-        "model": name_of(estimator),
+        "model": estimator.title_,
         "members": len(estimator.models_),
         "parameters": sum(p.numel() for p in estimator.model_.parameters()),
         "graph": graph,
@@ -71,7 +71,7 @@ def gather(
         "score_dates": None if judged is None else dates_of(about.calendar, judged),
         "training": _training(estimator),
         "law": law_of(estimator),
-        "forecast": None if forecast is None else about_forecast(forecast),
+        "forecast": None if fitted.forecast is None else about_forecast(fitted.forecast),
         "repeat": repetition(estimator, frames, model_name, data_words, two_files=about.two_files),
         "notes": [*about.notes, *frames.notes, *notes, *about_links],
     }

@@ -21,7 +21,7 @@ def law_of(estimator: DynamicsRegressor) -> dict[str, Any] | None:
 
     g is given along x_j at the least, the middle and the largest x_i seen.
     """
-    if not hasattr(estimator, "learned_"):
+    if not estimator.fitted_.can.law:
         return None
     equations: Equations | Estimates | None
     try:

@@ -7,6 +7,7 @@ from .loop import Plan as Plan
 from .loop import Problem as Problem
 from .loop import train as train
 from .objective import CrossEntropy, Objective
+from .recipes import RAW as RAW
 from .recipes import READY_MODULE as READY_MODULE
 from .recipes import RECIPES as RECIPES
 from .recipes import RESIDUAL_GNN as RESIDUAL_GNN

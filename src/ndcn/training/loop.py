@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import torch
 from torch import nn
@@ -26,7 +27,13 @@ from .objective import Objective, Target
 
 
 class TrainingError(RuntimeError):
-    """Training could not go on; the model keeps its last good weights."""
+    """Training could not go on; the model keeps its last good weights.
+
+    Attributes:
+        fitted: what was learned until then, where a model with good weights is left.
+    """
+
+    fitted: Any = None
 
 
 @dataclass(frozen=True)

@@ -1,28 +1,29 @@
-"""The course of a network as a model predicts it, unchanged and after changes."""
+"""The course of a network after changes, as a model predicts it."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import torch
 
+from .._support.warn import warn
 from ..data import Trajectory
-from ..graph import GraphSequence
-from .piecewise import predict_piecewise
+from ..graph import Graph, GraphSequence
 from .what_if import Change, Remove, changed_graph, changed_state, kept_nodes
 
-if TYPE_CHECKING:
-    from ..graph import Graph
-    from .estimator import DynamicsRegressor
-
-MISSED = 0.03  # of the size of a shock, or of the range of states: what a model may miss before it is said
+MISSED = 0.03  # warn above this miss, as a share of the shock or of the range of states
+Predict = Callable[[torch.Tensor, GraphSequence, torch.Tensor, float], Trajectory]
 
 
 def changed_course(
-    estimator: DynamicsRegressor, base: Trajectory, changes: Sequence[Change], *, at: float, start: torch.Tensor
-) -> torch.Tensor:
+    predict: Predict,
+    base: Trajectory,
+    changes: Sequence[Change],
+    *,
+    graphs: GraphSequence,
+    at: float,
+    start: torch.Tensor,
+) -> Trajectory:
     """X'(t) = X(t) + (Y'(t) - Y(t)), where Y and Y' run from time ``at`` on, without and with the changes.
 
     Both start from the same unchanged state, so that their difference is due to the changes alone, also for models that
@@ -30,39 +31,41 @@ def changed_course(
     take a shock for a somewhat other one: a warning says by how much X'(at) misses the changed state.
 
     Args:
-        estimator: a fitted one.
+        predict: states at times, on graphs in turn, from an initial state and its time.
         base: the unchanged course X, with all nodes.
         changes: what happens.
-        at: when.
+        graphs: those without the changes.
+        at: when the changes happen.
         start: the unchanged state at that time, shape (n, d).
 
     Returns:
-        X' at the times of ``base``, shape (T, n, d); NaN for removed nodes from ``at`` on.
+        X' at the times of ``base``; removed nodes are missing from ``at`` on.
 
     Raises:
         ValueError: nodes, edges or features that are not there.
     """
-    graphs: GraphSequence | None = getattr(estimator, "graphs_", None)
-    now = base.graph if graphs is None else graphs.at(at)
+    now = graphs.at(at)
     keep = kept_nodes(now, changes)
     clock, before, after = [at], [now], [changed_graph(now, changes)]
-    for t, graph in [] if graphs is None else zip(graphs.times.tolist(), graphs.graphs, strict=True):
+    for t, graph in zip(graphs.times.tolist(), graphs.graphs, strict=True):
         if t > at:
             clock, before, after = [*clock, t], [*before, graph], [*after, _again(graph, changes)]
     x0 = changed_state(now, start, base.features, changes)
     later = base.times >= at
     out = base.states.clone()
-    if not later.any():
-        return out
-    times = torch.cat([base.times.new_tensor([at]), base.times[later]])
-    plain = predict_piecewise(estimator, times, GraphSequence(clock, before), x0=start, t0=at).states
-    changed = predict_piecewise(estimator, times, GraphSequence(clock, after), x0=x0, t0=at).states
-    effect = changed - plain[:, keep]
-    _warn_of_miss(base.features, effect[0], x0 - start[keep], start)
-    whole = torch.full((len(times) - 1, *out.shape[1:]), torch.nan, dtype=out.dtype)
-    whole[:, keep] = base.states[later][:, keep] + effect[1:].to(out.dtype)
-    out[later] = whole
-    return out
+    if later.any():
+        times = torch.cat([base.times.new_tensor([at]), base.times[later]])
+        plain = predict(times, GraphSequence(clock, before), start, at).states
+        changed = predict(times, GraphSequence(clock, after), x0, at).states
+        effect = changed - plain[:, keep]
+        _warn_of_miss(base.features, effect[0], x0 - start[keep], start)
+        whole = torch.full((len(times) - 1, *out.shape[1:]), torch.nan, dtype=out.dtype)
+        whole[:, keep] = base.states[later][:, keep] + effect[1:].to(out.dtype)
+        out[later] = whole
+    ordered = bool((base.times.diff() > 0).all())
+    return Trajectory(
+        times=base.times, states=out, graph=base.graph, mask=~out.isnan(), features=base.features, ordered=ordered
+    )
 
 
 def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.Tensor, start: torch.Tensor) -> None:
@@ -72,11 +75,10 @@ def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.T
     for name, shock, span, miss in zip(features, shocks, ranges, misses, strict=True):
         if miss > MISSED * (shock or span):
             share = f"{100 * miss / (shock or span or miss):.0f} % of {'the shock' if shock else 'its range'}"
-            warnings.warn(
+            warn(
                 f"just after the changes, {name} is up to {miss:.3g} off the state that was asked for ({share}): this model does "
                 "not give back the state it starts from, and the course that follows is as far off; a law starts exactly "
-                'there: fit model="interaction" (--model interaction)',
-                stacklevel=3,
+                'there: fit model="interaction" (--model interaction)'
             )
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from ..identify import Estimates, Estimation, Evidence, Functions, functions_of
-from ..laws import Law
+from ...identify import Estimates, Estimation, Functions, functions_of
+from ...laws import Law
+from ..query import Query
 from .learned_law import LearnedLaw
-from .prediction import Question
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class EstimatedLaw(LearnedLaw):
             laws.append(self.law.with_values(**values))
         return laws
 
-    def _warn(self, states: torch.Tensor, asked: Question) -> None:
+    def _warn(self, states: torch.Tensor, query: Query) -> None:
         """The form of the law is known for all states."""
 
     def equations(self) -> Estimates:
@@ -75,29 +75,23 @@ class EstimatedLaw(LearnedLaw):
         values = {f"law.values.{name}": value.detach().cpu() for name, value in self.law.state_dict().items()}
         return {"law.errors": self.errors, **values}
 
-    @classmethod
-    def from_file(
-        cls,
-        model: object,
-        about: Mapping[str, Any],
-        tensors: Mapping[str, torch.Tensor],
-        start_draws: list[torch.Tensor] | None,
-        evidence: Evidence,
-    ) -> EstimatedLaw:
-        """The law that was stored, given one of the same class.
+    @staticmethod
+    def stored(
+        model: object, form: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]
+    ) -> tuple[Law, dict[str, Any]]:
+        """The law of a file, given one of the same class, and what else this class holds.
 
         Raises:
             ValueError: it is of another class, or has other parameters.
         """
-        if not isinstance(model, Law) or type(model).__qualname__ != about["estimated"]:
-            raise ValueError(f"it holds a {about['estimated']}, but model is a {type(model).__name__}")
+        if not isinstance(model, Law) or type(model).__qualname__ != form["estimated"]:
+            raise ValueError(f"it holds a {form['estimated']}, but model is a {type(model).__name__}")
         prefix = "law.values."
         values = {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
         law = model.with_values(**{name: value for name, value in values.items() if name in model._names})
         law.load_state_dict(values)
-        common, nodes = (tuple(part) for part in about["names"])
-        covariance, draws, states = (tensors[f"law.{name}"] for name in ("covariance", "draws", "states"))
-        return cls(law, covariance, draws, start_draws, evidence, states, (common, nodes), tensors["law.errors"])
+        common, nodes = (tuple(part) for part in form["names"])
+        return law, {"names": (common, nodes), "errors": tensors["law.errors"]}
 
 
 def _rows(values: torch.Tensor, count: int) -> torch.Tensor:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from .._support.threads import threads_for
-from ..data import Trajectory
-from ..graph import Graph
-from ..identify import Discovery, Estimates, Evidence, Functions, functions_of
-from ..laws import ClosedForm, Corrected, Equation, Equations, FreeForm, FreeModel, Law, LawODE
-from ..solve import IntegrationError, Solver
-from .fitting import Start
-from .prediction import Question, answers
+from ..._support.threads import threads_for
+from ..._support.warn import warn
+from ...graph import Graph
+from ...identify import Discovery, Estimates, Evidence, Functions, functions_of
+from ...laws import ClosedForm, Corrected, Equation, Equations, FreeForm, FreeModel, Law, LawODE
+from ...solve import IntegrationError, Solver
+from ..query import Prediction, Query
 
 
 class NoLawError(ValueError, AttributeError):
@@ -79,29 +78,31 @@ class LearnedLaw:
         model = self._model
         return [_law_of(model.with_parameters(values), self._names, self.known) for values in self.draws]
 
-    def predict(self, asked: Question, start: Start, return_std: bool) -> Trajectory | tuple[Trajectory, Trajectory]:
-        """The states asked for; with ``return_std`` also their standard deviation."""
-        begin = asked.t0
-        times = asked.times.clamp(min=begin)
-        with threads_for(asked.graph.num_nodes):
-            states, solver = LawODE(self.law).followed(asked.x0, times, asked.graph, begin)
-            self._warn(states, asked)
-            mean, _ = answers(asked, [(states, None)], None, start)
-            if not return_std:
-                return mean
-            starts = self.start_draws[0] if asked.goes_on and self.start_draws is not None else None
-            x0 = asked.x0.double().expand(len(self.draws), *asked.x0.shape) if starts is None else starts
-            every = self._as_likely(x0, times, asked.graph, begin, solver)
+    def predict(self, query: Query, features: tuple[str, ...], spread: bool) -> Prediction:
+        """The states asked for; with ``spread`` also their standard deviation.
+
+        Raises:
+            IntegrationError: the law, or with ``spread`` all but one of its posterior samples, explodes.
+        """
+        begin, graph = query.t0, query.one_graph
+        times = query.times.clamp(min=begin)
+        with threads_for(graph.num_nodes):
+            states, solver = LawODE(self.law).followed(query.x0, times, graph, begin)
+            self._warn(states, query)
+            mean = query.answer(states, features)
+            if not spread:
+                return Prediction(mean)
+            starts = self.start_draws[0] if query.from_history and self.start_draws is not None else None
+            x0 = query.x0.double().expand(len(self.draws), *query.x0.shape) if starts is None else starts
+            every = self._as_likely(x0, times, graph, begin, solver)
         if len(every) < 2:
-            raise IntegrationError("laws as likely as this one cannot be followed so far: predict less far", time=begin)
+            raise IntegrationError("posterior samples diverge before this time: predict less far", time=begin)
         if len(every) < len(self.draws) / 2:
-            warnings.warn(
-                f"of {len(self.draws)} laws that are as likely as this one only {len(every)} could be followed so far: bands are too "
-                "narrow, predict less far or fit with more snapshots",
-                stacklevel=3,
+            warn(
+                f"only {len(every)} of {len(self.draws)} posterior samples could be integrated so far: intervals are too narrow; "
+                "predict less far or fit with more snapshots"
             )
-        spread = torch.stack(every).std(dim=0)
-        return mean, answers(asked, [(spread, None)], None, start)[0]
+        return Prediction(mean, query.answer(torch.stack(every).std(dim=0), features))
 
     def _as_likely(
         self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float, solver: Solver
@@ -126,7 +127,7 @@ class LearnedLaw:
         """All that are as likely as one law of states (draws, n, d); None with a known part, which takes states (n, d)."""
         return self.law.several(self.draws) if isinstance(self.law, (ClosedForm, FreeForm)) else None
 
-    def _warn(self, states: torch.Tensor, asked: Question) -> None:
+    def _warn(self, states: torch.Tensor, query: Query) -> None:
         """Splines know nothing of states that were not seen."""
         if isinstance(self.found, ClosedForm):
             return
@@ -134,12 +135,11 @@ class LearnedLaw:
         room = MARGIN * (high - low) + 1e-12
         outside = ((states < low - room) | (states > high + room)).any(dim=-1).any(dim=-1)
         if outside.any():
-            first = asked.times[outside].min().item()
-            warnings.warn(
+            first = query.times[outside].min().item()
+            warn(
                 f"from t = {first:g} on the prediction leaves the range of states seen in training "
                 f"({', '.join(f'{a:.3g} to {b:.3g}' for a, b in zip(low.tolist(), high.tolist(), strict=True))}), where the "
-                "learned functions are straight lines: trust it less there",
-                stacklevel=4,
+                "learned functions are straight lines: trust it less there"
             )
 
     def equations(self) -> Equations | Estimates:
@@ -151,6 +151,15 @@ class LearnedLaw:
                 "plot.interaction draws them"
             )
         return Equations(found.equation, self._names, self.covariance, corrects=self.known is not None)
+
+    def description(self) -> dict[str, Any]:
+        """What of it is not a tensor, for JSON."""
+        assert isinstance(self.law, (ClosedForm, Corrected, FreeForm))
+        return self.law.description()
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """What a file holds of it besides its description, errors and posterior samples."""
+        return {}
 
     def functions(self, points: int) -> Functions:
         """f and g that were found, on a grid over the states seen."""
