@@ -38,6 +38,7 @@ def test_version():
 def test_names_are_those_of_the_library():
     from ndcn.regressor.named_models import ACTIVATIONS
     from ndcn.regressor.named_models import NAMED as models
+
     from ndcn.training.recipes import RECIPES
 
     for names, known in (

@@ -15,7 +15,7 @@ import ndcn
 
 from ..data import Split, Trajectory
 from ..graph import Graph
-from ..solve.kernels import euler_compiled
+from ..solve import kernel_in_use
 from .result import Result
 
 
@@ -69,7 +69,7 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "kernel": "torch" if euler_compiled.library() is None else "compiled",
+        "kernel": kernel_in_use(),
     }
 
 

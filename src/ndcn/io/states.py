@@ -253,7 +253,7 @@ def _turned(table: Table, layout: Layout, asked: Asked, known: Collection[str]) 
 def _netcdf(path: Path) -> ArrowTable:
     """NetCDF as a long table: the dimensions and the variables that have them all."""
     try:
-        import xarray
+        import xarray  # noqa: PLC0415  # an extra
     except ImportError:
         raise ModuleNotFoundError(f"{path.name}: NetCDF needs xarray: pip install 'ndcn[xarray]'") from None
     try:

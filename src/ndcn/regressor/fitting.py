@@ -14,8 +14,7 @@ from torch import nn
 
 from ..data import Dataset, TimeGrid, Trajectory
 from ..neural import GraphODE, TemporalGNN, filled
-from ..solve import Solver, check_field
-from ..solve.kernels import euler_compiled
+from ..solve import Solver, check_field, kernel_in_use
 from ..training import CrossEntropy, Objective, Problem, Units
 
 
@@ -159,8 +158,9 @@ def fingerprint(settings: dict[str, Any], model: nn.Module, trajectories: Sequen
     """A hash of all that decides the result of a fit: settings, the model with its first weights, kernel and data."""
     texts = {name: _text(value) for name, value in settings.items()}
     weights = {name: _text(value) for name, value in model.state_dict().items()}
-    kernel = "torch" if euler_compiled.library() is None else "compiled"  # their last bits differ
-    text = json.dumps([texts, _parts(model), weights, kernel, [t.fingerprint for t in trajectories]], sort_keys=True)
+    text = json.dumps(
+        [texts, _parts(model), weights, kernel_in_use(), [t.fingerprint for t in trajectories]], sort_keys=True
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
