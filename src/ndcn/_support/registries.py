@@ -1,4 +1,4 @@
-"""All that goes by a name, and where it lives: a new one is a file in its room and a line here.
+"""All that goes by a name, and where it lives: a new one is a file in its package and a line here.
 
 Nothing is imported: the command line builds its choices from these names without loading torch.
 """
@@ -45,3 +45,37 @@ MODEL_FILES = Registry(
     "model file",
     {"DynamicsRegressor": "ndcn.regressor.files:load", "NodeClassifier": "ndcn.classify.files:load"},
 )
+MODELS = Registry(
+    "model",
+    dict.fromkeys(
+        (
+            "ndcn",
+            "no_encode",
+            "no_graph",
+            "no_control",
+            "residual_gnn",
+            "rnn_gnn",
+            "gru_gnn",
+            "lstm_gnn",
+            "persistence",
+            "linear",
+            "spline",
+            "interaction",
+            "closed_form",
+            "free_form",
+            "auto",
+        ),
+        "ndcn.regressor.named_models:NAMED",
+    ),
+)
+ACTIVATIONS = Registry(
+    "activation", {"relu": "torch:relu", "tanh": "torch:tanh", "softplus": "torch.nn.functional:softplus"}
+)
+NODE_MODELS = Registry(
+    "node model",
+    {
+        "ndcn": "ndcn.classify.classifier:NodeClassifier",
+        **dict.fromkeys(("gcn", "gat", "agnn", "mlp", "label_propagation"), "ndcn.classify.baselines:NodeBaseline"),
+    },
+)
+NEED_PYG = ("gcn", "gat", "agnn")  # of NODE_MODELS, those with layers of PyTorch Geometric
