@@ -79,3 +79,18 @@ NODE_MODELS = Registry(
     },
 )
 NEED_PYG = ("gcn", "gat", "agnn")  # of NODE_MODELS, those with layers of PyTorch Geometric
+TABLES = Registry(
+    "table",
+    {
+        **dict.fromkeys(("extrapolation", "interpolation", "regular"), "ndcn.experiments.targets:Errors"),
+        "classification": "ndcn.experiments.targets:Accuracies",
+        "parameters": "ndcn.experiments.targets:Parameters",
+    },
+)
+FIGURES = Registry(
+    "figure",
+    {
+        "figures": "ndcn.experiments.targets:DynamicsFigures",
+        "sweep": "ndcn.experiments.targets:AccuracySweep",
+    },
+)
