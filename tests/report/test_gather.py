@@ -17,7 +17,7 @@ from ndcn.regressor.piecewise import predict_piecewise
 from ndcn.report.dates import ticks_of
 from ndcn.report.encode import unpack_integers, unpack_rows
 from ndcn.report.gather import gather
-from ndcn.report.laws import law_of
+from ndcn.report.sections.law import law_of
 from ndcn.solve import IntegrationError
 
 

@@ -94,3 +94,7 @@ FIGURES = Registry(
         "sweep": "ndcn.experiments.targets:AccuracySweep",
     },
 )
+SECTIONS = Registry(
+    "section of the page",
+    {name: f"ndcn.report.sections.{name}:SECTION" for name in ("errors", "forecast", "law", "training", "repeat")},
+)
