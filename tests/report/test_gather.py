@@ -16,7 +16,7 @@ from ndcn.regressor.evaluation import forecast_scores
 from ndcn.report.dates import ticks_of
 from ndcn.report.encode import unpack_integers, unpack_rows
 from ndcn.report.gather import gather
-from ndcn.report.laws import law_of
+from ndcn.report.sections.law import law_of
 from ndcn.solve import IntegrationError
 
 

@@ -1,4 +1,4 @@
-"""All that goes by a name, and where it lives: a new one is a file in its room and a line here.
+"""All that goes by a name, and where it lives: a new one is a file in its package and a line here.
 
 Nothing is imported: the command line builds its choices from these names without loading torch.
 """
@@ -75,4 +75,34 @@ MODEL_OBJECTS = Registry(
         "Curve": "ndcn.regressor.kinds.curve:READY_CURVE",
         "Module": "ndcn.regressor.kinds.module:MODULE",
     },
+)
+ACTIVATIONS = Registry(
+    "activation", {"relu": "torch:relu", "tanh": "torch:tanh", "softplus": "torch.nn.functional:softplus"}
+)
+NODE_MODELS = Registry(
+    "node model",
+    {
+        "ndcn": "ndcn.classify.classifier:NodeClassifier",
+        **dict.fromkeys(("gcn", "gat", "agnn", "mlp", "label_propagation"), "ndcn.classify.baselines:NodeBaseline"),
+    },
+)
+NEED_PYG = ("gcn", "gat", "agnn")  # of NODE_MODELS, those with layers of PyTorch Geometric
+TABLES = Registry(
+    "table",
+    {
+        **dict.fromkeys(("extrapolation", "interpolation", "regular"), "ndcn.experiments.targets:Errors"),
+        "classification": "ndcn.experiments.targets:Accuracies",
+        "parameters": "ndcn.experiments.targets:Parameters",
+    },
+)
+FIGURES = Registry(
+    "figure",
+    {
+        "figures": "ndcn.experiments.targets:DynamicsFigures",
+        "sweep": "ndcn.experiments.targets:AccuracySweep",
+    },
+)
+SECTIONS = Registry(
+    "section of the page",
+    {name: f"ndcn.report.sections.{name}:SECTION" for name in ("errors", "forecast", "law", "training", "repeat")},
 )

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from ..._support.checks import named
-from ..._support.registries import OPERATORS
+from ..._support.registries import ACTIVATIONS, OPERATORS
 from ...data import checked_times, common_grid
 from ...graph import Operator
 from ...neural import Activation, ResidualGNN, TemporalGNN, ndcn, no_control, no_encode, no_graph
@@ -24,7 +24,6 @@ from ..settings import Settings
 from .ensemble import fit_many
 from .training import TrainedModel, fit_module, restore_modules
 
-ACTIVATIONS: dict[str, Activation] = {"relu": torch.relu, "tanh": torch.tanh, "softplus": nn.functional.softplus}
 HIDDEN = 20  # of NDCN and its ablations, as in the paper
 
 

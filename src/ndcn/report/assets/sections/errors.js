@@ -1,18 +1,38 @@
 // Errors over time and over nodes, and scores beside those of baselines.
 
-import { Chart, key } from "./chart.js";
-import { ink, palette } from "./colour.js";
-import { CONTENT, FEATURES, FIRST_TIME, FORECAST, meanOver, NODES } from "./data.js";
-import { byId, make } from "./dom.js";
-import { NOTHING, roundedNumber, TIME_LABEL } from "./format.js";
-import { worstFirst } from "./ranking.js";
-import { change, choose, nodeColour, shownNodes, state, watch } from "./state.js";
-import { goTo, timeAxis } from "./timeline.js";
-import { WORDS } from "./words.js";
+import { Chart, key } from "../chart.js";
+import { ink, palette } from "../colour.js";
+import { CONTENT, FEATURES, FIRST_TIME, FORECAST, meanOver, NODES, partNames } from "../data.js";
+import { make } from "../dom.js";
+import { NOTHING, roundedNumber, TIME_LABEL } from "../format.js";
+import { worstFirst } from "../ranking.js";
+import { section } from "../sections.js";
+import { change, choose, nodeColour, shownNodes, state, watch } from "../state.js";
+import { goTo, timeAxis } from "../timeline.js";
+import { counted } from "../words.js";
 
-export const partNames = FORECAST
-  ? { ...WORDS.errors.parts, extrapolation: WORDS.errors.forecastPart }
-  : WORDS.errors.parts;
+const TEXT = {
+  overTime: "Error over time",
+  mean: (feature) => `mean |error| of ${feature}`,
+  overNodes: "Distribution over nodes",
+  meanOfNode: (over) => `mean |error| of a node ${over}`,
+  nodes: "nodes",
+  bins: ["from", "to", "nodes"],
+  pickBar: "Click a bar to select the node with the nearest error.",
+  snapshots: (count) => ` ${counted(count, "snapshot")}`,
+  least: " (smallest)",
+  measure: "Measure ",
+  measures: { normalized_l1: "normalised l1, %", l1: "l1", rmse: "RMSE" },
+  compared: "Comparison with baselines",
+  alone: "Scores",
+  baselines:
+    "Baselines for each node: persistence (the last value), a straight line and a cubic spline. " +
+    "They use the training snapshots only and pass through them, so only held-out snapshots are scored. " +
+    "The smallest error is underlined.",
+  forecastBaselines:
+    "Baselines for each node: persistence (the last value) and a straight line. " +
+    "They use the same data as the forecast. The smallest error is underlined.",
+};
 
 // Over time ------------------------------------------------------------------------------------------------------
 
@@ -50,7 +70,7 @@ function errorSpec() {
     ...timeAxis(FORECAST ? CONTENT.trained_until : FIRST_TIME),
     y: errorRange(series),
     log: true,
-    ylabel: WORDS.errors.mean(FEATURES[state.feature]),
+    ylabel: TEXT.mean(FEATURES[state.feature]),
     series,
   };
 }
@@ -62,10 +82,10 @@ function errorTable() {
   return [[TIME_LABEL, ...curves.map((s) => s.name)], ...lines];
 }
 
-function startErrorCurves() {
+function startErrorCurves(parent) {
   const legend = make("ul", { class: "legend" });
-  const chart = new Chart(byId("error-time"), {
-    title: WORDS.errors.overTime,
+  const chart = new Chart(parent, {
+    title: TEXT.overTime,
     height: 280,
     spec: errorSpec,
     table: errorTable,
@@ -99,8 +119,8 @@ function binSpec() {
   return {
     x: [0, edges.at(-1)],
     y: [0, 1.06 * Math.max(...y)],
-    xlabel: WORDS.errors.meanOfNode(meanOver()),
-    ylabel: WORDS.errors.nodes,
+    xlabel: TEXT.meanOfNode(meanOver()),
+    ylabel: TEXT.nodes,
     marks: measured.map((node) => ({ x: errors[node], colour: nodeColour(node) })),
     series: [{ kind: "bars", edges, y, colour: ink("bar") }],
   };
@@ -108,7 +128,7 @@ function binSpec() {
 
 function binTable() {
   const { edges, y } = errorBins();
-  return [WORDS.errors.bins, ...y.map((count, k) => [edges[k], edges[k + 1], count])];
+  return [TEXT.bins, ...y.map((count, k) => [edges[k], edges[k + 1], count])];
 }
 
 function chooseByError(error) {
@@ -117,14 +137,14 @@ function chooseByError(error) {
   choose(order.reduce((a, b) => (distance(b) < distance(a) ? b : a)));
 }
 
-function startErrorBins() {
+function startErrorBins(parent) {
   if (!worstFirst()?.order.length) return;
-  const chart = new Chart(byId("error-nodes"), {
-    title: WORDS.errors.overNodes,
+  const chart = new Chart(parent, {
+    title: TEXT.overNodes,
     height: 280,
     spec: binSpec,
     table: binTable,
-    legend: make("p", { class: "quiet hint" }, WORDS.errors.pickBar),
+    legend: make("p", { class: "quiet hint" }, TEXT.pickBar),
     pick: chooseByError,
   });
   watch(["feature", "selected", "pinned", "theme", "size"], () => chart.draw());
@@ -147,22 +167,22 @@ function leastScores(parts) {
 
 function scoreHead(part) {
   const count = CONTENT.scores.rows[0].parts[part]?.snapshots ?? 0;
-  const below = make("span", { class: "quiet" }, WORDS.errors.snapshots(count));
+  const below = make("span", { class: "quiet" }, TEXT.snapshots(count));
   return make("th", { scope: "col" }, partNames[part], below);
 }
 
 function scoreCell(score, best) {
-  const spoken = best ? make("span", { class: "hidden" }, WORDS.errors.least) : null;
+  const spoken = best ? make("span", { class: "hidden" }, TEXT.least) : null;
   return make("td", { class: best ? "best" : "" }, scoreText(score), spoken);
 }
 
 function scoresNote() {
-  const baselines = FORECAST ? WORDS.errors.forecastBaselines : WORDS.errors.baselines;
+  const baselines = FORECAST ? TEXT.forecastBaselines : TEXT.baselines;
   const { rows, note } = CONTENT.scores;
   return [rows.length > 1 ? baselines : null, note].filter(Boolean).join(" ");
 }
 
-function fillScores() {
+function scoreTable() {
   const { rows } = CONTENT.scores;
   const parts = Object.keys(partNames).filter((part) => rows.some((row) => row.parts[part]));
   const least = leastScores(parts);
@@ -172,16 +192,31 @@ function fillScores() {
     return make("tr", { class: k ? "" : "own" }, make("th", { scope: "row" }, row.name), ...cells);
   });
   const head = make("tr", {}, make("th", { scope: "col" }, ""), ...parts.map(scoreHead));
-  byId("scores").replaceChildren(make("thead", {}, head), make("tbody", {}, ...lines));
-  byId("scores-title").textContent = rows.length > 1 ? WORDS.errors.compared : WORDS.errors.alone;
-  byId("scores-note").textContent = scoresNote();
+  return [make("thead", {}, head), make("tbody", {}, ...lines)];
 }
 
-export function startErrors() {
-  if (!CONTENT.scores) return;
-  byId("errors").hidden = false;
-  startErrorCurves();
-  startErrorBins();
-  byId("measure").addEventListener("change", (event) => change({ measure: event.target.value }));
-  watch(["measure", "size"], fillScores);
+function measureChoice() {
+  const options = Object.entries(TEXT.measures).map(([value, name]) => make("option", { value }, name));
+  const onchange = (event) => change({ measure: event.target.value });
+  return make("label", { class: "pick" }, TEXT.measure, make("select", { id: "measure", onchange }, ...options));
 }
+
+function startScores(element) {
+  const title = CONTENT.scores.rows.length > 1 ? TEXT.compared : TEXT.alone;
+  const table = make("table", { id: "scores", "aria-labelledby": "scores-title" });
+  element.append(
+    make("div", { class: "heading narrow" }, make("h3", { id: "scores-title" }, title), measureChoice()),
+    make("div", { class: "scroll" }, table),
+    make("p", { id: "scores-note", class: "quiet" }, scoresNote()),
+  );
+  watch(["measure", "size"], () => table.replaceChildren(...scoreTable()));
+}
+
+section("errors", (_, element) => {
+  const overTime = make("div", { id: "error-time" });
+  const overNodes = make("div", { id: "error-nodes" });
+  element.append(make("div", { class: "pair" }, overTime, overNodes));
+  startErrorCurves(overTime);
+  startErrorBins(overNodes);
+  startScores(element);
+});

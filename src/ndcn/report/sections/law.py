@@ -1,4 +1,4 @@
-"""What a model says in formulas: its equation, and the curves of f and g."""
+"""The identified law: its equation, and f and g as curves."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .encode import plain
+from ..encode import plain
+from ..section import Section
 
 if TYPE_CHECKING:
-    from ..identify import Estimates
-    from ..laws import Equations
-    from ..regressor import DynamicsRegressor
+    from ...identify import Estimates
+    from ...laws import Equations
+    from ...regressor import DynamicsRegressor
 
 POINTS = 41
 
@@ -46,3 +47,6 @@ def law_of(estimator: DynamicsRegressor) -> dict[str, Any] | None:
             }
         )
     return {"equation": text, "latex": latex, "reason": str(estimator.evidence_), "curves": curves}
+
+
+SECTION = Section("Identified law", "law.js", lambda page: law_of(page.estimator))
