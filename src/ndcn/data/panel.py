@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,8 @@ class Panel:
         start: t_0.
         step: s.
         graphs: one graph, or one for each step.
-        notes: what was done to the data to make steps equal.
+        time_notes: how the times were made equally spaced; empty if they were.
+        value_notes: how missing entries were filled; empty if there are none.
 
     Example:
         >>> import ndcn, numpy as np
@@ -45,10 +46,16 @@ class Panel:
     start: float
     step: float
     graphs: tuple[Graph, ...]
-    notes: tuple[str, ...] = field(default=())
+    time_notes: tuple[str, ...] = ()
+    value_notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to the data: ``time_notes`` and ``value_notes``."""
+        return (*self.time_notes, *self.value_notes)
 
     @property
     def last_time(self) -> float:
@@ -108,7 +115,8 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     seen = np.isfinite(x)
     gaps = np.diff(times)
     step = float(np.median(gaps))
-    notes: list[str] = []
+    time_notes: list[str] = []
+    value_notes: list[str] = []
     if not np.allclose(gaps, step, rtol=1e-3):
         if times[-1] - times[0] > EMPTY * step * len(times):
             k = int(gaps.argmax())
@@ -121,12 +129,12 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
         at = np.searchsorted(times, grid + 1e-6 * step, side="right") - 1
         fresh = np.diff(at, prepend=-1) > 0
         x, seen, times = x[at], seen[at] & fresh[:, None], grid
-        notes.append(f"times are not equally spaced: values were held on a grid of step {step:.4g}")
+        time_notes.append(f"times are not equally spaced: values were held on a grid of step {step:.4g}")
     if not seen.all():
         gone = f"{100 * (1 - seen.mean()):.3g} % of the entries of {short(data.features[feature])} are missing"
-        notes.append(f"{gone}: the last value before was used")
+        value_notes.append(f"{gone}: the last value before was used")
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
-    return Panel(_held(x), seen, float(times[0]), step, in_force, tuple(notes))
+    return Panel(_held(x), seen, float(times[0]), step, in_force, tuple(time_notes), tuple(value_notes))
 
 
 def _held(x: np.ndarray) -> np.ndarray:

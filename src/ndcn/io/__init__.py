@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..data import Calendar, Dataset
-from .columns import is_whole as is_whole
+from .cells import is_whole as is_whole
 from .inspection import GAP as GAP
 from .inspection import Inspection, inspect
 from .reading import read

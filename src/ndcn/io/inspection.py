@@ -290,4 +290,4 @@ def _forecast_plans(data: Dataset) -> list[str]:
         except ValueError as error:
             return [f"no forecast can be chosen by backtest: {error}"]
         plans.append(f"{short(name)[1:-1]}: {kind_of(panel.values, panel.observed).sentence}")
-    return plans + [note for note in panel.notes if note.startswith("times")]
+    return [*plans, *panel.time_notes]
