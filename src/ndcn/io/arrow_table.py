@@ -54,6 +54,8 @@ class ArrowTable(Table):
             return "date"
         if _is_number(t):
             return "number"
+        if types.is_nested(t) or types.is_temporal(t):
+            return "other"
         return "text" if types.is_string(t) or types.is_large_string(t) or types.is_dictionary(t) else None
 
     def load(self, roles: Mapping[int, str]) -> dict[int, Any]:
@@ -62,6 +64,8 @@ class ArrowTable(Table):
 
     def _names(self, k: int) -> Names:
         column = self.table.column(k)
+        if types.is_null(column.type):  # a column in which every cell is missing
+            column = column.cast(pa.string())
         if types.is_timestamp(column.type) and column.type.tz:
             column = column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.string())
         elif types.is_timestamp(column.type) or types.is_date(column.type):
@@ -77,7 +81,9 @@ class ArrowTable(Table):
         if _is_number(column.type):
             return np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
         if types.is_nested(column.type) or types.is_temporal(column.type):
-            raise ValueError(f"{self.title}: column {self.name(k)} must hold numbers, and holds {column.type}")
+            raise ValueError(
+                f"{self.title}: column {self.name(k)} must hold numbers, and holds {column.type}; convert or drop it"
+            )
         return self.numbers_of(self._names(k), k)
 
     def places(self, rows: Sequence[int]) -> list[str]:

@@ -168,8 +168,8 @@ def _transposed(table: Table, known: set[str], asked: StateColumns) -> Layout | 
         return None
     node = None
     for k in range(columns[0]):
-        cells = [plain(cell) for cell in table.sample(k)]
-        if cells and sum(cell in known for cell in cells) * 2 >= len(cells) and len(set(cells)) == len(cells):
+        cells = table.sample(k)
+        if table.share_of_names(k, known) >= 0.5 and len({plain(cell) for cell in cells}) == len(cells):
             node = k
             break
     if node is None:
@@ -266,11 +266,7 @@ def _holds_values(table: Table, k: int) -> bool:
 def _node(table: Table, known: set[str], taken: Sequence[int]) -> int:
     """The column of nodes: by its heading, by how many of its cells are names of nodes, or the first column of text."""
     free = [k for k in range(len(table.columns)) if k not in taken]
-    share = {}
-    for k in free:
-        cells = [plain(cell) for cell in table.sample(k)]
-        whole = [cell[:-2] if cell.endswith(".0") else cell for cell in cells]
-        share[k] = sum(cell in known for cell in whole) / max(1, len(cells))
+    share = {k: table.share_of_names(k, known) for k in free}
     named = [k for k in free if table.headed and column_names.find([table.columns[k]], column_names.NODE) is not None]
     for group in (named, free):
         best = max(group, key=lambda k: share[k], default=None)

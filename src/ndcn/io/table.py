@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..data import looks_like_dates
-from .cells import Names, is_missing, number
+from .cells import Names, is_missing, number, plain
 
 FEW = 1000  # distinct cells up to which Python's own parsing is quick enough to need no pandas
 
@@ -62,13 +62,13 @@ class Table(ABC):
         """Where rows are in the file, for messages: "line 17"."""
 
     def declared(self, k: int) -> str | None:
-        """The kind that a column's type declares: "number", "date" or "text"; None for text files, which have no types."""
+        """The kind that a column's type says: "number", "date", "text", or "other" (durations, lists); None without types."""
         return None
 
     def kind(self, k: int) -> str:
         """What a column holds: "number", "date", "text", or "empty"; by its type, else by its first cells."""
         declared = self.declared(k)
-        if declared is not None and declared != "text":
+        if declared in ("number", "date"):
             return declared
         cells = Counter(cell for cell in self.sample(k) if not is_missing(cell))
         filled = cells.total()
@@ -89,6 +89,11 @@ class Table(ABC):
     def place(self, row: int) -> str:
         """Where a row is in the file: "edges.csv line 17"."""
         return f"{self.title} {self.places([row])[0]}"
+
+    def share_of_names(self, k: int, names: Collection[str]) -> float:
+        """The share of a column's first cells that are among these names; 7.0 is taken as 7."""
+        cells = [plain(cell).removesuffix(".0") for cell in self.sample(k)]
+        return sum(cell in names for cell in cells) / max(1, len(cells))
 
     def listed(self) -> str:
         """The names of the first columns, for messages."""

@@ -104,6 +104,11 @@ def detect(path: Path, hint: HeaderHint, encoding: str | None = None) -> TextFor
     header = None if hint.absent else _header(rows, hint.names, width, decimal)
     if header is None:
         return TextForm(encoding, separator, skip, None, _width(rows), decimal, rows)
+    if any(cell.strip() for row in rows[1:] for cell in row[len(header) : width]):
+        raise ValueError(
+            f"{path.name}: the header names {len(header)} columns, but rows have {width}; name each column in the header, and "
+            "remove lines above it"
+        )
     return TextForm(encoding, separator, skip + first_lines, header, max(width, len(header)), decimal, rows[1:])
 
 
