@@ -20,6 +20,7 @@ from ..table import HeaderHint, Table
 from .text_detection import BLANKS, SEPARATORS, detect, rows_of
 
 BLOCK = 1 << 24  # bytes that Arrow parses at once; a row must fit into one block
+UTF8 = ("utf-8", "utf-8-sig")
 
 
 class TextTable(Table):
@@ -31,9 +32,11 @@ class TextTable(Table):
 
     def __init__(self, path: Path, hint: HeaderHint) -> None:
         self.path, self.title, self.hint, self.notes = path, path.name, hint, []
-        self._detect(None)
+        self._detect()
+        if self.form.invalid and self.form.encoding in UTF8:
+            self._detect_without_utf8()
 
-    def _detect(self, encoding: str | None) -> None:
+    def _detect(self, encoding: str | None = None) -> None:
         self.form = form = detect(self.path, self.hint, encoding)
         self.headed = form.header is not None
         self.columns = [""] * form.width if form.header is None else list(form.header)
@@ -56,12 +59,8 @@ class TextTable(Table):
             except pa.ArrowInvalid:
                 return self._columns(self._read(roles, numbers=False), roles)
         except pa.ArrowInvalid as error:
-            if self.form.encoding in ("utf-8", "utf-8-sig") and (line := self._not_utf8()) is not None:
-                self._detect("cp1252" if self._fits("cp1252") else "latin-1")
-                self.notes.append(
-                    f"{self.title} is not UTF-8 (line {line}); it is read as {self.form.encoding}: if names look wrong, save "
-                    "it as UTF-8"
-                )
+            if self.form.encoding in UTF8 and self._not_utf8() is not None:
+                self._detect_without_utf8()
                 return self.load(roles)
             self._check_widths()
             raise ValueError(f"{self.title} cannot be read: {one_line(error)}") from None
@@ -149,6 +148,14 @@ class TextTable(Table):
                 f"{self.title}: rows must have {width} columns separated by {sign}, but {shown}; correct these lines: a cell "
                 f'with a {sign} in it needs quotes ("..."), and a quote that is opened must be closed'
             )
+
+    def _detect_without_utf8(self) -> None:
+        """Detect the form anew in the encoding of old Windows programs, or in Latin-1, which every byte fits."""
+        line = self._not_utf8()
+        self._detect("cp1252" if self._fits("cp1252") else "latin-1")
+        self.notes.append(
+            f"{self.title} is not UTF-8 (line {line}); it is read as {self.form.encoding}: if names look wrong, save it as UTF-8"
+        )
 
     def _not_utf8(self) -> int | None:
         """The first line that is not UTF-8."""

@@ -45,6 +45,7 @@ class TextForm:
         width: how many columns there are.
         decimal: "." or ",".
         sample: the first rows of data.
+        invalid: whether the beginning is not in this encoding.
     """
 
     encoding: str
@@ -54,6 +55,7 @@ class TextForm:
     width: int
     decimal: str
     sample: list[list[str]]
+    invalid: bool
 
     def column(self, k: int) -> list[str]:
         """The first cells of a column."""
@@ -75,6 +77,7 @@ def detect(path: Path, hint: HeaderHint, encoding: str | None = None) -> TextFor
     if not head.strip(b" \t\r\n\x00"):
         raise ValueError(f"{path.name} is empty; expected a table with a line for each row")
     encoding = encoding or _encoding(head, path)
+    invalid = not _decodes(head, encoding)
     text = head.decode(encoding, errors="replace")
     if len(head) >= HEAD and text.count("\n") > 2:
         text = text[: text.rindex("\n") + 1]  # the last line may be cut
@@ -103,13 +106,15 @@ def detect(path: Path, hint: HeaderHint, encoding: str | None = None) -> TextFor
     decimal = "," if separator not in (",", " ", BLANKS) and _has_decimal_commas(rows) else "."
     header = None if hint.absent else _header(rows, hint.names, width, decimal)
     if header is None:
-        return TextForm(encoding, separator, skip, None, _width(rows), decimal, rows)
+        return TextForm(encoding, separator, skip, None, _width(rows), decimal, rows, invalid)
     if any(cell.strip() for row in rows[1:] for cell in row[len(header) : width]):
         raise ValueError(
             f"{path.name}: the header names {len(header)} columns, but rows have {width}; name each column in the header, and "
             "remove lines above it"
         )
-    return TextForm(encoding, separator, skip + first_lines, header, max(width, len(header)), decimal, rows[1:])
+    return TextForm(
+        encoding, separator, skip + first_lines, header, max(width, len(header)), decimal, rows[1:], invalid
+    )
 
 
 def rows_of(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]]]:
@@ -183,6 +188,14 @@ def _encoding(head: bytes, path: Path) -> str:
             f"{path.name} is not text: it holds zero bytes; give a CSV file, or the right ending (.parquet)"
         )
     return "utf-8"
+
+
+def _decodes(head: bytes, encoding: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(head)  # not final: the last character may be cut
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _separator(body: str, path: Path) -> str:
