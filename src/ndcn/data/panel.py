@@ -16,8 +16,8 @@ from .trajectory import Trajectory
 if TYPE_CHECKING:
     from ..graph import GraphSequence
 
-LEAST = 12  # snapshots below which nothing can be compared
-EMPTY = 20  # steps of the grid for each snapshot, above which times are too uneven for one
+MIN_SNAPSHOTS = 12  # fewer leave no past origins to compare forecasts at
+MOST_STEPS = 20  # steps of the grid for each snapshot; above this, a few times are far away from the others
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     """
     if not isinstance(data, Trajectory):
         raise TypeError(f"expected an ndcn.Trajectory, got {type(data).__name__}")
-    if len(data) < LEAST:
+    if len(data) < MIN_SNAPSHOTS:
         raise ValueError(
-            f"a forecast chosen by backtest needs at least {LEAST} snapshots, got {len(data)}; give more of them, or "
+            f"a forecast chosen by backtest needs at least {MIN_SNAPSHOTS} snapshots, got {len(data)}; give more of them, or "
             'fit one model by name, as model="ndcn" (--model ndcn)'
         )
     if graphs is not None and graphs.last.nodes != data.graph.nodes:
@@ -118,7 +118,7 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     time_notes: list[str] = []
     value_notes: list[str] = []
     if not np.allclose(gaps, step, rtol=1e-3):
-        if times[-1] - times[0] > EMPTY * step * len(times):
+        if times[-1] - times[0] > MOST_STEPS * step * len(times):
             k = int(gaps.argmax())
             raise ValueError(
                 f"snapshots are usually {step:.4g} apart, but there are {gaps[k]:.4g} between t = {times[k]:.6g} and {times[k + 1]:.6g}: "

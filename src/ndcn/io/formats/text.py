@@ -59,7 +59,7 @@ class TextTable(Table):
             except pa.ArrowInvalid:
                 return self._columns(self._read(roles, numbers=False), roles)
         except pa.ArrowInvalid as error:
-            if self.form.encoding in UTF8 and self._not_utf8() is not None:
+            if self.form.encoding in UTF8 and self._first_invalid_line("utf-8") is not None:
                 self._detect_without_utf8()
                 return self.load(roles)
             self._check_widths()
@@ -151,27 +151,17 @@ class TextTable(Table):
 
     def _detect_without_utf8(self) -> None:
         """Detect the form anew in the encoding of old Windows programs, or in Latin-1, which every byte fits."""
-        line = self._not_utf8()
-        self._detect("cp1252" if self._fits("cp1252") else "latin-1")
+        line = self._first_invalid_line("utf-8")
+        self._detect("cp1252" if self._first_invalid_line("cp1252") is None else "latin-1")
         self.notes.append(
             f"{self.title} is not UTF-8 (line {line}); it is read as {self.form.encoding}: if names look wrong, save it as UTF-8"
         )
 
-    def _not_utf8(self) -> int | None:
-        """The first line that is not UTF-8."""
+    def _first_invalid_line(self, encoding: str) -> int | None:
         with open_bytes(self.path) as file:
             for line, raw in enumerate(file, start=1):
                 try:
-                    raw.decode("utf-8")
+                    raw.decode(encoding)
                 except UnicodeDecodeError:
                     return line
         return None
-
-    def _fits(self, encoding: str) -> bool:
-        with open_bytes(self.path) as file:
-            try:
-                for raw in file:
-                    raw.decode(encoding)
-            except UnicodeDecodeError:
-                return False
-        return True
