@@ -106,3 +106,25 @@ SECTIONS = Registry(
     "section of the page",
     {name: f"ndcn.report.sections.{name}:SECTION" for name in ("errors", "forecast", "law", "training", "repeat")},
 )
+# File formats, by the ending of the file's name. A table holds edges, states, features or labels; a graph holds edges.
+TABLE_FORMATS = Registry(
+    "table format",
+    {
+        **dict.fromkeys(
+            (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".ssv", ".psv"),
+            "ndcn.io.formats.text:TextTable",
+        ),
+        **dict.fromkeys((".parquet", ".pq"), "ndcn.io.formats.parquet:read"),
+        **dict.fromkeys((".nc", ".nc4", ".netcdf"), "ndcn.io.formats.netcdf:read"),
+    },
+)
+GRAPH_FORMATS = Registry(
+    "graph format",
+    {
+        ".graphml": "ndcn.io.formats.graphml:read",
+        ".gml": "ndcn.io.formats.gml:read",
+        ".json": "ndcn.io.formats.node_link_json:read",
+        ".npz": "ndcn.io.formats.npz:read",
+        ".mtx": "ndcn.io.formats.matrix_market:read",
+    },
+)

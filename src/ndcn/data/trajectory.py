@@ -13,8 +13,8 @@ import torch
 
 from ..graph import Graph
 from . import trajectory_folder, trajectory_table
+from .checks import checked_states, checked_times, feature_names
 from .html import trajectory_html
-from .values import checked_states, checked_times, feature_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from ..graph import Graph, label_index
-from .values import in_days
+from .checks import in_days
 
 if TYPE_CHECKING:
     import xarray as xr

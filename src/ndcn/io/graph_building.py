@@ -1,4 +1,4 @@
-"""Graphs from lists of edges: direction, repeated edges, self-loops, and a graph for each time."""
+"""From an EdgeList to a Graph: direction, repeated edges, self-loops, and a graph for each time."""
 
 from __future__ import annotations
 
@@ -13,24 +13,34 @@ from .._support.wording import counted, short
 from ..graph import Graph, GraphSequence
 from .edge_list import EdgeList
 
-MOST_GRAPHS = 10_000
+MOST_GRAPHS = 10_000  # more different times are timestamps of single events, which must be rounded to be graphs
+REPEATED = ("merge", "error", "sum", "first")
 
 
 def build_graph(
-    edges: EdgeList, place: np.ndarray, labels: Sequence[Any], directed: bool | None, when: np.ndarray | None
+    edges: EdgeList,
+    place: np.ndarray,
+    labels: Sequence[Any],
+    directed: bool | None,
+    when: np.ndarray | None = None,
+    repeated: str = "merge",
 ) -> tuple[Graph, GraphSequence | None, list[str]]:
     """The graph, or the last of several with all of them, and what was done.
 
     Args:
         edges: the edges.
-        place: for each label of the edges, the place of its node, or -1.
+        place: for each label of the edges, the position of its node, or -1.
         labels: of the nodes.
         directed: as the user says; None to go by the file.
         when: the time of each edge, if the graph changes.
+        repeated: what to do with an edge that is listed again: "merge" counts equal ones once and adds up the weights of
+            others, "error" refuses it, "sum" adds up all weights, "first" keeps the first.
 
     Raises:
-        ValueError: weights that differ between the directions of an undirected graph, or too many graphs.
+        ValueError: edges listed again with "error", weights that differ between the directions of an undirected graph, or too many graphs.
     """
+    if repeated not in REPEATED:
+        raise ValueError(f"duplicates must be one of {', '.join(map(repr, REPEATED))}, got {repeated!r}")
     notes: list[str] = []
     source, target, weight = place[edges.source], place[edges.target], edges.weight
     known = np.flatnonzero((source >= 0) & (target >= 0))
@@ -39,10 +49,10 @@ def build_graph(
         source, target, weight = source[rows], target[rows], weight[rows]
         when = None if when is None else when[rows]
     if when is None:
-        matrix = _matrix(edges, source, target, weight, rows, labels, notes)
-        matrix, is_directed = _directed([matrix], edges, directed, labels, notes)
-        notes += _remarks(edges, matrix[0])
-        return Graph(matrix[0], nodes=labels, directed=is_directed), None, notes
+        matrix, notes = _matrix(edges, source, target, weight, rows, labels, repeated)
+        [matrix], is_directed = _directed([matrix], edges, directed, notes)
+        notes += _remarks(edges, matrix)
+        return Graph(matrix, nodes=labels, directed=is_directed), None, notes
     times, group = np.unique(when, return_inverse=True)
     if len(times) > MOST_GRAPHS:
         raise ValueError(
@@ -55,8 +65,10 @@ def build_graph(
     for first, last in itertools.pairwise(bounds.tolist()):
         here = order[first:last]
         original = here if rows is None else rows[here]
-        matrices.append(_matrix(edges, source[here], target[here], weight[here], original, labels, notes))
-    matrices, is_directed = _directed(matrices, edges, directed, labels, notes)
+        matrix, about = _matrix(edges, source[here], target[here], weight[here], original, labels, repeated)
+        matrices.append(matrix)
+        notes = notes or about  # of edges listed again, the first time is told
+    matrices, is_directed = _directed(matrices, edges, directed, notes)
     notes += _remarks(edges, matrices[-1])
     graphs = [Graph(matrix, nodes=labels, directed=is_directed) for matrix in matrices]
     notes.append(
@@ -73,13 +85,13 @@ def _matrix(
     weight: np.ndarray,
     rows: np.ndarray | None,
     labels: Sequence[Any],
-    notes: list[str],
-) -> sparse.csr_array:
-    """A with A[target, source] = weight; of repeated edges equal ones count once, others add up."""
+    repeated: str,
+) -> tuple[sparse.csr_array, list[str]]:
+    """A with A[target, source] = weight, and what was done about edges that are listed again."""
     n = len(labels)
     matrix = sparse.coo_array((weight, (target, source)), shape=(n, n)).tocsr()
     if matrix.nnz == len(weight):
-        return matrix
+        return matrix, []
     key = target.astype(np.int64) * n + source
     order = np.argsort(key, kind="stable")
     again = key[order][1:] == key[order][:-1]
@@ -89,19 +101,27 @@ def _matrix(
     same = same_edge & (weight[order][1:] == weight[order][:-1])
     keep = np.ones(len(key), dtype=bool)
     keep[order[1:][same]] = False
-    repeats, unequal = int(same_edge.sum()), int((same_edge & ~same).sum())
     first = int(order[1:][same_edge].min())
     where = edges.place(first if rows is None else int(rows[first]))
-    if not any("listed again" in note for note in notes):
-        names = f"{short(labels[source[first]])} to {short(labels[target[first]])}"
-        did = f"{counted(repeats, 'edge')} listed again ({names}, {where})"
+    names = f"{short(labels[source[first]])} to {short(labels[target[first]])}"
+    did = f"{edges.title}: {counted(int(same_edge.sum()), 'edge')} listed again ({names}, {where})"
+    if repeated == "error":
+        raise ValueError(f'{did}; keep one of each, or say duplicates="sum" or duplicates="first" (--duplicates)')
+    if repeated == "sum":
+        return matrix, [f"{did}; their weights are added up"]
+    if repeated == "first":
+        keep = np.zeros(len(key), dtype=bool)
+        keep[np.unique(key, return_index=True)[1]] = True
+        how = "the first of each is kept"
+    else:
+        unequal = int((same_edge & ~same).sum())
         how = "equal ones count once" + (f", the weights of {unequal} others are added up" if unequal else "")
-        notes.append(f"{edges.title}: {did}; {how}")
-    return sparse.coo_array((weight[keep], (target[keep], source[keep])), shape=(n, n)).tocsr()
+    kept = sparse.coo_array((weight[keep], (target[keep], source[keep])), shape=(n, n)).tocsr()
+    return kept, [f"{did}; {how}"]
 
 
 def _directed(
-    matrices: list[sparse.csr_array], edges: EdgeList, asked: bool | None, labels: Sequence[Any], notes: list[str]
+    matrices: list[sparse.csr_array], edges: EdgeList, asked: bool | None, notes: list[str]
 ) -> tuple[list[sparse.csr_array], bool]:
     """Symmetric matrices for an undirected graph, and whether it is directed."""
     mutual, apart, equal = 0, 0, True

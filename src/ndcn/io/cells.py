@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +87,7 @@ def number(cell: str, decimal: str = ".") -> float | None:
     return float(text.replace("d", "e").replace("D", "e"))
 
 
-def labels_for(names: Sequence[str]) -> list[Any]:
+def labels_for(names: Collection[str]) -> list[Any]:
     """Names as labels of a graph: sorted, and whole numbers where all are (1, 2, 10), else texts."""
     if all(map(is_whole, names)):
         return sorted(int(name) for name in names)

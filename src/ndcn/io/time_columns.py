@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data import BadDates, read_dates
-from .columns import Names, is_missing
+from .cells import Names, is_missing
 from .table import Table
 
 

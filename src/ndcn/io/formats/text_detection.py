@@ -1,4 +1,4 @@
-"""How a text file is written: encoding, separator, header, comments, decimal sign; found out from its beginning."""
+"""How a text table is written, detected from its beginning: encoding, separator, header, comments, decimal sign."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
-from .columns import number
+from ..cells import number
+from ..files import open_bytes
+from ..table import HeaderHint
 
-HEAD, MOST_HEAD = 1 << 18, 1 << 26  # bytes of the beginning that are looked at; more where lines are long
-ROWS = 500  # of the beginning are looked at
+HEAD = 1 << 18  # bytes of the beginning that are looked at: some thousand short rows
+MOST_HEAD = 1 << 26  # the same where lines are long, until there are 20 of them
+ROWS = 500  # rows of the beginning that are looked at: more do not change what is detected, and take time
 BLANKS = "blanks"  # columns separated by any number of spaces or tabs
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space", BLANKS: "blanks"}
 MARKS = (
@@ -27,7 +30,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-csv.field_size_limit(1 << 27)
+csv.field_size_limit(1 << 27)  # cells may be long: Python's own limit of 128 kB refuses texts of whole articles
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class TextForm:
         width: how many columns there are.
         decimal: "." or ",".
         sample: the first rows of data.
+        invalid: whether the beginning is not in this encoding.
     """
 
     encoding: str
@@ -51,20 +55,20 @@ class TextForm:
     width: int
     decimal: str
     sample: list[list[str]]
+    invalid: bool
 
     def column(self, k: int) -> list[str]:
         """The first cells of a column."""
         return [row[k] if k < len(row) else "" for row in self.sample]
 
 
-def find_form(path: Path, words: Collection[str], *, encoding: str | None = None, headless: bool = False) -> TextForm:
+def detect(path: Path, hint: HeaderHint, encoding: str | None = None) -> TextForm:
     """The form of a file.
 
     Args:
-        path: the file; .gz is unpacked.
-        words: names of columns, in small letters, by which a header is known.
+        path: the file; .gz is decompressed.
+        hint: what is known of a header.
         encoding: where it is known.
-        headless: that there is no header, where it is known.
 
     Raises:
         ValueError: it is empty, not text, or has only one column.
@@ -73,6 +77,7 @@ def find_form(path: Path, words: Collection[str], *, encoding: str | None = None
     if not head.strip(b" \t\r\n\x00"):
         raise ValueError(f"{path.name} is empty; expected a table with a line for each row")
     encoding = encoding or _encoding(head, path)
+    invalid = not _decodes(head, encoding)
     text = head.decode(encoding, errors="replace")
     if len(head) >= HEAD and text.count("\n") > 2:
         text = text[: text.rindex("\n") + 1]  # the last line may be cut
@@ -99,15 +104,22 @@ def find_form(path: Path, words: Collection[str], *, encoding: str | None = None
         raise ValueError(f"{path.name} has no rows, only separators; export it again")
     width = _width(rows[1:] or rows)
     decimal = "," if separator not in (",", " ", BLANKS) and _has_decimal_commas(rows) else "."
-    header = None if headless else _header(rows, words, width, decimal)
+    header = None if hint.absent else _header(rows, hint.names, width, decimal)
     if header is None:
-        return TextForm(encoding, separator, skip, None, _width(rows), decimal, rows)
-    return TextForm(encoding, separator, skip + first_lines, header, max(width, len(header)), decimal, rows[1:])
+        return TextForm(encoding, separator, skip, None, _width(rows), decimal, rows, invalid)
+    if any(cell.strip() for row in rows[1:] for cell in row[len(header) : width]):
+        raise ValueError(
+            f"{path.name}: the header names {len(header)} columns, but rows have {width}; name each column in the header, and "
+            "remove lines above it"
+        )
+    return TextForm(
+        encoding, separator, skip + first_lines, header, max(width, len(header)), decimal, rows[1:], invalid
+    )
 
 
 def rows_of(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]]]:
     """(line number, cells) of each row of data that is not blank, one after the other."""
-    with open_raw(path) as raw, io.TextIOWrapper(raw, form.encoding, errors="replace", newline=None) as file:
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, form.encoding, errors="replace", newline=None) as file:
         for _ in range(form.skip):
             file.readline()
         reader = _reader(file, form.separator)
@@ -151,14 +163,9 @@ def _reader(file: IO[str], separator: str) -> _Blanks | _Quoted:
     return _Blanks(file) if separator == BLANKS else _Quoted(file, separator)
 
 
-def open_raw(path: Path) -> IO[bytes]:
-    """A file in bytes, unpacked."""
-    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else open(path, "rb")
-
-
 def _head(path: Path) -> bytes:
     try:
-        with open_raw(path) as file:
+        with open_bytes(path) as file:
             head = file.read(HEAD)
             while head.count(b"\n") < 20 and len(head) < MOST_HEAD and (more := file.read(len(head))):
                 head += more
@@ -181,6 +188,14 @@ def _encoding(head: bytes, path: Path) -> str:
             f"{path.name} is not text: it holds zero bytes; give a CSV file, or the right ending (.parquet)"
         )
     return "utf-8"
+
+
+def _decodes(head: bytes, encoding: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(head)  # not final: the last character may be cut
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _separator(body: str, path: Path) -> str:
@@ -216,17 +231,17 @@ def _has_decimal_commas(rows: list[list[str]]) -> bool:
     return any("," in cell and number(cell, ",") is not None for cell in cells) and not points
 
 
-def _counts_up(first: list[str], words: Collection[str], decimal: str) -> bool:
+def _counts_up(first: list[str], known_names: Collection[str], decimal: str) -> bool:
     """Whether a row is a heading such as Country Name, 1960, 1961: times in order beside a column of names."""
     numbers = [x for cell in first if (x := number(cell, decimal)) is not None and x == x]
-    names = any(word in words for cell in first for word in cell.lower().split())
+    names = any(word in known_names for cell in first for word in cell.lower().split())
     return names and len(numbers) > 1 and all(a < b for a, b in itertools.pairwise(numbers))
 
 
-def _header(rows: list[list[str]], words: Collection[str], width: int, decimal: str) -> tuple[str, ...] | None:
-    """The first row, if it is a header: it has known words, or text above numbers, or names that do not come again."""
+def _header(rows: list[list[str]], known_names: Collection[str], width: int, decimal: str) -> tuple[str, ...] | None:
+    """The first row, if it is a header: it has usual names of columns, or text above numbers, or names that do not come again."""
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
-    known = sum(cell.lower() in words for cell in first)
+    known = sum(cell.lower() in known_names for cell in first)
     heads = False
     if known >= 2 or (known == 1 and len(first) <= 3):
         heads = True
@@ -236,7 +251,7 @@ def _header(rows: list[list[str]], words: Collection[str], width: int, decimal: 
         numeric = [bool(column) and sum(x is not None for x in column) * 2 > len(column) for column in below]
         if any(numeric):
             heads = any(text and is_numeric for text, is_numeric in zip(texts, numeric, strict=True)) or known > 0
-            heads = heads or _counts_up(first, words, decimal)
+            heads = heads or _counts_up(first, known_names, decimal)
         else:
             body = {cell.strip() for row in rest for cell in row}
             heads = known > 0 or not any(cell in body for cell in first)

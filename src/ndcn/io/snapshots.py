@@ -1,9 +1,8 @@
-"""From rows (node, time, values) to trajectories: one grid of times for all nodes, what is not there masked."""
+"""From rows (node, time, values) to snapshots: one grid of times for all nodes, missing entries masked."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,8 +12,9 @@ from ..data import Trajectory
 from ..graph import Graph
 from .states import Observations
 
-MOST_CELLS, MOST_EMPTY = 4 * 10**8, 5 * 10**7  # of a grid, and of one that is mostly empty
-FEW = 0.05  # share of infinite values that are taken as missing without asking
+MOST_CELLS = 4 * 10**8  # of a grid: 3.2 GB of float64
+MOST_EMPTY = 5 * 10**7  # of a grid that is mostly empty, 0.4 GB: nodes observed at times of their own
+MOST_INFINITE = 0.05  # share of infinite values that are taken as missing without asking: single faults of a sensor
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,7 @@ def trajectories(
         here = np.arange(len(times)) if len(rows.runs) == 1 else np.flatnonzero(rows.run == k)
         if not len(here):
             continue
-        whole = len(here) == len(times)
-        grid = _grid(
-            rows,
-            here,
-            node if whole else node[here],
-            times if whole else times[here],
-            values,
-            features,
-            graph,
-            how,
-            notes,
-        )
+        grid = _Grid(rows, here, node[here], times[here], graph, how, notes).trajectory(values[here], features)
         out.append(grid)
         names.append(run)
     if len(out) > 1:
@@ -97,7 +86,7 @@ def _finite(rows: Observations, how: Gridding, notes: list[str]) -> np.ndarray:
     row, k = (int(part[0]) for part in np.nonzero(infinite))
     share = count / max(1, int((~np.isnan(values)).sum()))
     where = f"{counted(count, 'value')} ({100 * share:.2g} %) infinite, the first at {rows.place(row)}, {rows.features[k]!r}"
-    if share > FEW and how.infinite != "missing":
+    if share > MOST_INFINITE and how.infinite != "missing":
         raise ValueError(
             f'{rows.title}: {where}; correct them, or take them as missing with infinite="missing" (--infinite missing)'
         )
@@ -133,81 +122,77 @@ def _unsorted(rows: Observations, node: np.ndarray, times: np.ndarray) -> bool:
     return bool((later & (rows.run[order][1:] == rows.run[order][:-1])).any())
 
 
-def _grid(
-    rows: Observations,
-    here: np.ndarray,
-    node: np.ndarray,
-    times: np.ndarray,
-    values: np.ndarray,
-    features: list[tuple[int, str]],
-    graph: Graph,
-    how: Gridding,
-    notes: list[str],
-) -> Trajectory:
-    clock, step = np.unique(times, return_inverse=True)
-    T, n, d = len(clock), graph.num_nodes, len(features)
-    if T * n * d > (MOST_EMPTY if len(here) < T * n / 10 else MOST_CELLS):
-        raise ValueError(
-            f"{rows.title}: {T} different times for {n} nodes make {T * n * d:.2g} cells, too many "
-            f"for {len(here)} rows; nodes observed at times of their own need common ones: round them with step= (--step)"
-        )
-    cell = step * n + node
-    states = np.full((T * n, d), np.nan)
-    for column, (k, _) in enumerate(features):
-        value = values[here, k] if len(here) < len(values) else values[:, k]
-        there = np.flatnonzero(~np.isnan(value))
-        if len(there) < len(value):
-            cells, value = cell[there], value[there]
-        else:
-            cells = cell
-        seen = np.zeros(T * n, dtype=bool)
-        seen[cells] = True
-        if int(seen.sum()) == len(cells):
-            states[cells, column] = value
-        else:
-            cells, value = _once(rows, here, there, cells, value, clock, graph, how, notes)
-            states[cells, column] = value
-    tensor = torch.from_numpy(states.reshape(T, n, d))
-    return Trajectory(
-        times=clock, states=tensor, graph=graph, mask=~tensor.isnan(), features=[name for _, name in features]
-    )
+@dataclass
+class _Grid:
+    """One run on a grid of its times and all nodes.
 
+    Attributes:
+        rows: the observations.
+        here: which of them are of this run, shape (M,).
+        node: the position of each one's node in the graph, shape (M,).
+        times: of each, shape (M,).
+        graph: the graph.
+        how: what the user said.
+        notes: what was done; more is added.
+    """
 
-def _once(
-    rows: Observations,
-    here: np.ndarray,
-    there: np.ndarray,
-    cells: np.ndarray,
-    value: np.ndarray,
-    clock: np.ndarray,
-    graph: Graph,
-    how: Gridding,
-    notes: list[str],
-) -> tuple[np.ndarray, np.ndarray]:
-    """One value for each cell: equal ones once, different ones as asked for."""
-    order = np.argsort(cells, kind="stable")
-    cells, value = cells[order], value[order]
-    begins = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
-    low, high = np.minimum.reduceat(value, begins), np.maximum.reduceat(value, begins)
-    counts = np.diff(np.append(begins, len(cells)))
-    differ = np.flatnonzero(low != high)
-    if len(differ) and how.duplicates == "error":
-        first = begins[differ[0]]
-        two = [rows.place(int(here[there[order[first + j]]])) for j in (0, 1)]
-        t, i = divmod(int(cells[first]), graph.num_nodes)
-        label: Any = graph.nodes[i]
-        raise ValueError(
-            f"{rows.title}: {counted(len(differ), 'time')} of nodes with several different values, the first is node {short(label)} at t = "
-            f'{clock[t]:g} ({two[0]} and {two[1]}); keep one row each, or say duplicates="mean" or "last" (--duplicates)'
-        )
-    again = int((counts > 1).sum())
-    did = {"error": "equal rows count once", "mean": "their mean is taken"}.get(
-        how.duplicates, f"the {how.duplicates} is taken"
-    )
-    if how.step is None:
-        notes.append(f"{rows.title}: {counted(again, 'time')} of nodes more than once; {did}")
-    if how.duplicates == "last":
-        return cells[begins], value[begins + counts - 1]
-    if how.duplicates == "mean":
-        return cells[begins], np.where(low == high, low, np.add.reduceat(value, begins) / counts)
-    return cells[begins], value[begins]
+    rows: Observations
+    here: np.ndarray
+    node: np.ndarray
+    times: np.ndarray
+    graph: Graph
+    how: Gridding
+    notes: list[str]
+
+    def trajectory(self, values: np.ndarray, features: list[tuple[int, str]]) -> Trajectory:
+        """The columns ``features`` (position, name) of ``values``, shape (M, d), on the grid."""
+        clock, step = np.unique(self.times, return_inverse=True)
+        T, n, d = len(clock), self.graph.num_nodes, len(features)
+        if T * n * d > (MOST_EMPTY if len(self.here) < T * n / 10 else MOST_CELLS):
+            raise ValueError(
+                f"{self.rows.title}: {T} different times for {n} nodes make {T * n * d:.2g} cells, too many "
+                f"for {len(self.here)} rows; nodes observed at times of their own need common ones: round them with step= (--step)"
+            )
+        cell = step * n + self.node
+        states = np.full((T * n, d), np.nan)
+        for column, (k, _) in enumerate(features):
+            there = np.flatnonzero(~np.isnan(values[:, k]))
+            cells, value = cell[there], values[there, k]
+            seen = np.zeros(T * n, dtype=bool)
+            seen[cells] = True
+            if int(seen.sum()) < len(cells):
+                cells, value = self._once(self.here[there], cells, value, clock)
+            states[cells, column] = value
+        tensor = torch.from_numpy(states.reshape(T, n, d))
+        names = [name for _, name in features]
+        return Trajectory(times=clock, states=tensor, graph=self.graph, mask=~tensor.isnan(), features=names)
+
+    def _once(
+        self, rows: np.ndarray, cells: np.ndarray, value: np.ndarray, clock: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One value for each cell: equal ones once, different ones as the user said."""
+        order = np.argsort(cells, kind="stable")
+        cells, value, title = cells[order], value[order], self.rows.title
+        begins = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
+        low, high = np.minimum.reduceat(value, begins), np.maximum.reduceat(value, begins)
+        counts = np.diff(np.append(begins, len(cells)))
+        differ = np.flatnonzero(low != high)
+        duplicates = self.how.duplicates
+        if len(differ) and duplicates == "error":
+            first = begins[differ[0]]
+            two = [self.rows.place(int(rows[order[first + j]])) for j in (0, 1)]
+            t, i = divmod(int(cells[first]), self.graph.num_nodes)
+            raise ValueError(
+                f"{title}: {counted(len(differ), 'time')} of nodes with several different values, the first is node "
+                f"{short(self.graph.nodes[i])} at t = {clock[t]:g} ({two[0]} and {two[1]}); keep one row each, or say "
+                'duplicates="mean" or "last" (--duplicates)'
+            )
+        done = {"error": "equal rows count once", "mean": "their mean is taken"}
+        how = done.get(duplicates, f"the {duplicates} is taken")
+        if self.how.step is None:
+            self.notes.append(f"{title}: {counted(int((counts > 1).sum()), 'time')} of nodes more than once; {how}")
+        if duplicates == "last":
+            return cells[begins], value[begins + counts - 1]
+        if duplicates == "mean":
+            return cells[begins], np.where(low == high, low, np.add.reduceat(value, begins) / counts)
+        return cells[begins], value[begins]

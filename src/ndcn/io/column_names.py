@@ -1,4 +1,4 @@
-"""What columns are usually called, and finding one by its name."""
+"""What columns are usually called (source, target, time, node, label, ...), and finding one by its name."""
 
 from __future__ import annotations
 
@@ -21,23 +21,27 @@ RUN = frozenset({"run", "runs", "trial", "experiment", "replicate", "simulation"
 VARIABLE = frozenset({"variable", "feature", "measure", "indicator", "quantity", "metric"})
 VALUE = frozenset({"value", "values", "x", "state", "amount", "level", "cases"})
 # fmt: on
-KIND = frozenset({"type", "directed"})
-INDEX = ("", "unnamed: 0", "index", "level_0", "rowid")  # columns that only count rows
+LABEL = frozenset({"label", "labels", "class", "classes", "category"})
+SPLIT = frozenset({"split"})
+KIND = frozenset({"type", "directed"})  # Gephi writes the first: Directed or Undirected
+INDEX = ("", "unnamed: 0", "index", "level_0", "rowid")  # columns that only number the rows
 
 EDGES = SOURCE | TARGET | WEIGHT | TIME | KIND
 STATES = TIME | NODE | RUN | VARIABLE | VALUE
+FEATURES = NODE
+LABELS = NODE | LABEL | SPLIT
 
 
-def find(columns: Sequence[str], words: Collection[str], *, taken: Collection[int] = ()) -> int | None:
-    """The place of the first column that goes by one of these names, capitals and blanks aside."""
+def find(columns: Sequence[str], names: Collection[str], *, taken: Collection[int] = ()) -> int | None:
+    """The position of the first column with one of these names; capitals, blanks and hyphens do not matter."""
     for k, column in enumerate(columns):
-        if k not in taken and column.strip().lower().replace(" ", "_").replace("-", "_") in words:
+        if k not in taken and column.strip().lower().replace(" ", "_").replace("-", "_") in names:
             return k
     return None
 
 
-def named(columns: Sequence[str], name: str | int, title: str, option: str) -> int:
-    """The place of the column that the user named, or an error that lists the columns there are.
+def chosen(columns: Sequence[str], name: str | int, title: str, option: str) -> int:
+    """The position of the column that the user named: by its name, or by its number from 1.
 
     Raises:
         ValueError: there is no such column.

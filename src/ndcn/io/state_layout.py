@@ -5,31 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .._support.wording import some
 from ..data import looks_like_dates
-from . import words
-from .columns import is_missing, is_whole, plain
+from . import column_names
+from .cells import is_missing, is_whole, plain
 from .table import Table
 
-if TYPE_CHECKING:
-    from .states import Asked
+# headings of numbers that are no values: what a row is about, or a part of its date
+NO_VALUES = frozenset(
+    {"id", "node_id", "nodeid", "year", "month", "day", "week", "hour", "date", "datetime", "timestamp"}
+)
 
-INDEX = words.INDEX
-ASIDE = (
-    "id",
-    "node_id",
-    "nodeid",
-    "year",
-    "month",
-    "day",
-    "week",
-    "hour",
-    "date",
-    "datetime",
-    "timestamp",
-)  # no values
+
+@dataclass(frozen=True)
+class StateColumns:
+    """The columns that the user named, and how dates are written; None for what is to be detected."""
+
+    node: str | None = None
+    time: str | None = None
+    values: Sequence[str] | None = None
+    run: str | None = None
+    date_format: str | None = None
 
 
 @dataclass(frozen=True)
@@ -37,11 +34,11 @@ class Layout:
     """What the columns are.
 
     Attributes:
-        kind: "long" (a row for each node and time), "wide" (a row for each time, a column for each node) or "turned" (a
-            row for each node, a column for each time).
-        node, time, run, variable: places of columns; None where there is none.
-        values: places of the columns of values.
-        nodes, variables: of wide tables, what each of ``values`` is about.
+        kind: "long" (a row for each node and time), "wide" (a row for each time, a column for each node) or "transposed"
+            (a row for each node, a column for each time).
+        node, time, run, variable: positions of columns; None where there is none.
+        values: positions of the columns of values.
+        nodes, variables: in wide tables, the node and the variable of each of ``values``.
         notes: what was understood.
     """
 
@@ -56,8 +53,8 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-def find_layout(table: Table, known: Sequence[str], asked: Asked, unnamed: bool = False) -> Layout:
-    """The layout of a table of states, given the names of nodes in the edges, or their places where they are unnamed.
+def find_layout(table: Table, known: Sequence[str], asked: StateColumns, unnamed: bool = False) -> Layout:
+    """The layout of a table of states, recognised by the names of nodes in the edges, or their positions if unnamed.
 
     Raises:
         ValueError: no column is left for the node, the time or the values.
@@ -70,26 +67,26 @@ def find_layout(table: Table, known: Sequence[str], asked: Asked, unnamed: bool 
     if asked.node is None and asked.values is None:
         if unnamed and (heads := _unnamed(table, asked, len(names))) is not None:
             names = names if set(heads) & names else set(heads)
-        for attempt in (_wide, _turned, _bare):
+        for attempt in (_wide, _transposed, _bare):
             found = attempt(table, names, asked)
             if found is not None:
                 return found
     return _long(table, names, asked)
 
 
-def _time(table: Table, asked: Asked, taken: Collection[int]) -> int | None:
+def _time(table: Table, asked: StateColumns, taken: Collection[int]) -> int | None:
     if asked.time is not None:
-        return words.named(table.columns, asked.time, table.title, "--time")
-    return words.find(table.columns, words.TIME, taken=taken) if table.headed else None
+        return column_names.chosen(table.columns, asked.time, table.title, "--time")
+    return column_names.find(table.columns, column_names.TIME, taken=taken) if table.headed else None
 
 
-def _run(table: Table, asked: Asked, taken: Collection[int]) -> int | None:
+def _run(table: Table, asked: StateColumns, taken: Collection[int]) -> int | None:
     if asked.run is not None:
-        return words.named(table.columns, asked.run, table.title, "--run")
-    return words.find(table.columns, words.RUN, taken=taken) if table.headed else None
+        return column_names.chosen(table.columns, asked.run, table.title, "--run")
+    return column_names.find(table.columns, column_names.RUN, taken=taken) if table.headed else None
 
 
-def _wide(table: Table, known: set[str], asked: Asked) -> Layout | None:
+def _wide(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
     """A column for each node (or node and variable), if most headings are names of nodes."""
     if not table.headed:
         return None
@@ -137,11 +134,11 @@ def _wide(table: Table, known: set[str], asked: Asked) -> Layout | None:
     )
 
 
-def _unnamed(table: Table, asked: Asked, count: int) -> list[str] | None:
+def _unnamed(table: Table, asked: StateColumns, count: int) -> list[str] | None:
     """Headings of as many columns of numbers as there are nodes without names; None if these are not what is there."""
     time = _time(table, asked, [])
     heads = [plain(head) for k, head in enumerate(table.columns) if k != (0 if time is None else time)]
-    if not table.headed or len(heads) != count or words.find(heads, words.NODE) is not None:
+    if not table.headed or len(heads) != count or column_names.find(heads, column_names.NODE) is not None:
         return None
     numeric = all(table.kind(k) in ("number", "empty") for k in range(len(table.columns)) if k != (time or 0))
     return heads if numeric else None
@@ -159,7 +156,7 @@ def _pairs(heads: Sequence[str], known: set[str]) -> tuple[list[str], list[str]]
     return None
 
 
-def _turned(table: Table, known: set[str], asked: Asked) -> Layout | None:
+def _transposed(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
     """A row for each node and a column for each time, if headings are times and a column before them names nodes."""
     if not table.headed or len(table.columns) < 3 or asked.time is not None:
         return None
@@ -171,8 +168,8 @@ def _turned(table: Table, known: set[str], asked: Asked) -> Layout | None:
         return None
     node = None
     for k in range(columns[0]):
-        cells = [plain(cell) for cell in table.sample(k)]
-        if cells and sum(cell in known for cell in cells) * 2 >= len(cells) and len(set(cells)) == len(cells):
+        cells = table.sample(k)
+        if table.share_of_names(k, known) >= 0.5 and len({plain(cell) for cell in cells}) == len(cells):
             node = k
             break
     if node is None:
@@ -184,10 +181,10 @@ def _turned(table: Table, known: set[str], asked: Asked) -> Layout | None:
     ]
     if skipped:
         notes.append(f"{table.title}: columns {', '.join(skipped[:8])} are no times and are not used")
-    return Layout("turned", node, None, columns, notes=tuple(notes))
+    return Layout("transposed", node, None, columns, notes=tuple(notes))
 
 
-def _bare(table: Table, known: set[str], asked: Asked) -> Layout | None:
+def _bare(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
     """Numbers without a header: the time, then one column for each node in order, if there are as many."""
     count = len(table.columns) - 1
     if table.headed or count != len(known) or count < 3 or any(table.kind(k) == "text" for k in range(1, count + 1)):
@@ -202,15 +199,15 @@ def _bare(table: Table, known: set[str], asked: Asked) -> Layout | None:
     return Layout("wide", None, 0, list(range(1, count + 1)), nodes=tuple(nodes), variables=("x",) * count, notes=notes)
 
 
-def _long(table: Table, known: set[str], asked: Asked) -> Layout:
+def _long(table: Table, known: set[str], asked: StateColumns) -> Layout:
     columns = table.columns
     every = range(len(columns))
     if len(columns) < 3:
         raise ValueError(
-            f"{table.title} has the columns {_list(table)}, and no heading is the name of a node of the "
+            f"{table.title} has the columns {table.listed()}, and no heading is the name of a node of the "
             f"edges ({some(sorted(known), 3)}); expected columns node, time and values, or time and a column for each node"
         )
-    node = None if asked.node is None else words.named(columns, asked.node, table.title, "--node")
+    node = None if asked.node is None else column_names.chosen(columns, asked.node, table.title, "--node")
     time = _time(table, asked, [] if node is None else [node])
     run = _run(table, asked, [k for k in (node, time) if k is not None])
     if node is None:
@@ -222,15 +219,19 @@ def _long(table: Table, known: set[str], asked: Asked) -> Layout:
         free.sort(key=lambda k: table.kind(k) != "date")
         if not free:
             raise ValueError(
-                f"{table.title} has no column of times; name it with --time, its columns are {_list(table)}"
+                f"{table.title} has no column of times; name it with --time, its columns are {table.listed()}"
             )
         time = free[0]
         taken.append(time)
     left = [k for k in every if k not in taken]
     notes: list[str] = []
-    variable = words.find(columns, words.VARIABLE, taken=taken) if table.headed and asked.values is None else None
+    variable = (
+        column_names.find(columns, column_names.VARIABLE, taken=taken)
+        if table.headed and asked.values is None
+        else None
+    )
     if asked.values is not None:
-        values = [words.named(columns, name, table.title, "--values") for name in asked.values]
+        values = [column_names.chosen(columns, name, table.title, "--values") for name in asked.values]
     else:
         values = [k for k in left if k != variable and _holds_values(table, k)]
     if variable is not None and (len(values) != 1 or table.kind(variable) != "text"):
@@ -238,7 +239,7 @@ def _long(table: Table, known: set[str], asked: Asked) -> Layout:
     if not values:
         raise ValueError(
             f"{table.title} has no column of values beside node {table.name(node)} and time {table.name(time)}; its columns "
-            f"are {_list(table)}: name one with --values"
+            f"are {table.listed()}: name one with --values"
         )
     how = (
         ""
@@ -257,27 +258,16 @@ def _long(table: Table, known: set[str], asked: Asked) -> Layout:
     return Layout("long", node, time, values, run, variable, notes=tuple(notes))
 
 
-def _list(table: Table) -> str:
-    """The names of the columns, for messages."""
-    count = len(table.columns)
-    shown = ", ".join(table.name(k) for k in range(min(12, count)))
-    return shown if count <= 12 else f"{shown} and {count - 12} more"
-
-
 def _holds_values(table: Table, k: int) -> bool:
     head = table.columns[k].strip().lower()
-    return table.kind(k) == "number" and not (table.headed and (head in INDEX or head in ASIDE))
+    return table.kind(k) == "number" and not (table.headed and (head in column_names.INDEX or head in NO_VALUES))
 
 
 def _node(table: Table, known: set[str], taken: Sequence[int]) -> int:
     """The column of nodes: by its heading, by how many of its cells are names of nodes, or the first column of text."""
     free = [k for k in range(len(table.columns)) if k not in taken]
-    share = {}
-    for k in free:
-        cells = [plain(cell) for cell in table.sample(k)]
-        whole = [cell[:-2] if cell.endswith(".0") else cell for cell in cells]
-        share[k] = sum(cell in known for cell in whole) / max(1, len(cells))
-    named = [k for k in free if table.headed and words.find([table.columns[k]], words.NODE) is not None]
+    share = {k: table.share_of_names(k, known) for k in free}
+    named = [k for k in free if table.headed and column_names.find([table.columns[k]], column_names.NODE) is not None]
     for group in (named, free):
         best = max(group, key=lambda k: share[k], default=None)
         if (
@@ -294,7 +284,7 @@ def _node(table: Table, known: set[str], taken: Sequence[int]) -> int:
     if table.headed or not free:
         raise ValueError(
             f"{table.title}: no heading is the name of a node of the edges ({some(sorted(known), 3)}), and no column is called "
-            f"node; its columns are {_list(table)}: name the column of nodes "
+            f"node; its columns are {table.listed()}: name the column of nodes "
             "with --node, or head each column of values with the name of its node"
         )
     return free[0]

@@ -1,4 +1,4 @@
-"""Names in two files: which nodes of the edges and of the states are the same."""
+"""Names of nodes in two files: which nodes of the edges and of another table are the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._support.wording import counted, some
-from .columns import is_whole, labels_for
+from .cells import is_whole, labels_for
 from .edge_list import EdgeList
 from .states import Observations
 
@@ -20,8 +20,8 @@ class Match:
 
     Attributes:
         labels: of the nodes, in order: whole numbers where all are, else texts.
-        edge_node: for each label of the edges, the place of its node, or -1 where there are no states of it.
-        state_node: for each name in the states, the place of its node.
+        edge_node: for each label of the edges, the position of its node, or -1 where there are no states of it.
+        state_node: for each name in the states, the position of its node.
         only_edges, only_states: names that the other file does not have.
         notes: what was found.
     """
@@ -47,17 +47,12 @@ def match(edges: EdgeList, states: Observations, unknown: str) -> Match:
     """
     used = np.bincount(states.node, minlength=len(states.nodes)) > 0
     names = [name for name, there in zip(states.nodes, used.tolist(), strict=True) if there]
-    edge_labels, notes = _naming(edges, names, states.whole)
+    edge_labels, notes = labels_as_in(edges, names, states.whole)
+    refuse_strangers(edges.title, edge_labels, states.title, names)
     there, here = set(edge_labels), set(names)
-    if not there & here:
-        hint = _hint(names, edge_labels)
-        raise ValueError(
-            f"no node has the same name in both files: {edges.title} has {some(edge_labels, 3)}, {states.title} has "
-            f"{some(names, 3)}; {hint or 'write the names alike, or name the column of nodes with --node'}"
-        )
     only_states = [name for name in names if name not in there]
     only_edges = [label for label in dict.fromkeys(edge_labels) if label not in here]
-    hint = _hint(only_states, only_edges) or _off_by_one(only_states, only_edges, edges.title, states.title)
+    hint = spelling_hint(edges.title, only_edges, states.title, only_states)
     if unknown == "error" and (only_states or only_edges):
         parts = [f"only in {edges.title}: {some(only_edges)}"] if only_edges else []
         parts += [f"only in {states.title}: {some(only_states)}"] if only_states else []
@@ -66,10 +61,7 @@ def match(edges: EdgeList, states: Observations, unknown: str) -> Match:
             f'{hint or "correct them"}, or allow it with unknown="drop"'
         )
     if only_states:
-        notes.append(
-            f"{counted(len(only_states), 'node')} of {states.title} without an edge in {edges.title}, kept as isolated: "
-            f"{some(only_states, 10)}"
-        )
+        notes.append(isolated_note(edges.title, states.title, only_states))
     if only_edges:
         notes.append(
             f"{counted(len(only_edges), 'node')} of {edges.title} without states in {states.title}, left out with all edges: "
@@ -89,25 +81,52 @@ def match(edges: EdgeList, states: Observations, unknown: str) -> Match:
     )
 
 
-def _naming(edges: EdgeList, names: Sequence[str], whole: bool) -> tuple[list[str], list[str]]:
-    """The labels of the edges, under the one of their names that the states use."""
+def refuse_strangers(edges: str, edge_labels: Sequence[str], other: str, names: Sequence[str]) -> None:
+    """Raise a ValueError if no name is in both the edges and the other table, which go by these titles."""
+    if set(edge_labels) & set(names):
+        return
+    hint = _alike(names, edge_labels) or "write the names alike, or name the column of nodes with --node"
+    raise ValueError(
+        f"no node has the same name in both files: {edges} has {some(edge_labels, 3)}, {other} has "
+        f"{some(names, 3) or 'none'}; {hint}"
+    )
+
+
+def isolated_note(edges: str, other: str, names: Sequence[str]) -> str:
+    """What to say about names that no edge has."""
+    return f"{counted(len(names), 'node')} of {other} without an edge in {edges}, kept as isolated: {some(names, 10)}"
+
+
+def spelling_hint(edges: str, only_edges: Sequence[str], other: str, only_other: Sequence[str]) -> str:
+    """Why names that only one of two files has may mean the same nodes; empty if there is no sign of it."""
+    return _alike(only_other, only_edges) or _off_by_one(only_other, only_edges, edges, other)
+
+
+def labels_as_in(edges: EdgeList, names: Sequence[str], ordered: bool = False) -> tuple[list[str], list[str]]:
+    """The labels of the edges under those of their names that another table uses, and what to say about it.
+
+    Args:
+        edges: the edges.
+        names: the names in the other table.
+        ordered: whether these are all nodes, in an order that positions in a matrix can follow.
+    """
     known, n = set(names), len(edges.labels)
     if edges.positions:
         numbers = {int(name) for name in names if is_whole(name)}
         if len(numbers) == len(names) and 0 not in numbers and n in numbers:
             return [str(k + 1) for k in range(n)], [f"{edges.title} has no names: its nodes are counted from 1"]
-        if not known & set(edges.labels) and whole and len(names) == n:
+        if not known & set(edges.labels) and ordered and len(names) == n:
             return list(names), [f"{edges.title} has no names: its nodes are those of the states, in the same order"]
         return edges.labels, [f"{edges.title} has no names: its nodes are counted from 0"]
     best, score, notes = edges.labels, len(known & set(edges.labels)), []
     for attribute, labels in edges.aliases.items():
         if len(known & set(labels)) > score:
             best, score = labels, len(known & set(labels))
-            notes = [f"{edges.title}: nodes go by their {attribute!r}, as in the states"]
+            notes = [f"{edges.title}: nodes go by their {attribute!r}, as in the other file"]
     return best, notes
 
 
-def _hint(some_names: Sequence[str], others: Sequence[str]) -> str:
+def _alike(some_names: Sequence[str], others: Sequence[str]) -> str:
     """Names that differ only in capitals, blanks or leading zeros."""
     if not some_names or not others:
         return ""

@@ -1,9 +1,9 @@
-"""CSV, TSV and their kin: read fast where they are in order, and explained where they are not."""
+"""CSV, TSV and other text tables: read fast where they are in order, and explained where they are not."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from .columns import MISSING, Names, number
-from .table import Table, names_of, numbers_of, one_line
-from .text_form import BLANKS, SEPARATORS, find_form, open_raw, rows_of
+from ..arrow_table import names_of
+from ..cells import MISSING, Names, number
+from ..files import open_bytes
+from ..parse_errors import one_line
+from ..table import HeaderHint, Table
+from .text_detection import BLANKS, SEPARATORS, detect, rows_of
 
-BLOCK = 1 << 24
+BLOCK = 1 << 24  # bytes that Arrow parses at once; a row must fit into one block
+UTF8 = ("utf-8", "utf-8-sig")
 
 
 class TextTable(Table):
@@ -26,12 +30,14 @@ class TextTable(Table):
     rows of the wrong length are looked for, so that the message can say which line is wrong.
     """
 
-    def __init__(self, path: Path, words: Collection[str], headless: bool = False) -> None:
-        self.path, self.title, self.words, self.headless, self.notes = path, path.name, words, headless, []
-        self._look(None)
+    def __init__(self, path: Path, hint: HeaderHint) -> None:
+        self.path, self.title, self.hint, self.notes = path, path.name, hint, []
+        self._detect()
+        if self.form.invalid and self.form.encoding in UTF8:
+            self._detect_without_utf8()
 
-    def _look(self, encoding: str | None) -> None:
-        self.form = form = find_form(self.path, self.words, encoding=encoding, headless=self.headless)
+    def _detect(self, encoding: str | None = None) -> None:
+        self.form = form = detect(self.path, self.hint, encoding)
         self.headed = form.header is not None
         self.columns = [""] * form.width if form.header is None else list(form.header)
 
@@ -46,19 +52,15 @@ class TextTable(Table):
     def load(self, roles: Mapping[int, str]) -> dict[int, Any]:
         """See ``Table.load``."""
         if self.form.separator == BLANKS:
-            return self._load_blanks(roles)
+            return self._load_blank_separated(roles)
         try:
             try:
                 return self._columns(self._read(roles, numbers=True), roles)
             except pa.ArrowInvalid:
                 return self._columns(self._read(roles, numbers=False), roles)
         except pa.ArrowInvalid as error:
-            if self.form.encoding in ("utf-8", "utf-8-sig") and (line := self._not_utf8()) is not None:
-                self._look("cp1252" if self._fits("cp1252") else "latin-1")
-                self.notes.append(
-                    f"{self.title} is not UTF-8 (line {line}); it is read as {self.form.encoding}: if names look wrong, save "
-                    "it as UTF-8"
-                )
+            if self.form.encoding in UTF8 and self._first_invalid_line("utf-8") is not None:
+                self._detect_without_utf8()
                 return self.load(roles)
             self._check_widths()
             raise ValueError(f"{self.title} cannot be read: {one_line(error)}") from None
@@ -93,12 +95,12 @@ class TextTable(Table):
             if role == "name":
                 out[k] = names_of(column)
             elif pa.types.is_dictionary(column.type):
-                out[k] = numbers_of(names_of(column, raw=True), self, k)
+                out[k] = self.numbers_of(names_of(column, raw=True), k)
             else:
                 out[k] = np.array(column.to_numpy(), dtype=np.float64)
         return out
 
-    def _load_blanks(self, roles: Mapping[int, str]) -> dict[int, Any]:
+    def _load_blank_separated(self, roles: Mapping[int, str]) -> dict[int, Any]:
         """Columns separated by any number of blanks, which Arrow does not read."""
         self._check_widths()
         try:
@@ -121,7 +123,7 @@ class TextTable(Table):
         for k, role in roles.items():
             codes, labels = pd.factorize(frame[k])
             names = Names.of(codes.astype(np.int32), list(labels))
-            out[k] = names if role == "name" else numbers_of(names, self, k)
+            out[k] = names if role == "name" else self.numbers_of(names, k)
         return out
 
     def places(self, rows: Sequence[int]) -> list[str]:
@@ -147,21 +149,19 @@ class TextTable(Table):
                 f'with a {sign} in it needs quotes ("..."), and a quote that is opened must be closed'
             )
 
-    def _not_utf8(self) -> int | None:
-        """The first line that is not UTF-8."""
-        with open_raw(self.path) as file:
+    def _detect_without_utf8(self) -> None:
+        """Detect the form anew in the encoding of old Windows programs, or in Latin-1, which every byte fits."""
+        line = self._first_invalid_line("utf-8")
+        self._detect("cp1252" if self._first_invalid_line("cp1252") is None else "latin-1")
+        self.notes.append(
+            f"{self.title} is not UTF-8 (line {line}); it is read as {self.form.encoding}: if names look wrong, save it as UTF-8"
+        )
+
+    def _first_invalid_line(self, encoding: str) -> int | None:
+        with open_bytes(self.path) as file:
             for line, raw in enumerate(file, start=1):
                 try:
-                    raw.decode("utf-8")
+                    raw.decode(encoding)
                 except UnicodeDecodeError:
                     return line
         return None
-
-    def _fits(self, encoding: str) -> bool:
-        with open_raw(self.path) as file:
-            try:
-                for raw in file:
-                    raw.decode(encoding)
-            except UnicodeDecodeError:
-                return False
-        return True

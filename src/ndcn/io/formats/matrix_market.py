@@ -1,8 +1,9 @@
-"""Matrix Market files. Damaged ones can crash faster readers, so every number is checked here before it is used."""
+"""Matrix Market (.mtx). Damaged files crash scipy's faster reader, so every number is checked before it is used."""
 
 from __future__ import annotations
 
-import gzip
+import zlib
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO
 
@@ -10,7 +11,21 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-MOST_DENSE = 10**8
+from ..edge_list import EdgeList
+from ..files import open_bytes
+from ..graph_objects import from_matrix
+from ..parse_errors import one_line, parsing
+
+MOST_DENSE = 10**8  # entries of a matrix that is written out in full: 0.8 GB of float64
+
+
+def read(path: Path) -> EdgeList:
+    """The edges of a matrix; entry [i, j] is the weight of j acting on i.
+
+    Raises:
+        ValueError: see ``read_matrix_market``; or the matrix is not square.
+    """
+    return from_matrix(read_matrix_market(path), path.name)
 
 
 def read_matrix_market(path: Path) -> sparse.coo_array:
@@ -19,11 +34,11 @@ def read_matrix_market(path: Path) -> sparse.coo_array:
     Raises:
         ValueError: it is not such a file, or damaged; the message names the line.
     """
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", errors="replace") as file:
-        words = file.readline().lower().split()
-        layout, kind, symmetry = _banner(words, path.name)
+    with parsing(path, "Matrix Market"), open_bytes(path) as raw:
+        file = TextIOWrapper(raw, encoding="utf-8", errors="replace")
+        banner = file.readline().lower().split()
         line, skip = _size_line(file)
+    layout, kind, symmetry = _banner(banner, path.name)
     size = [_whole(word, path.name, skip) for word in line.split()]
     if len(size) != (3 if layout == "coordinate" else 2) or min(size, default=0) < 0:
         expected = "rows, columns and entries" if layout == "coordinate" else "rows and columns"
@@ -58,7 +73,7 @@ def _banner(words: list[str], name: str) -> tuple[str, str, str]:
 
 
 def _size_line(file: IO[str]) -> tuple[str, int]:
-    """The line after the comments, and which it is."""
+    """The first line after the comments, and its number."""
     for count, line in enumerate(file, start=2):
         if line.strip() and not line.startswith("%"):
             return line, count
@@ -79,8 +94,8 @@ def _body(path: Path, skip: int, width: int) -> np.ndarray:
         )
     except pd.errors.EmptyDataError:
         return np.empty((0, width))
-    except pd.errors.ParserError as error:
-        raise ValueError(f"{path.name}: {' '.join(str(error).split())}") from None
+    except (pd.errors.ParserError, EOFError, OSError, zlib.error) as error:  # the last three: a damaged .gz
+        raise ValueError(f"{path.name}: {one_line(error)}") from None
     if frame.shape[1] != width:
         raise ValueError(f"{path.name}: entries must have {width} numbers each, but have {frame.shape[1]}")
     numbers = frame.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
