@@ -21,10 +21,13 @@ from .library import formula_names, library, ranges_of
 from .observations import QUIET, SILENT, Observations, largest, observed, roughness_of, signed, some_states
 from .posterior import DRAWS, drawn, inverse, variance_of
 from .reweighting import only_noise, reweighted
-from .search import Found, Search
+from .search import ENOUGH, Found, Search
 from .trajectory_fit import HUBER, Path, samples
 
 POOR = 0.05  # weighted misfits above this are said aloud
+EXPLAINED_BEFORE = (
+    5.0  # as ``search.ENOUGH``, the bound that version 0.1 had for most data, but did not write into files
+)
 ROUNDED = 50.0  # residuals of so many times the rounding are explained along whole trajectories without noise
 
 
@@ -38,6 +41,8 @@ class Evidence:
         noise: share of the states that observations are off by, by feature.
         closed, free: typical residual of each in units of the noise that a smooth path shows, if it was tried.
         equation: the best closed form, also where it was not kept.
+        explained: whether the law leaves nothing but noise or rounding. Files of version 0.1 do not say; for them it is
+            whether the residuals of the form that was kept are below ``EXPLAINED_BEFORE`` times the noise.
     """
 
     form: str
@@ -46,6 +51,12 @@ class Evidence:
     closed: float | None = None
     free: float | None = None
     equation: str | None = None
+    explained: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.explained is None:
+            left = self.free if self.form == "free" else self.closed
+            object.__setattr__(self, "explained", left is not None and left < EXPLAINED_BEFORE)
 
     def __str__(self) -> str:
         return self.reason
@@ -187,7 +198,7 @@ def _from_snapshots(
             )
             if not explained:
                 warnings.warn(reason, stacklevel=5)
-            return _of_snapshots(data, closed.fit, seed, "closed", reason, closed, None)
+            return _of_snapshots(data, closed.fit, seed, "closed", reason, closed, None, explained=explained)
     if not sure:
         return None  # noise, or curves that are coarsely sampled: judged along whole trajectories
     if what.form == "closed":
@@ -204,11 +215,20 @@ def _from_snapshots(
     )
     if free.misfit > POOR:
         _warn(f"misses typical snapshots by {100 * free.misfit:.2g} % of the way from the one before")
-    return _of_snapshots(data, free, seed, "free", reason, closed, free)
+    explained = free.lost == 0 and free.excess < ENOUGH
+    return _of_snapshots(data, free, seed, "free", reason, closed, free, explained=explained)
 
 
 def _of_snapshots(
-    data: Sequence[Observations], fit: Fit, seed: int, form: str, reason: str, closed: Found | None, free: Fit | None
+    data: Sequence[Observations],
+    fit: Fit,
+    seed: int,
+    form: str,
+    reason: str,
+    closed: Found | None,
+    free: Fit | None,
+    *,
+    explained: bool,
 ) -> Discovery:
     assert isinstance(fit.model, (Equation, FreeModel))
     covariance = variance_of(fit) * inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
@@ -219,6 +239,7 @@ def _of_snapshots(
         None if closed is None else closed.fit.excess,
         None if free is None else free.excess,
         None if closed is None else closed.text(),
+        explained,
     )
     draws = drawn(fit.model.parameters, covariance, seed)
     return Discovery(fit.model, covariance, [one.states[0] for one in data], draws, None, evidence, some_states(data))
@@ -304,6 +325,7 @@ def _of_courses(
     free: Path | None,
     noisy: bool,
 ) -> Discovery:
+    explained = _explains(path, noisy)
     if noisy and form == "closed":
         path = reweighted(path)
     assert isinstance(path.model, (Equation, FreeModel))
@@ -315,6 +337,7 @@ def _of_courses(
         None if closed is None else closed.excess,
         None if free is None else free.excess,
         None if closed is None else Found.text_of(closed.model),
+        explained,
     )
     if form == "free" or path.excess > HUBER:  # information that counts large residuals less does not tell their size
         covariance = torch.cov(parameters.T)

@@ -80,7 +80,7 @@ def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Est
     _check(law, trajectories)
     with threads_for(max(t.graph.num_nodes for t in trajectories)):
         found = _estimated(law, trajectories, seed)
-    if "not the whole law" in found.evidence.reason:
+    if not found.evidence.explained:
         warnings.warn(found.evidence.reason, stacklevel=4)
     return replace(found, seconds=time.monotonic() - began)
 
@@ -196,7 +196,7 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
         drawn(values, covariance, seed),
         [one.states[0] for one in data],
         None,
-        Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=found.excess),
+        Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=found.excess, explained=explained),
         some_states(data),
     )
 
@@ -252,6 +252,12 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
         draws,
         [course.x0[:, :d] for course in path.courses],
         [some[..., :d] for some in starts],
-        Evidence("known", reason, tuple(path.courses[0].data.measured.share.tolist()), closed=excess),
+        Evidence(
+            "known",
+            reason,
+            tuple(path.courses[0].data.measured.share.tolist()),
+            closed=excess,
+            explained=explained,
+        ),
         some_states(data),
     )
