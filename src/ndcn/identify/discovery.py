@@ -12,23 +12,25 @@ import torch
 
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, Law
-from .courses import EXPLAINED, as_good, closed_course, free_course
-from .free_fit import fit_free
-from .gauss_newton import Fit
 from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
-from .observations import QUIET, SILENT, Observations, largest, observed, roughness_of, signed, some_states
-from .posterior import DRAWS, drawn, inverse, variance_of
-from .reweighting import only_noise, reweighted
-from .search import ENOUGH, Found, Search
-from .trajectory_fit import HUBER, Path, samples
+from .observations import CLEAN_BELOW, NOISY_ABOVE, Observations, largest, observed, roughness_of, signed, some_states
+from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance
+from .residual_noise import residuals_are_noise, reweighted
+from .search import EXPLAINED_EXCESS, FittedEquation, Search
+from .shooting_fit import ShotFit
+from .spline_fit import fit_splines
+from .trajectory_fit import HUBER, TrajectoryFit, posterior_samples
+from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along, free_form_along
 
-POOR = 0.05  # weighted misfits above this are said aloud
+POOR_MISFIT = 0.05  # weighted misfits above this are said aloud
 EXPLAINED_BEFORE = (
     5.0  # as ``search.ENOUGH``, the bound that version 0.1 had for most data, but did not write into files
 )
-ROUNDED = 50.0  # residuals of so many times the rounding are explained along whole trajectories without noise
+EXPLAINED_ROUNDING = (
+    50.0  # residuals of so many times the rounding are explained along whole trajectories without noise
+)
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,13 @@ def discover(
     if what.known is not None:
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
     rough = max(roughness_of(t) for t in trajectories)
-    quiet = rough < QUIET
+    quiet = rough < NOISY_ABOVE
     complete = all(t.mask is None for t in trajectories)
     found: Discovery | None = None
     if quiet and complete:
-        found = _from_snapshots(trajectories, what, seed, sure=rough < SILENT, say=say)
+        found = _from_snapshots(trajectories, what, seed, sure=rough < CLEAN_BELOW, say=say)
     if found is None:
-        found = _from_courses(trajectories, what, seed, noisy=rough >= SILENT, say=say)
+        found = _from_trajectories(trajectories, what, seed, noisy=rough >= CLEAN_BELOW, say=say)
     if found is None:
         raise ValueError(
             "no law of this form could be fitted to the data: the trajectories cannot be followed. Take more snapshots "
@@ -185,7 +187,7 @@ def _from_snapshots(
 ) -> Discovery | None:
     """By shots from snapshot to snapshot; None if what is left open may be noise."""
     data, base = _prepared(trajectories, what, noisy=False)
-    closed: Found | None = None
+    closed: FittedEquation | None = None
     if what.form != "free":
         closed = _search(data, trajectories, what, base, say).run()
         if closed is not None and (closed.explains() or (what.form == "closed" and sure)):
@@ -203,7 +205,7 @@ def _from_snapshots(
         return None  # noise, or curves that are coarsely sampled: judged along whole trajectories
     if what.form == "closed":
         return None
-    free = fit_free(data, say, base)
+    free = fit_splines(data, say, base)
     if free is None:
         return None
     reason = (
@@ -213,25 +215,27 @@ def _from_snapshots(
         + ("" if closed is None else f" (the best misses them by {closed.fit.excess:.2g} times the rounding)")
         + f"; the free form misses them by {free.excess:.2g} times"
     )
-    if free.misfit > POOR:
+    if free.misfit > POOR_MISFIT:
         _warn(f"misses typical snapshots by {100 * free.misfit:.2g} % of the way from the one before")
-    explained = free.lost == 0 and free.excess < ENOUGH
+    explained = free.lost == 0 and free.excess < EXPLAINED_EXCESS
     return _of_snapshots(data, free, seed, "free", reason, closed, free, explained=explained)
 
 
 def _of_snapshots(
     data: Sequence[Observations],
-    fit: Fit,
+    fit: ShotFit,
     seed: int,
     form: str,
     reason: str,
-    closed: Found | None,
-    free: Fit | None,
+    closed: FittedEquation | None,
+    free: ShotFit | None,
     *,
     explained: bool,
 ) -> Discovery:
     assert isinstance(fit.model, (Equation, FreeModel))
-    covariance = variance_of(fit) * inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
+    covariance = residual_variance(fit) * pseudo_inverse(
+        fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count)
+    )
     evidence = Evidence(
         form,
         reason,
@@ -241,35 +245,37 @@ def _of_snapshots(
         None if closed is None else closed.text(),
         explained,
     )
-    draws = drawn(fit.model.parameters, covariance, seed)
+    draws = normal_samples(fit.model.parameters, covariance, seed)
     return Discovery(fit.model, covariance, [one.states[0] for one in data], draws, None, evidence, some_states(data))
 
 
 # Noise and gaps -----------------------------------------------------------------------------------------------------
 
 
-def _from_courses(
+def _from_trajectories(
     trajectories: Sequence[Trajectory], what: Interaction, seed: int, *, noisy: bool, say: Callable[[str], None]
 ) -> Discovery | None:
     """Along whole trajectories, with their first states."""
     data, base = _prepared(trajectories, what, noisy=noisy)
     tolerance = (1e-4 if noisy else 1e-8) * largest(data)
-    closed: Path | None = None
+    closed: TrajectoryFit | None = None
     if what.form != "free":
         search = _search(data, trajectories, what, base, say)
-        closed = closed_course(search, data, tolerance, say)
-        if closed is not None and (what.form == "closed" or closed.excess < EXPLAINED):
+        closed = closed_form_along(search, data, tolerance, say)
+        if closed is not None and (what.form == "closed" or closed.excess < NOTHING_LEFT_EXCESS):
             _warn_if_poor(closed, noisy)
-            return _of_courses(data, closed, seed, "closed", _reason(closed, None, what, noisy), closed, None, noisy)
-    free = None if what.form == "closed" else free_course(data, tolerance, say, base)
+            return _of_trajectories(
+                data, closed, seed, "closed", _reason(closed, None, what, noisy), closed, None, noisy
+            )
+    free = None if what.form == "closed" else free_form_along(data, tolerance, say, base)
     if free is None and closed is None:
         return None
     best, form = _better(closed, free, noisy)
     _warn_if_poor(best, noisy)
-    return _of_courses(data, best, seed, form, _reason(closed, free, what, noisy), closed, free, noisy)
+    return _of_trajectories(data, best, seed, form, _reason(closed, free, what, noisy), closed, free, noisy)
 
 
-def _better(closed: Path | None, free: Path | None, noisy: bool) -> tuple[Path, str]:
+def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: bool) -> tuple[TrajectoryFit, str]:
     """The formula if it is as good; one that does not explain the data must be nearer to them than splines."""
     if closed is None:
         assert free is not None
@@ -279,16 +285,16 @@ def _better(closed: Path | None, free: Path | None, noisy: bool) -> tuple[Path, 
     return free, "free"
 
 
-def _explains(path: Path, noisy: bool) -> bool:
-    return only_noise(path) if noisy else path.excess < ROUNDED
+def _explains(path: TrajectoryFit, noisy: bool) -> bool:
+    return residuals_are_noise(path) if noisy else path.excess < EXPLAINED_ROUNDING
 
 
-def _warn_if_poor(path: Path, noisy: bool) -> None:
+def _warn_if_poor(path: TrajectoryFit, noisy: bool) -> None:
     if _explains(path, noisy):
         return
     if noisy:
         _warn(f"leaves residuals of {path.excess:.3g} times the noise", deeper=1)
-    elif (share := path.share()) > POOR:
+    elif (share := path.share()) > POOR_MISFIT:
         _warn(f"misses typical states by {100 * share:.2g} % of how far they are from their mean", deeper=1)
 
 
@@ -301,7 +307,7 @@ def _warn(how: str, deeper: int = 0) -> None:
     )
 
 
-def _reason(closed: Path | None, free: Path | None, what: Interaction, noisy: bool) -> str:
+def _reason(closed: TrajectoryFit | None, free: TrajectoryFit | None, what: Interaction, noisy: bool) -> str:
     if what.form != "auto":
         return f"the {what.form} form was asked for"
     unit = "the noise" if noisy else "the rounding"
@@ -315,35 +321,35 @@ def _reason(closed: Path | None, free: Path | None, what: Interaction, noisy: bo
     )
 
 
-def _of_courses(
+def _of_trajectories(
     data: Sequence[Observations],
-    path: Path,
+    path: TrajectoryFit,
     seed: int,
     form: str,
     reason: str,
-    closed: Path | None,
-    free: Path | None,
+    closed: TrajectoryFit | None,
+    free: TrajectoryFit | None,
     noisy: bool,
 ) -> Discovery:
     explained = _explains(path, noisy)
     if noisy and form == "closed":
         path = reweighted(path)
     assert isinstance(path.model, (Equation, FreeModel))
-    parameters, starts = samples(path, DRAWS, seed)
+    parameters, starts = posterior_samples(path, POSTERIOR_SAMPLES, seed)
     evidence = Evidence(
         form,
         reason,
-        tuple(path.courses[0].data.measured.share.tolist()),
+        tuple(path.problems[0].data.measured.share.tolist()),
         None if closed is None else closed.excess,
         None if free is None else free.excess,
-        None if closed is None else Found.text_of(closed.model),
+        None if closed is None else FittedEquation.text_of(closed.model),
         explained,
     )
     if form == "free" or path.excess > HUBER:  # information that counts large residuals less does not tell their size
         covariance = torch.cov(parameters.T)
     else:
-        covariance = max(1.0, path.excess) ** 2 * inverse(path.normal)
-    firsts = [course.x0 for course in path.courses]
+        covariance = max(1.0, path.excess) ** 2 * pseudo_inverse(path.normal)
+    firsts = [problem.x0 for problem in path.problems]
     return Discovery(
         path.model,
         covariance.reshape(parameters.shape[1], parameters.shape[1]),

@@ -14,19 +14,19 @@ from .._support.threads import threads_for
 from ..data import Trajectory
 from ..laws import Law
 from .discovery import Evidence
-from .gauss_newton import Batch, Fit, batch_of, dared, fit, misfit_of, residuals
 from .known_law import KnownLaw, checked_law
-from .node_values import CG, fit_nodes
-from .observations import QUIET, SILENT, Observations, largest, observed, roughness_of, signed, some_states
-from .posterior import DRAWS, drawn, inverse, variance_of
-from .reweighting import only_noise, reweighted
-from .search import ENOUGH
-from .trajectory_fit import Path, fit_path, followable, samples
+from .node_values import NODE_VALUE_CG, fit_nodes
+from .observations import CLEAN_BELOW, NOISY_ABOVE, Observations, largest, observed, roughness_of, signed, some_states
+from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance
+from .residual_noise import residuals_are_noise, reweighted
+from .search import EXPLAINED_EXCESS
+from .shooting_fit import ShotFit, Shots, fit, misfit_of, residuals, shots_of, undamped_gauss_newton
+from .trajectory_fit import TrajectoryFit, fit_trajectories, posterior_samples, problems_for
 
-SCALES = (0.1, 1.0, 10.0)  # of first values
-PRECISION = 1e-8  # of integration, as a share of the states' size
-TRIES = 12  # shots by which first values are judged
-GOOD = 1e-3  # a misfit of shots with which other first values need not be tried
+FIRST_SCALES = (0.1, 1.0, 10.0)  # of first values
+INTEGRATION_PRECISION = 1e-8  # of integration, as a share of the states' size
+TRIAL_SHOTS = 12  # shots by which first values are judged
+GOOD_MISFIT = 1e-3  # a misfit of shots with which other first values need not be tried
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Est
 def _estimated(law: Law, trajectories: Sequence[Trajectory], seed: int) -> Estimation:
     rough = max(roughness_of(t) for t in trajectories)
     found: Estimation | None = None
-    if rough < QUIET and all(t.mask is None for t in trajectories) and not law.unknown_per_node:
-        found = _by_shots(law, [signed(observed(t, noisy=False)) for t in trajectories], seed, sure=rough < SILENT)
+    if rough < NOISY_ABOVE and all(t.mask is None for t in trajectories) and not law.unknown_per_node:
+        found = _by_shots(law, [signed(observed(t, noisy=False)) for t in trajectories], seed, sure=rough < CLEAN_BELOW)
     if found is None:
-        noisy = rough >= SILENT
-        found = _by_courses(law, [signed(observed(t, noisy=noisy)) for t in trajectories], seed, noisy)
+        noisy = rough >= CLEAN_BELOW
+        found = _by_trajectories(law, [signed(observed(t, noisy=noisy)) for t in trajectories], seed, noisy)
     return found
 
 
@@ -113,16 +113,16 @@ def _check(law: Law, trajectories: Sequence[Trajectory]) -> None:
 # One value for all nodes ----------------------------------------------------------------------------------------------
 
 
-def _fitted(law: Law, data: Sequence[Observations]) -> Fit:
+def _fitted(law: Law, data: Sequence[Observations]) -> ShotFit:
     """All that is unknown with one value for all nodes, by shots from snapshot to snapshot."""
     model = checked_law(law, data[0].network, data[0].level)
     model = replace(model, names=law.unknown, values=torch.ones(len(law.unknown), dtype=torch.float64), per_node=())
-    tolerance = PRECISION * largest(data)
-    few = [batch_of(one, torch.linspace(0, len(one.spans) - 1, TRIES).round().long().unique()) for one in data]
+    tolerance = INTEGRATION_PRECISION * largest(data)
+    few = [shots_of(one, torch.linspace(0, len(one.spans) - 1, TRIAL_SHOTS).round().long().unique()) for one in data]
     tried = []
     for trial in _first_models(model, few, 1e3 * tolerance):
         found = fit(
-            dared(trial, few, 8, 1e3 * tolerance, 128),
+            undamped_gauss_newton(trial, few, 8, 1e3 * tolerance, 128),
             few,
             iterations=8,
             tolerance=1e3 * tolerance,
@@ -131,14 +131,14 @@ def _fitted(law: Law, data: Sequence[Observations]) -> Fit:
         )
         if found is not None:
             tried.append(found)
-            if found.misfit < GOOD:
+            if found.misfit < GOOD_MISFIT:
                 break
-    best: Fit | None = None
+    best: ShotFit | None = None
     for first in sorted(tried, key=lambda one: one.misfit):
         found = fit(first.model, [b for one in data for b in _batches(one)], iterations=30, tolerance=tolerance)
         if found is not None and (best is None or found.misfit < best.misfit):
             best = found
-        if best is not None and best.excess < ENOUGH:
+        if best is not None and best.excess < EXPLAINED_EXCESS:
             break
     if best is None:
         raise ValueError(_lost(law))
@@ -152,10 +152,10 @@ def _lost(law: Law) -> str:
     )
 
 
-def _first_models(model: KnownLaw, few: Sequence[Batch], tolerance: torch.Tensor) -> list[KnownLaw]:
+def _first_models(model: KnownLaw, few: Sequence[Shots], tolerance: torch.Tensor) -> list[KnownLaw]:
     """First values, the three best of several scales; no two parameters have the same, lest they stay the same."""
     count = len(model.names)
-    every = itertools.product(SCALES, repeat=count) if count <= 3 else [(s,) * count for s in SCALES]
+    every = itertools.product(FIRST_SCALES, repeat=count) if count <= 3 else [(s,) * count for s in FIRST_SCALES]
     apart = 1 + 0.1 * torch.arange(count, dtype=torch.float64)
     tried = []
     for scales in every:
@@ -166,16 +166,16 @@ def _first_models(model: KnownLaw, few: Sequence[Batch], tolerance: torch.Tensor
     return [trial for value, trial in sorted(tried, key=lambda one: one[0])[:3] if value < float("inf")]
 
 
-def _batches(one: Observations) -> list[Batch]:
+def _batches(one: Observations) -> list[Shots]:
     """All shots of a trajectory, in parts that fit into memory."""
     each = one.network.together()
-    return [batch_of(one, part) for part in torch.arange(len(one.spans)).split(each)]
+    return [shots_of(one, part) for part in torch.arange(len(one.spans)).split(each)]
 
 
 def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) -> Estimation | None:
     """None if what is left open may be noise."""
     found = _fitted(law, data)
-    explained = found.excess < ENOUGH
+    explained = found.excess < EXPLAINED_EXCESS
     if not (explained or sure):
         return None
     assert isinstance(found.model, KnownLaw)
@@ -186,14 +186,14 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
         else f"{what} misses snapshots by {found.excess:.2g} times the rounding, so it is not the whole law, or "
         'better values were not found: give some of them a number, or let model="interaction" look for a law that fits'
     )
-    values, covariance = found.model.values, variance_of(found) * inverse(found.normal)
+    values, covariance = found.model.values, residual_variance(found) * pseudo_inverse(found.normal)
     return Estimation(
         found.model.with_numbers(),
         (law.unknown, ()),
         values,
         covariance.diagonal().clamp(min=0).sqrt(),
         covariance,
-        drawn(values, covariance, seed),
+        normal_samples(values, covariance, seed),
         [one.states[0] for one in data],
         None,
         Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=found.excess, explained=explained),
@@ -204,36 +204,36 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
 # Along whole trajectories ---------------------------------------------------------------------------------------------
 
 
-def _by_courses(law: Law, data: Sequence[Observations], seed: int, noisy: bool) -> Estimation:
+def _by_trajectories(law: Law, data: Sequence[Observations], seed: int, noisy: bool) -> Estimation:
     first = _fitted(law, data).model
     assert isinstance(first, KnownLaw)
-    tolerance = (1e-5 if noisy else PRECISION) * largest(data)
+    tolerance = (1e-5 if noisy else INTEGRATION_PRECISION) * largest(data)
     if law.unknown_per_node:
         path = fit_nodes(law, first, data[0], tolerance, seed)
     else:
-        courses = followable(data, first, tolerance)
-        path = None if courses is None else fit_path(first, courses, iterations=20)
+        problems = problems_for(data, first, tolerance)
+        path = None if problems is None else fit_trajectories(first, problems, iterations=20)
     if path is None:
         raise ValueError(_lost(law))
     return _of_path(law, data, path, seed, noisy)
 
 
-def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, noisy: bool) -> Estimation:
+def _of_path(law: Law, data: Sequence[Observations], path: TrajectoryFit, seed: int, noisy: bool) -> Estimation:
     excess = path.excess
-    explained = only_noise(path) if noisy else excess < ENOUGH
+    explained = residuals_are_noise(path) if noisy else excess < EXPLAINED_EXCESS
     if noisy:
-        path = reweighted(path, cg=CG if law.unknown_per_node else 40)
+        path = reweighted(path, cg=NODE_VALUE_CG if law.unknown_per_node else 40)
     model = path.model
     assert isinstance(model, KnownLaw)
     unit, q = max(1.0, path.excess), len(model.per_node)
-    d = path.courses[0].x0.shape[1] - q
-    parameters, starts = samples(path, DRAWS, seed, cg=CG)
+    d = path.problems[0].x0.shape[1] - q
+    parameters, starts = posterior_samples(path, POSTERIOR_SAMPLES, seed, cg=NODE_VALUE_CG)
     parameters = parameters[:, : len(model.names)]
-    p = path.courses[0].x0[:, d:]
+    p = path.problems[0].x0[:, d:]
     values, draws = torch.cat([model.values, p.T.reshape(-1)]), parameters
     if q:
         draws = torch.cat([parameters, starts[0][..., d:].mT.reshape(len(parameters), -1)], dim=1)
-    covariance = unit**2 * inverse(path.normal) if len(model.names) else torch.zeros(0, 0, dtype=torch.float64)
+    covariance = unit**2 * pseudo_inverse(path.normal) if len(model.names) else torch.zeros(0, 0, dtype=torch.float64)
     errors = covariance.diagonal().clamp(min=0).sqrt()
     if q:
         errors = torch.cat([errors, draws[:, len(model.names) :].std(0)])
@@ -250,12 +250,12 @@ def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, nois
         errors,
         covariance,
         draws,
-        [course.x0[:, :d] for course in path.courses],
+        [problem.x0[:, :d] for problem in path.problems],
         [some[..., :d] for some in starts],
         Evidence(
             "known",
             reason,
-            tuple(path.courses[0].data.measured.share.tolist()),
+            tuple(path.problems[0].data.measured.share.tolist()),
             closed=excess,
             explained=explained,
         ),

@@ -10,16 +10,16 @@ from scipy import sparse
 from scipy.sparse.linalg import lsmr
 
 from ..laws import Law, Network
+from .data_smoothing import Noise
 from .known_law import KnownLaw
 from .observations import Observations, integrals
-from .posterior import DRAWS
-from .smoothing import Noise
-from .trajectory_fit import Course, Path, fit_path, followable, samples
+from .posterior import POSTERIOR_SAMPLES
+from .trajectory_fit import TrajectoryFit, TrajectoryProblem, fit_trajectories, posterior_samples, problems_for
 
-CG = 200  # steps of conjugate gradients: values of nodes act through all times, and are far from diagonal
+NODE_VALUE_CG = 200  # steps of conjugate gradients: values of nodes act through all times, and are far from diagonal
 
 
-def fit_nodes(law: Law, first: KnownLaw, one: Observations, tolerance: torch.Tensor, seed: int) -> Path | None:
+def fit_nodes(law: Law, first: KnownLaw, one: Observations, tolerance: torch.Tensor, seed: int) -> TrajectoryFit | None:
     """Values of nodes as features of the state that do not change, their mean and spread as what is known before.
 
     How much they spread is found from a fit in which they may spread widely.
@@ -37,18 +37,18 @@ def fit_nodes(law: Law, first: KnownLaw, one: Observations, tolerance: torch.Ten
     spread = p.std(0) if len(p) > 1 else torch.zeros(p.shape[1], dtype=torch.float64)
     wide = 3 * spread + p.mean(0).abs() + 1e-3
     q = len(model.per_node)
-    courses = followable([_augmented(one, p)], model, torch.cat([tolerance, torch.full((q,), torch.inf).double()]))
-    if courses is None:
+    problems = problems_for([_augmented(one, p)], model, torch.cat([tolerance, torch.full((q,), torch.inf).double()]))
+    if problems is None:
         return None
-    (course,) = courses
-    free = fit_path(model, [_towards(course, p.mean(0), wide)], iterations=20, cg=CG)
+    (problem,) = problems
+    free = fit_trajectories(model, [_towards(problem, p.mean(0), wide)], iterations=20, cg=NODE_VALUE_CG)
     if free is None:
         return None
     assert isinstance(free.model, KnownLaw)
-    draws = samples(free, 2 * DRAWS, seed, cg=CG)[1][0][..., -q:]
-    both = [shrinkage(free.courses[0].x0[:, k - q], draws[..., k].std(0)) for k in range(q)]
+    draws = posterior_samples(free, 2 * POSTERIOR_SAMPLES, seed, cg=NODE_VALUE_CG)[1][0][..., -q:]
+    both = [shrinkage(free.problems[0].x0[:, k - q], draws[..., k].std(0)) for k in range(q)]
     mean, spread = (torch.tensor(part, dtype=torch.float64) for part in zip(*both, strict=True))
-    done = fit_path(free.model, [_towards(free.courses[0], mean, spread)], iterations=20, cg=CG)
+    done = fit_trajectories(free.model, [_towards(free.problems[0], mean, spread)], iterations=20, cg=NODE_VALUE_CG)
     return free if done is None else done
 
 
@@ -68,14 +68,14 @@ def _augmented(one: Observations, p: torch.Tensor) -> Observations:
     )
 
 
-def _towards(course: Course, mean: torch.Tensor, spread: torch.Tensor) -> Course:
+def _towards(problem: TrajectoryProblem, mean: torch.Tensor, spread: torch.Tensor) -> TrajectoryProblem:
     """With values of nodes that are known before to within mean +- spread."""
     q = len(mean)
-    guess, error = course.guess.clone(), course.error.clone()
+    guess, error = problem.guess.clone(), problem.error.clone()
     guess[:, -q:], error[:, -q:] = mean, spread
-    low, high = (bound.clone() for bound in course.bounds)
+    low, high = (bound.clone() for bound in problem.bounds)
     low[-q:], high[-q:] = -torch.inf, torch.inf
-    return replace(course, guess=guess, error=error, bounds=(low, high))
+    return replace(problem, guess=guess, error=error, bounds=(low, high))
 
 
 def shrinkage(values: torch.Tensor, errors: torch.Tensor) -> tuple[float, float]:

@@ -12,11 +12,11 @@ from scipy.interpolate import PchipInterpolator
 
 from ..data import Trajectory
 from ..laws import Network
-from .smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
+from .data_smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
-QUIET = 3e-3  # data rougher than this are noisy for sure
-SILENT = 2e-5  # and those smoother than this are free of noise
+NOISY_ABOVE = 3e-3  # data rougher than this are noisy for sure
+CLEAN_BELOW = 2e-5  # and those smoother than this are free of noise
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     T, n, d = states.shape
     flat, flags = states.reshape(T, -1).numpy(), seen.reshape(T, -1).numpy()
     if noisy is None:
-        noisy = roughness(times, states, seen) > QUIET
+        noisy = roughness(times, states, seen) > NOISY_ABOVE
     if not noisy:
         unit = 1e-3 * scale
         z = torch.asinh(states / unit).reshape(T, -1).numpy()

@@ -13,31 +13,31 @@ import numpy as np
 import torch
 
 from ..laws import Equation, Model, Term
-from .gauss_newton import Batch, Fit, batch_of, dared, fit
 from .observations import Observations, largest
-from .posterior import inverse
+from .posterior import pseudo_inverse
 from .shooting import ends
+from .shooting_fit import ShotFit, Shots, fit, shots_of, undamped_gauss_newton
 from .variants import reduced, richer, simpler, without_terms
-from .weak import Support, WeakForm, supports, weak_form
+from .weak_form import Support, WeakForm, supports, weak_form
 
-ENOUGH = 5.0  # residuals of so many times the noise are explained
-ROUNDING = 2.0  # a term without which residuals are still below this is not seen in the data
-PROMISING = 1e-3  # a candidate whose weighted misfit on a few intervals is below this is tried on more
-PRICE = 0.2  # of a parameter, in logarithms of what the weak form leaves open
-HOPEFUL = 0.25  # one below this may only have stopped too early
-FLOOR = 2e-6  # weighted misfits below this are rounding; no term is kept to lower them further
+EXPLAINED_EXCESS = 5.0  # residuals of so many times the noise are explained
+UNSEEN_EXCESS = 2.0  # a term without which residuals are still below this is not seen in the data
+PROMISING_MISFIT = 1e-3  # a candidate whose weighted misfit on a few intervals is below this is tried on more
+PARAMETER_PRICE = 0.2  # of a parameter, in logarithms of what the weak form leaves open
+HOPEFUL_MISFIT = 0.25  # one below this may only have stopped too early
+MISFIT_OF_ROUNDING = 2e-6  # weighted misfits below this are rounding; no term is kept to lower them further
 
 
 @dataclass(frozen=True)
-class Found:
+class FittedEquation:
     """The best equation so far, fitted to some intervals."""
 
-    fit: Fit
+    fit: ShotFit
     equation: Equation
 
     def explains(self) -> bool:
         """Whether every shot ends where the data are, to the level of their noise."""
-        return self.fit.lost == 0 and self.fit.excess < ENOUGH
+        return self.fit.lost == 0 and self.fit.excess < EXPLAINED_EXCESS
 
     def text(self) -> str:
         """The equation."""
@@ -50,13 +50,13 @@ class Found:
 
     def score(self) -> float:
         """BIC of the shots: what is left open, and the number of parameters."""
-        rest = math.log(self.fit.misfit**2 + FLOOR**2)
+        rest = math.log(self.fit.misfit**2 + MISFIT_OF_ROUNDING**2)
         return self.fit.count * rest + len(self.equation.parameters) * math.log(self.fit.count)
 
 
-def spread_of(one: Observations, count: int) -> torch.Tensor:
+def spread_intervals(one: Observations, count: int) -> torch.Tensor:
     """``count`` intervals: half of them the fastest, the others evenly spread."""
-    speed = speed_of(one)
+    speed = interval_speeds(one)
     if len(speed) <= count:
         return torch.arange(len(speed))
     fast = speed.argsort(descending=True)[: count // 2]
@@ -64,9 +64,9 @@ def spread_of(one: Observations, count: int) -> torch.Tensor:
     return torch.cat([fast, even]).unique()
 
 
-def lively(one: Observations, count: int) -> torch.Tensor:
+def fastest_intervals(one: Observations, count: int) -> torch.Tensor:
     """``count`` intervals in which much happens, without the very fastest, over which first guesses shoot too far."""
-    speed = speed_of(one)
+    speed = interval_speeds(one)
     if len(speed) <= count:
         return torch.arange(len(speed))
     skip = min(1 + len(speed) // 40, len(speed) - count)
@@ -75,7 +75,7 @@ def lively(one: Observations, count: int) -> torch.Tensor:
     return torch.cat([fast, even]).unique()
 
 
-def speed_of(one: Observations) -> torch.Tensor:
+def interval_speeds(one: Observations) -> torch.Tensor:
     """How much happens in each interval."""
     moved = torch.asinh(one.level / one.unit).diff(dim=0).abs()
     return (moved / moved.mean(dim=(0, 1)).clamp(min=1e-300)).mean(dim=(1, 2))
@@ -113,7 +113,7 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
         for members in ((*few, k, m) for few in low for k in bent for m in couplings.values()):
             one = judged(form, form.solved(feature, members))
             key = terms[members[-2]].family
-            least[key] = min(least.get(key, one), one, key=lambda j: j[0] + PRICE * j[1])
+            least[key] = min(least.get(key, one), one, key=lambda j: j[0] + PARAMETER_PRICE * j[1])
         curved.append(list(least.values()))
 
     def best(form: WeakForm, judged: Sequence[tuple[float, int, Support]], price: float, most: int) -> list[Support]:
@@ -123,7 +123,12 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
         return list(found.values())[:most]
 
     out: dict[tuple, list[tuple[Term, float]]] = {}
-    for every, price, most in ((simple, PRICE, 6), (simple, 0.01, 4), (curved, PRICE, 5), (others, PRICE, 3)):
+    for every, price, most in (
+        (simple, PARAMETER_PRICE, 6),
+        (simple, 0.01, 4),
+        (curved, PARAMETER_PRICE, 5),
+        (others, PARAMETER_PRICE, 3),
+    ):
         columns = [best(form, one, price, most) for form, one in zip(forms, every, strict=True)]
         for row in zip_longest(*columns):
             for form, support in zip(forms, row, strict=True):
@@ -180,19 +185,19 @@ class Search:
         each = max(3, count // len(self.data))
         return [chosen(one, each) for one in self.data]
 
-    def batches(self, which: Sequence[torch.Tensor]) -> list[Batch]:
+    def batches(self, which: Sequence[torch.Tensor]) -> list[Shots]:
         """Shots over these intervals of each trajectory."""
-        return [batch_of(one, chosen) for one, chosen in zip(self.data, which, strict=True)]
+        return [shots_of(one, chosen) for one, chosen in zip(self.data, which, strict=True)]
 
     def fitted(
         self,
         equation: Equation,
-        batches: Sequence[Batch],
+        batches: Sequence[Shots],
         iterations: int,
         precision: float = 2e-8,
         most_steps: int = 64,
         enough: float = 1e-3,
-    ) -> Found | None:
+    ) -> FittedEquation | None:
         """The equation with its best parameters on these shots."""
         done = fit(
             equation,
@@ -205,17 +210,19 @@ class Search:
         if done is None or not math.isfinite(done.misfit):
             return None
         assert isinstance(done.model, Equation)
-        return Found(done, done.model)
+        return FittedEquation(done, done.model)
 
     def guesses(self) -> list[Equation]:
         """Equations that the weak form finds worth trying, best first."""
         each = max(4, 40 // len(self.data))
-        chosen = [torch.arange(len(one.spans)) if one.gaps else spread_of(one, each) for one in self.data]
+        chosen = [torch.arange(len(one.spans)) if one.gaps else spread_intervals(one, each) for one in self.data]
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
         forms = [weak_form(self.data, chosen, self.terms, power, known, self.base) for power in (0.5, 1.0)]
         return [self._equation(one) for one in self._combinations([candidates(forms, a) for a in range(self.d)])]
 
-    def shortlist(self, good: Callable[[Found], list[torch.Tensor] | None] | None = None) -> list[Found]:
+    def shortlist(
+        self, good: Callable[[FittedEquation], list[torch.Tensor] | None] | None = None
+    ) -> list[FittedEquation]:
         """Guesses fitted to a few lively intervals, best first; no more are tried once one is good.
 
         Args:
@@ -224,9 +231,9 @@ class Search:
                 become better.
         """
         most = 15 if good else 12
-        which = self.intervals(8 if good else 16, lively)
+        which = self.intervals(8 if good else 16, fastest_intervals)
         few = self.batches(which)
-        out: list[tuple[Equation, Found]] = []
+        out: list[tuple[Equation, FittedEquation]] = []
         stale = 0
         for guess in self.guesses():
             found = self._tried(guess, few, most, refine=good is not None)
@@ -234,7 +241,7 @@ class Search:
                 continue
             self.say(f"{found.fit.misfit:.2e} {_text(found.equation)}")
             out.append((guess, found))
-            if good and found.fit.misfit < PROMISING:
+            if good and found.fit.misfit < PROMISING_MISFIT:
                 against = good(found)
                 if against is None:
                     return [found]
@@ -244,39 +251,39 @@ class Search:
         again = [self._tried(guess, few, most, refine=True) for guess, _ in out[:stale]]
         every = again + [found for _, found in out[stale:]]
         if not good:  # a family of two parameters is hard to find in noise, but not from one that it contains
-            best = sorted((found for found in every if found is not None), key=Found.score)[:3]
+            best = sorted((found for found in every if found is not None), key=FittedEquation.score)[:3]
             wider_families = {e.families: e for found in best for e in richer(found.equation, self.data, self.terms)}
             every += [self.fitted(e, few, most, 1e-5, 16) for e in wider_families.values()]
-        return sorted((found for found in every if found is not None), key=Found.score)
+        return sorted((found for found in every if found is not None), key=FittedEquation.score)
 
-    def _tried(self, guess: Equation, few: Sequence[Batch], most: int, *, refine: bool) -> Found | None:
+    def _tried(self, guess: Equation, few: Sequence[Shots], most: int, *, refine: bool) -> FittedEquation | None:
         """The guess fitted to a few intervals: full steps and steps downhill in turn, while that leads anywhere."""
         if not refine:
             return self.fitted(guess, few, most, 1e-5, 16)
-        best: Found | None = None
+        best: FittedEquation | None = None
         for _ in range(3):
-            bold = cast(Equation, dared(guess, few, 8, 1e-5 * self.scale, 16))
+            bold = cast(Equation, undamped_gauss_newton(guess, few, 8, 1e-5 * self.scale, 16))
             found = self.fitted(bold, few, most, 1e-5, 16, enough=0.03)
             if found is None or (best is not None and found.fit.misfit > 0.9 * best.fit.misfit):
                 break
             best, guess = found, found.equation
-            if not PROMISING < found.fit.misfit < HOPEFUL:
+            if not PROMISING_MISFIT < found.fit.misfit < HOPEFUL_MISFIT:
                 break
         if best is not None and best.fit.misfit < 0.1:
             best = self.fitted(best.equation, few, 12, 1e-6, 32)
         return best
 
-    def run(self) -> Found | None:
+    def run(self) -> FittedEquation | None:
         """The best closed form for observations without noise."""
-        few, which = self.batches(self.intervals(8, lively)), self.intervals(24, spread_of)
+        few, which = self.batches(self.intervals(8, fastest_intervals)), self.intervals(24, spread_intervals)
         more, all_intervals = self.batches(which), [torch.arange(len(one.spans)) for one in self.data]
         if (bare := self.bare()) is not None:
             alone = self.fitted(bare, more, 0, most_steps=128)
-            if alone is not None and alone.fit.lost == 0 and alone.fit.excess < ROUNDING:
+            if alone is not None and alone.fit.lost == 0 and alone.fit.excess < UNSEEN_EXCESS:
                 return alone
-        explained: list[Found] = []
+        explained: list[FittedEquation] = []
 
-        def good(found: Found) -> list[torch.Tensor] | None:
+        def good(found: FittedEquation) -> list[torch.Tensor] | None:
             found = self.pruned(found, few)
             missed = found
             for start in (*self._plainer(found, few), found):
@@ -298,7 +305,7 @@ class Search:
         first = self.shortlist(good)
         if explained:
             return explained[0]
-        best: Found | None = None
+        best: FittedEquation | None = None
         for found in first[:3]:
             refined = self.fitted(found.equation, more, 15, 1e-6, most_steps=128)
             if refined is None:
@@ -311,19 +318,19 @@ class Search:
                 break
         return best
 
-    def _plainer(self, found: Found, few: Sequence[Batch]) -> list[Found]:
+    def _plainer(self, found: FittedEquation, few: Sequence[Shots]) -> list[FittedEquation]:
         """Plainer equations that explain a few intervals as well, best first."""
         starts = [self.fitted(e, few, 0, 1e-5, 32) for e in simpler(found.equation, self.data, self.terms)]
-        near = [one.equation for one in starts if one is not None and one.fit.misfit < HOPEFUL]
+        near = [one.equation for one in starts if one is not None and one.fit.misfit < HOPEFUL_MISFIT]
         fits = [self.fitted(e, few, 8, most_steps=128) for e in near]
-        as_good = [one for one in fits if one is not None and one.fit.lost == 0 and one.fit.excess < ROUNDING]
-        return sorted(as_good, key=Found.score)
+        as_good = [one for one in fits if one is not None and one.fit.lost == 0 and one.fit.excess < UNSEEN_EXCESS]
+        return sorted(as_good, key=FittedEquation.score)
 
-    def _against(self, found: Found, which: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    def _against(self, found: FittedEquation, which: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The intervals, at most four of each trajectory, over which a candidate misses most."""
         out = []
         for one, chosen in zip(self.data, which, strict=True):
-            batch = batch_of(one, chosen)
+            batch = shots_of(one, chosen)
             miss = batch.residual(ends(found.equation, batch.network, batch.start, batch.spans, 32)).square()
             worst = miss.mean(dim=(1, 2)).nan_to_num(float("inf")).argsort(descending=True)[:4]
             out.append(chosen[worst])
@@ -340,12 +347,12 @@ class Search:
                 out.append([t for b, s in enumerate(base) for t in (option if b == a else s)])
         return out
 
-    def pruned(self, found: Found, batches: Sequence[Batch]) -> Found:
+    def pruned(self, found: FittedEquation, batches: Sequence[Shots]) -> FittedEquation:
         """Without the terms that the shots do not need: those whose loss BIC would welcome, the least needed first."""
         own = [k for k, term in enumerate(found.equation.terms) if not term.coupling]
         if 1 < len(own) < len(found.equation.terms):  # states that vary little: one of them stands in for another
             trial = self._dropped(found, own, _covariance(found), batches)
-            if trial is not None and trial.fit.lost <= found.fit.lost and trial.fit.excess < ROUNDING:
+            if trial is not None and trial.fit.lost <= found.fit.lost and trial.fit.excess < UNSEEN_EXCESS:
                 found = trial
         while len(found.equation.terms) > 1:
             covariance = _covariance(found)
@@ -360,7 +367,7 @@ class Search:
                 trial = self._dropped(found, [k], covariance, batches)
                 if trial is None or trial.fit.lost > found.fit.lost:
                     continue
-                if trial.score() < found.score() or trial.fit.excess < ROUNDING:
+                if trial.score() < found.score() or trial.fit.excess < UNSEEN_EXCESS:
                     found = trial
                     break
             else:
@@ -368,8 +375,8 @@ class Search:
         return found
 
     def _dropped(
-        self, found: Found, drop: Sequence[int], covariance: torch.Tensor, batches: Sequence[Batch]
-    ) -> Found | None:
+        self, found: FittedEquation, drop: Sequence[int], covariance: torch.Tensor, batches: Sequence[Shots]
+    ) -> FittedEquation | None:
         """Without some terms; the others start where they are likeliest then, or where they were, if that is nearer."""
         starts = (reduced(found.equation, drop, covariance), without_terms(found.equation, drop))
         here = [self.fitted(start, batches, 0, 1e-5, most_steps=32) for start in starts]
@@ -377,11 +384,11 @@ class Search:
         if not known:
             return None
         start = min(known, key=lambda one: (one.fit.lost, one.fit.misfit))
-        return self.fitted(start.equation, batches, 4, most_steps=128) if start.fit.misfit < HOPEFUL else None
+        return self.fitted(start.equation, batches, 4, most_steps=128) if start.fit.misfit < HOPEFUL_MISFIT else None
 
 
-def _covariance(found: Found) -> torch.Tensor:
-    return found.fit.misfit**2 * inverse(found.fit.normal)
+def _covariance(found: FittedEquation) -> torch.Tensor:
+    return found.fit.misfit**2 * pseudo_inverse(found.fit.normal)
 
 
 def _text(equation: Equation) -> str:

@@ -17,7 +17,7 @@ from ..solve import TSIT5, Tableau
 T = TypeVar("T", torch.Tensor, np.ndarray)
 
 MOST_STEPS = 512
-ROUGHER = 4  # derivatives may be so many times coarser than ends: they only say where to look next
+COARSER_DERIVATIVES = 4  # derivatives may be so many times coarser than ends: they only say where to look next
 
 
 def ends(

@@ -10,7 +10,7 @@ import torch
 
 from ..laws import Model
 from ..solve import RK4
-from .first_state import best_start
+from .initial_states import best_initial_state
 from .observations import Observations
 from .shooting import steps_needed
 from .tape import Tape, record, roll
@@ -20,7 +20,7 @@ HUBER = 4.0  # residuals beyond so many times the noise count less
 
 
 @dataclass(frozen=True)
-class Course:
+class TrajectoryProblem:
     """One trajectory to be fitted: observations, steps for each interval, and the first state with its error."""
 
     data: Observations
@@ -34,7 +34,7 @@ class Course:
         """The states of the model from the first one on, (T, n, d); None if they explode."""
         return roll(model, self.data.network, self.x0, self.data.spans, self.steps)
 
-    def moved(self, step: torch.Tensor) -> Course:
+    def moved(self, step: torch.Tensor) -> TrajectoryProblem:
         """With another first state, not far outside what was ever seen."""
         return replace(self, x0=torch.clamp(self.x0 + step, *self.bounds))
 
@@ -50,14 +50,14 @@ class Course:
         return self.data.measured.at(states).clamp(min=1e-12)
 
 
-def followable(data: Sequence[Observations], model: Model, tolerance: torch.Tensor) -> list[Course] | None:
+def problems_for(data: Sequence[Observations], model: Model, tolerance: torch.Tensor) -> list[TrajectoryProblem] | None:
     """Courses with the steps that the model needs along them; None if it is too fast."""
     out = []
     for one in data:
         steps = steps_along(model, one, one.level, tolerance, 128)
         if (steps == 0).float().mean() > 0.2:
             return None
-        out.append(course_of(one, torch.where(steps == 0, 256, steps).tolist()))
+        out.append(problem_of(one, torch.where(steps == 0, 256, steps).tolist()))
     return out
 
 
@@ -80,7 +80,7 @@ def steps_along(
     return torch.where((steps == 0) | (stable > most), 0, torch.maximum(steps, stable))
 
 
-def course_of(one: Observations, steps: Sequence[int]) -> Course:
+def problem_of(one: Observations, steps: Sequence[int]) -> TrajectoryProblem:
     """Ready to fit, from the first snapshot, as far as it was seen."""
     seen = one.seen[0]
     guess = torch.where(seen, one.states[0].nan_to_num(0.0), one.level[0])
@@ -89,7 +89,7 @@ def course_of(one: Observations, steps: Sequence[int]) -> Course:
     error = torch.where(seen, one.measured.at(guess), spread.expand_as(guess)) + 1e-9 * spread
     room = 0.2 * (high - low)
     bounds = (torch.where(low >= 0, torch.zeros_like(low), low - room), high + room)
-    return Course(one, tuple(steps), guess, guess, error, bounds)
+    return TrajectoryProblem(one, tuple(steps), guess, guess, error, bounds)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Prior:
 
 
 @dataclass(frozen=True)
-class Path:
+class TrajectoryFit:
     """A fitted model with the first states of its trajectories.
 
     Attributes:
@@ -118,7 +118,7 @@ class Path:
     """
 
     model: Model
-    courses: tuple[Course, ...]
+    problems: tuple[TrajectoryProblem, ...]
     chi2: float
     count: int
     normal: torch.Tensor
@@ -131,10 +131,10 @@ class Path:
 
     def share(self) -> float:
         """Residuals as a share of how far states are from their mean, of the feature that is missed most."""
-        missed, far = torch.zeros(2, self.courses[0].x0.shape[-1], dtype=torch.float64)
-        for course in self.courses:
-            one = course.data
-            states = course.followed(self.model)
+        missed, far = torch.zeros(2, self.problems[0].x0.shape[-1], dtype=torch.float64)
+        for problem in self.problems:
+            one = problem.data
+            states = problem.followed(self.model)
             if states is None:
                 return float("inf")
             known = torch.where(one.seen, one.states, torch.nan)
@@ -144,7 +144,7 @@ class Path:
 
 
 def objective(
-    model: Model, courses: Sequence[Course], unit: float = 1.0, sigmas: Sequence[torch.Tensor] | None = None
+    model: Model, problems: Sequence[TrajectoryProblem], unit: float = 1.0, sigmas: Sequence[torch.Tensor] | None = None
 ) -> tuple[float, int] | None:
     """Robust chi^2 of all trajectories, and the number of observations; None if one explodes.
 
@@ -153,24 +153,26 @@ def objective(
     else be preferred for the larger noise they have.
     """
     total, count = 0.0, 0
-    for k, course in enumerate(courses):
-        states = course.followed(model)
+    for k, problem in enumerate(problems):
+        states = problem.followed(model)
         if states is None:
             return None
-        value, number = _chi2(course, states, unit, None if sigmas is None else sigmas[k])
+        value, number = _chi2(problem, states, unit, None if sigmas is None else sigmas[k])
         total, count = total + value, count + number
     return total, count
 
 
-def _residuals(course: Course, states: torch.Tensor, sigma: torch.Tensor | None = None) -> torch.Tensor:
+def _residuals(problem: TrajectoryProblem, states: torch.Tensor, sigma: torch.Tensor | None = None) -> torch.Tensor:
     """All but those of the first snapshot, in units of the noise."""
-    noise = course.sigma(states) if sigma is None else sigma
-    return ((course.data.states - states) / noise)[1:][course.data.seen[1:]]
+    noise = problem.sigma(states) if sigma is None else sigma
+    return ((problem.data.states - states) / noise)[1:][problem.data.seen[1:]]
 
 
-def _chi2(course: Course, states: torch.Tensor, unit: float, sigma: torch.Tensor | None = None) -> tuple[float, int]:
-    r = _residuals(course, states, sigma) / unit
-    start = (course.guess - course.x0) / course.error / unit
+def _chi2(
+    problem: TrajectoryProblem, states: torch.Tensor, unit: float, sigma: torch.Tensor | None = None
+) -> tuple[float, int]:
+    r = _residuals(problem, states, sigma) / unit
+    start = (problem.guess - problem.x0) / problem.error / unit
     return float(_huber(r).sum() + _huber(start).sum()), r.numel()
 
 
@@ -179,28 +181,28 @@ def _huber(r: torch.Tensor) -> torch.Tensor:
     return torch.where(size <= HUBER, r.square(), 2 * HUBER * size - HUBER**2)
 
 
-def fit_path(
+def fit_trajectories(
     model: Model,
-    courses: Sequence[Course],
+    problems: Sequence[TrajectoryProblem],
     *,
     iterations: int = 10,
-    move_start: bool = True,
+    move_initial: bool = True,
     prior: Prior | None = None,
     enough: float = 1e-4,
     cg: int = 40,
-) -> Path | None:
+) -> TrajectoryFit | None:
     """Parameters and first states with the least chi^2; None if the model cannot be followed along the data."""
-    courses = list(courses)
+    problems = list(problems)
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
     for _ in range(iterations):
-        tapes = _tapes(model, courses)
+        tapes = _tapes(model, problems)
         if tapes is None:
             return None
-        along = [(course, tape.states) for course, tape in zip(courses, tapes, strict=True)]
+        along = [(problem, tape.states) for problem, tape in zip(problems, tapes, strict=True)]
         unit = _unit(along)
-        sigmas = [course.sigma(states) for course, states in along]
-        here = sum(_chi2(course, states, unit)[0] for course, states in along)
-        normal, gradient, start_steps, start_columns = _system(model, tapes, courses, move_start, cg, unit)
+        sigmas = [problem.sigma(states) for problem, states in along]
+        here = sum(_chi2(problem, states, unit)[0] for problem, states in along)
+        normal, gradient, start_steps, start_columns = _system(model, tapes, problems, move_initial, cg, unit)
         p = model.parameters
         A, b = normal.clone(), gradient.clone()
         if prior is not None:
@@ -208,14 +210,14 @@ def fit_path(
         if not (A.isfinite().all() and b.isfinite().all()):
             break
         delta = _solve(A, b)
-        better: tuple[Model, list[Course], float] | None = None
+        better: tuple[Model, list[TrajectoryProblem], float] | None = None
         penalty = 0.0 if prior is None else prior.cost(p) / unit**2
         for length in (1.0, 0.5, 0.2, 0.05, 0.01):
             step = length * delta
             trial = model.with_parameters(p + step)
             others = [
                 c.moved(length * (s - torch.from_numpy(col @ delta.numpy()).reshape(s.shape)))
-                for c, s, col in zip(courses, start_steps, start_columns, strict=True)
+                for c, s, col in zip(problems, start_steps, start_columns, strict=True)
             ]
             there = objective(trial, others, unit, sigmas)
             if there is None:
@@ -226,43 +228,45 @@ def fit_path(
                 break
         if better is None:
             break
-        model, courses, gain = better
+        model, problems, gain = better
         if gain < enough:
             break
-    total = objective(model, courses)
-    return None if total is None else Path(model, tuple(courses), total[0], total[1], normal, prior)
+    total = objective(model, problems)
+    return None if total is None else TrajectoryFit(model, tuple(problems), total[0], total[1], normal, prior)
 
 
-def _tapes(model: Model, courses: Sequence[Course]) -> list[Tape] | None:
+def _tapes(model: Model, problems: Sequence[TrajectoryProblem]) -> list[Tape] | None:
     """Of all trajectories; None if one explodes."""
     out = []
-    for course in courses:
-        tape = record(model, course.data.network, course.x0, course.data.spans, course.steps)
+    for problem in problems:
+        tape = record(model, problem.data.network, problem.x0, problem.data.spans, problem.steps)
         if tape is None:
             return None
         out.append(tape)
     return out
 
 
-def _unit(along: Sequence[tuple[Course, torch.Tensor]]) -> float:
+def _unit(along: Sequence[tuple[TrajectoryProblem, torch.Tensor]]) -> float:
     """The typical residual in units of the noise, at least 1."""
-    sizes = [_residuals(course, states).abs() for course, states in along]
+    sizes = [_residuals(problem, states).abs() for problem, states in along]
     return max(1.0, 1.5 * float(torch.cat(sizes).median()))
 
 
-def samples(
-    path: Path, count: int, seed: int, *, move_start: bool = True, cg: int = 25
+def posterior_samples(
+    path: TrajectoryFit, count: int, seed: int, *, move_initial: bool = True, cg: int = 25
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Draws from the posterior, to first order: parameters (count, P) and first states (count, n, d) of each trajectory.
 
     Each is the solution for observations with other noise, of the size that the residuals have.
     """
     generator = torch.Generator().manual_seed(seed)
-    tapes = _tapes(path.model, path.courses)
+    tapes = _tapes(path.model, path.problems)
     p = path.model.parameters
     if tapes is None:
-        return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.courses]
-    normal, gradient, moves, columns = _system(path.model, tapes, path.courses, move_start, cg, 1.0, (count, generator))
+        return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.problems]
+    normal, gradient, moves, columns = _system(
+        path.model, tapes, path.problems, move_initial, cg, 1.0, (count, generator)
+    )
     size = max(1.0, path.excess)
     normal, gradient, moves = normal / size**2, gradient / size, [size * move for move in moves]
     if path.prior is not None:
@@ -271,17 +275,17 @@ def samples(
         normal, gradient = normal + path.prior.precision, gradient + (vectors * values.clamp(min=0).sqrt()) @ noise
     delta = torch.stack([_solve(normal, g) for g in gradient.T])
     starts = []
-    for course, move, column in zip(path.courses, moves, columns, strict=True):
-        shift = move - (torch.from_numpy(column) @ delta.T).T.reshape(count, *course.x0.shape)
-        starts.append(torch.clamp(course.x0 + shift, *course.bounds))
+    for problem, move, column in zip(path.problems, moves, columns, strict=True):
+        shift = move - (torch.from_numpy(column) @ delta.T).T.reshape(count, *problem.x0.shape)
+        starts.append(torch.clamp(problem.x0 + shift, *problem.bounds))
     return p + delta, starts
 
 
 def _system(
     model: Model,
     tapes: Sequence[Tape],
-    courses: Sequence[Course],
-    move_start: bool,
+    problems: Sequence[TrajectoryProblem],
+    move_initial: bool,
     cg: int,
     unit: float,
     draws: tuple[int, torch.Generator] | None = None,
@@ -295,30 +299,30 @@ def _system(
     normal, gradient = np.zeros((P, P)), np.zeros((P, R))
     moves: list[torch.Tensor] = []
     columns: list[np.ndarray] = []
-    for course, tape in zip(courses, tapes, strict=True):
-        one = course.data
-        sigma = course.sigma(tape.states)
+    for problem, tape in zip(problems, tapes, strict=True):
+        one = problem.data
+        sigma = problem.sigma(tape.states)
         r = torch.where(one.seen, (one.states - tape.states) / sigma, 0.0).nan_to_num(0.0)
         robust = torch.where(r.abs() > HUBER * unit, HUBER * unit / r.abs().clamp(min=1e-300), 1.0)
         w = torch.where(one.seen, robust / sigma.square(), 0.0)
         w[0] = 0.0
         weights = [k.reshape(-1, 1).numpy() for k in w]
-        size = course.x0.numel()
-        prior = 1 / course.error.square().reshape(-1, 1).numpy()
+        size = problem.x0.numel()
+        prior = 1 / problem.error.square().reshape(-1, 1).numpy()
         if draws is None:
             misses = [(one.states[k] - tape.states[k]).nan_to_num(0.0).reshape(-1, 1).numpy() for k in range(len(w))]
-            offset = (course.guess - course.x0).reshape(-1, 1).numpy()
+            offset = (problem.guess - problem.x0).reshape(-1, 1).numpy()
         else:
             noise = [torch.randn(size, R, generator=draws[1], dtype=torch.float64).numpy() for _ in range(len(w) + 1)]
             misses = [e / np.sqrt(np.maximum(k, 1e-300)) * (k > 0) for e, k in zip(noise, weights, strict=False)]
             offset = noise[-1] / np.sqrt(prior)
         S = list(tape.tangent(np.zeros((size, P)), True))
         Y = np.zeros((size, P + R))
-        if move_start:
+        if move_initial:
             right = tape.adjoint([weights[k] * np.hstack([S[k], misses[k]]) for k in range(len(w))])
             right[:, P:] += prior * offset
-            free = np.ones(size, dtype=bool) if draws is not None else course.movable(right[:, P])
-            Y[free] = best_start(tape, weights, right, prior, free, cg, slow=one.gaps)
+            free = np.ones(size, dtype=bool) if draws is not None else problem.movable(right[:, P])
+            Y[free] = best_initial_state(tape, weights, right, prior, free, cg, slow=one.gaps)
         for k, followed in enumerate(tape.tangent(Y, False)):  # what first states explain, as far as that was found out
             left = np.hstack([S[k], misses[k]]) - followed
             both = left[:, :P].T @ (weights[k] * left)
@@ -326,10 +330,10 @@ def _system(
         kept = Y - np.hstack([np.zeros((size, P)), offset])
         both = Y[:, :P].T @ (prior * kept)
         normal, gradient = normal + both[:, :P], gradient + both[:, P:]
-        moves.append(torch.from_numpy(Y[:, P:].T.copy()).reshape(R, *course.x0.shape))
+        moves.append(torch.from_numpy(Y[:, P:].T.copy()).reshape(R, *problem.x0.shape))
         columns.append(Y[:, :P])
     if draws is None:
-        moves = [m.reshape(c.x0.shape) for m, c in zip(moves, courses, strict=True)]
+        moves = [m.reshape(c.x0.shape) for m, c in zip(moves, problems, strict=True)]
         gradient = gradient[:, 0]
     return torch.from_numpy((normal + normal.T) / 2), torch.from_numpy(gradient), moves, columns
 

@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 from ..laws import Equation, Network, Term, values_of
 from .observations import Observations
 
-ALIKE = 0.01  # of a term's values squared, what another may leave open to take its place
+ALIKE_SHARE = 0.01  # of a term's values squared, what another may leave open to take its place
 
 
 def reduced(equation: Equation, drop: Sequence[int], covariance: torch.Tensor) -> Equation:
@@ -76,7 +76,7 @@ def _replaced(
     values = values_of(equation.terms[k], states, one.network)
     for other in rivals:
         c, left = _projected(values, values_of(other, states, one.network))
-        if left < ALIKE:
+        if left < ALIKE_SHARE:
             coefficients = equation.coefficients.clone()
             coefficients[k] *= c
             swapped = tuple(other if m == k else t for m, t in enumerate(equation.terms))

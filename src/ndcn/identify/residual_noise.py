@@ -7,16 +7,18 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from .smoothing import Noise
-from .trajectory_fit import Course, Path, fit_path
+from .data_smoothing import Noise
+from .trajectory_fit import TrajectoryFit, TrajectoryProblem, fit_trajectories
 
-NEAR = 1.1  # times the noise: smaller residuals are explained, whatever they are like
-PERSISTENT = 0.2  # a correlation of residuals with those at the snapshot before that noise does not have
-BEYOND = 6.0  # few snapshots make noise look smaller than it is, but not by such a factor
-CLIPPED = 3.0  # typical residuals, beyond which they count as if they were there
-ROUNDS = 2  # fit, noise, fit again
-OUTLYING = 4.0  # residuals beyond so many times the noise count as if they were there
-FLOOR = 1e-4  # additive noise that is always allowed for, as a share of the largest state: errors of integration
+NOISE_EXCESS = 1.1  # times the noise: smaller residuals are explained, whatever they are like
+AUTOCORRELATED = 0.2  # a correlation of residuals with those at the snapshot before that noise does not have
+UNDERESTIMATED_BY = 6.0  # few snapshots make noise look smaller than it is, but not by such a factor
+CLIPPED_AT = 3.0  # typical residuals, beyond which they count as if they were there
+NOISE_ROUNDS = 2  # fit, noise, fit again
+OUTLIERS_BEYOND = 4.0  # residuals beyond so many times the noise count as if they were there
+LEAST_ADDITIVE = (
+    1e-4  # additive noise that is always allowed for, as a share of the largest state: errors of integration
+)
 
 
 def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float]:
@@ -36,43 +38,45 @@ def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float
     if len(x) == 0 or top == 0 or not r.any():
         return float(np.sqrt(np.mean(r**2))) if len(r) else 0.0, 0.0
     best = (-np.inf, 0.0, 0.0)
-    for ratio in (*np.geomspace(FLOOR, 1e2, 61) * top, np.inf):  # of additive noise to share
+    for ratio in (*np.geomspace(LEAST_ADDITIVE, 1e2, 61) * top, np.inf):  # of additive noise to share
         shape = np.ones_like(x) if ratio == np.inf else np.sqrt(ratio**2 + x**2)
         u = r / shape
         size = float(np.median(u)) / 0.6745 or float(np.sqrt(np.mean(u**2)))
         for _ in range(3):
-            size = float(np.sqrt(np.mean(np.minimum(u, OUTLYING * size) ** 2)))
-        likelihood = -float(np.log(shape * size).sum() + 0.5 * (np.minimum(u / size, OUTLYING) ** 2).sum())
+            size = float(np.sqrt(np.mean(np.minimum(u, OUTLIERS_BEYOND * size) ** 2)))
+        likelihood = -float(np.log(shape * size).sum() + 0.5 * (np.minimum(u / size, OUTLIERS_BEYOND) ** 2).sum())
         additive, share = (size, 0.0) if ratio == np.inf else (size * ratio, size)
         best = max(best, (likelihood, additive, share))
     return float(best[1]), float(best[2])
 
 
-def only_noise(path: Path) -> bool:
+def residuals_are_noise(path: TrajectoryFit) -> bool:
     """Whether the law leaves nothing but noise: residuals that are small, or not alike from one snapshot to the next.
 
     How large noise is, a path through few snapshots does not tell: it follows them. What a law misses lasts, noise does not.
     """
-    return path.excess < NEAR or (path.excess < BEYOND and persistence(path) < PERSISTENT)
+    return path.excess < NOISE_EXCESS or (
+        path.excess < UNDERESTIMATED_BY and residual_autocorrelation(path) < AUTOCORRELATED
+    )
 
 
-def persistence(path: Path) -> float:
+def residual_autocorrelation(path: TrajectoryFit) -> float:
     """Correlation of residuals with the one before at the same node, less its standard error; the largest of all features.
 
     Infinite if the path explodes, 0 if no node was seen twice.
     """
-    sums = torch.zeros(3, path.courses[0].x0.shape[-1], dtype=torch.float64)
-    for course in path.courses:
-        states, one = course.followed(path.model), course.data
+    sums = torch.zeros(3, path.problems[0].x0.shape[-1], dtype=torch.float64)
+    for problem in path.problems:
+        states, one = problem.followed(path.model), problem.data
         if states is None:
             return float("inf")
-        rest = ((one.states - states) / course.sigma(states))[1:]
+        rest = ((one.states - states) / problem.sigma(states))[1:]
         for a in range(rest.shape[-1]):
             seen = one.seen[1:, :, a].T
             r = rest[..., a].T[seen]  # node by node
             node = seen.nonzero()[:, 0]
             size = r.abs().median().clamp(min=1e-300) if len(r) else r.new_ones(())
-            r = (r / size).clamp(-CLIPPED, CLIPPED)
+            r = (r / size).clamp(-CLIPPED_AT, CLIPPED_AT)
             pairs = (r[1:] * r[:-1])[node[1:] == node[:-1]]
             sums[:, a] += torch.tensor([float(pairs.sum()), float(r.square().mean()) * len(pairs), len(pairs)])
     products, squares, count = sums
@@ -80,24 +84,24 @@ def persistence(path: Path) -> float:
     return float((products / squares - count.rsqrt())[known].max()) if known.any() else 0.0
 
 
-def reweighted(path: Path, *, iterations: int = 20, cg: int = 40) -> Path:
+def reweighted(path: TrajectoryFit, *, iterations: int = 20, cg: int = 40) -> TrajectoryFit:
     """The path fitted again with the noise that its own residuals show; itself where that cannot be followed."""
-    for _ in range(ROUNDS):
-        courses = [_with_noise(path, course) for course in path.courses]
-        ready = [course for course in courses if course is not None]
-        if len(ready) < len(courses):
+    for _ in range(NOISE_ROUNDS):
+        problems = [_with_noise(path, problem) for problem in path.problems]
+        ready = [problem for problem in problems if problem is not None]
+        if len(ready) < len(problems):
             return path
-        again = fit_path(path.model, ready, iterations=iterations, cg=cg)
+        again = fit_trajectories(path.model, ready, iterations=iterations, cg=cg)
         if again is None:
             return path
         path = again
     return path
 
 
-def _with_noise(path: Path, course: Course) -> Course | None:
+def _with_noise(path: TrajectoryFit, problem: TrajectoryProblem) -> TrajectoryProblem | None:
     """With the noise of the residuals of all snapshots but the first, which the first state may follow."""
-    one = course.data
-    states = course.followed(path.model)
+    one = problem.data
+    states = problem.followed(path.model)
     if states is None:
         return None
     additive, share = one.measured.additive.clone(), one.measured.share.clone()
@@ -107,5 +111,5 @@ def _with_noise(path: Path, course: Course) -> Course | None:
             level = states[1:, :, a][seen]
             additive[a], share[a] = likely_noise(level, one.states[1:, :, a][seen] - level)
     noise = Noise(additive, share)
-    error = torch.where(one.seen[0], noise.at(course.guess), course.error)
-    return replace(course, data=replace(one, measured=noise), error=error)
+    error = torch.where(one.seen[0], noise.at(problem.guess), problem.error)
+    return replace(problem, data=replace(one, measured=noise), error=error)

@@ -8,18 +8,20 @@ from dataclasses import replace
 import torch
 
 from ..laws import Basis, FreeModel
-from .posterior import inverse
-from .trajectory_fit import Path, Prior, fit_path
+from .posterior import pseudo_inverse
+from .trajectory_fit import Prior, TrajectoryFit, fit_trajectories
 
-ROUNDS = 12  # fit, smoothness, fit again
-FURTHEST = 30.0  # by which factor one of them changes a penalty at most
-FASTER = 2.0  # the power to which this is raised while a penalty goes the same way, as the next rounds would lead on
-SETTLED = 1.0  # degrees of freedom by which all parts together change when penalties are found
+PENALTY_ROUNDS = 12  # fit, smoothness, fit again
+LARGEST_FACTOR = 30.0  # by which factor one of them changes a penalty at most
+EXTRAPOLATION = (
+    2.0  # the power to which this is raised while a penalty goes the same way, as the next rounds would lead on
+)
+SETTLED_FREEDOM = 1.0  # degrees of freedom by which all parts together change when penalties are found
 
 
-def fit_smooth(
-    model: FreeModel, first: Path, ridge: torch.Tensor, before: torch.Tensor, say: Callable[[str], None]
-) -> Path | None:
+def fit_with_penalties(
+    model: FreeModel, first: TrajectoryFit, ridge: torch.Tensor, before: torch.Tensor, say: Callable[[str], None]
+) -> TrajectoryFit | None:
     """Splines along whole trajectories, each part with a penalty of its own; None if they cannot be followed.
 
     Penalties are moved to where the data are likeliest with all splines integrated out (Fellner-Schall): parts that the law
@@ -37,26 +39,26 @@ def fit_smooth(
     weights = [float(ridge[where, where].trace() / S.trace()) for where, S in parts]
     factors = [1.0] * len(parts)
     decided = [float("inf")] * len(parts)
-    path, courses = first, first.courses
-    found: Path | None = None
-    for _ in range(ROUNDS):
+    path, problems = first, first.problems
+    found: TrajectoryFit | None = None
+    for _ in range(PENALTY_ROUNDS):
         precision = before.clone()
         for (where, S), weight in zip(parts, weights, strict=True):
             precision[where, where] += weight * S
         unit = max(1.0, path.excess)
         prior = Prior(torch.zeros_like(model.parameters), unit**2 * precision)
-        done = fit_path(path.model, courses, iterations=2, prior=prior, enough=1e-3)
+        done = fit_trajectories(path.model, problems, iterations=2, prior=prior, enough=1e-3)
         if done is None:
             return found
-        path, courses = done, done.courses
+        path, problems = done, done.problems
         found = replace(path, prior=Prior(prior.mean, precision))
         last, before_that = decided, factors
         decided, factors = _likelier(found, parts)
         say(f"  along {path.excess:.4f}, {sum(decided):.1f} degrees of freedom")
-        if sum(abs(new - old) for new, old in zip(decided, last, strict=True)) < SETTLED:
+        if sum(abs(new - old) for new, old in zip(decided, last, strict=True)) < SETTLED_FREEDOM:
             break
         for k, (new, old) in enumerate(zip(factors, before_that, strict=True)):
-            weights[k] *= new ** (FASTER if (new > 1) == (old >= 1) else 1.0)
+            weights[k] *= new ** (EXTRAPOLATION if (new > 1) == (old >= 1) else 1.0)
     return found
 
 
@@ -71,16 +73,16 @@ def _penalties(basis: Basis, features: int) -> list[tuple[slice, torch.Tensor]]:
     return out
 
 
-def _likelier(path: Path, parts: Sequence[tuple[slice, torch.Tensor]]) -> tuple[list[float], list[float]]:
+def _likelier(path: TrajectoryFit, parts: Sequence[tuple[slice, torch.Tensor]]) -> tuple[list[float], list[float]]:
     """How many degrees of freedom of each part the data decided on, and by which factor another penalty is likelier."""
     assert path.prior is not None
     information = path.normal / max(1.0, path.excess) ** 2
-    free, held = inverse(path.prior.precision), inverse(information + path.prior.precision)
+    free, held = pseudo_inverse(path.prior.precision), pseudo_inverse(information + path.prior.precision)
     share = (held * information).sum(1)
     decided, factors = [], []
     for where, S in parts:
         c = path.model.parameters[where]
         factor = max(float(((free - held)[where, where] * S).sum()), 0.0) / max(float(c @ S @ c), 1e-300)
-        factors.append(min(max(factor, 1 / FURTHEST), FURTHEST))
+        factors.append(min(max(factor, 1 / LARGEST_FACTOR), LARGEST_FACTOR))
         decided.append(float(share[where].sum()))
     return decided, factors

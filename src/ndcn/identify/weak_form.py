@@ -11,7 +11,7 @@ import torch
 from ..laws import Model, Term, values_of
 from .observations import Observations, integrals
 
-DOUBTED = 0.1  # rows whose path may be off by more than this share of what they moved count less
+DOUBTED_SHARE = 0.1  # rows whose path may be off by more than this share of what they moved count less
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class WeakForm:
         return Support(tuple(index), c, max(rest, 1e-15))
 
 
-def left_open(one: Observations, which: torch.Tensor, base: Model | None) -> torch.Tensor:
+def unexplained_increments(one: Observations, which: torch.Tensor, base: Model | None) -> torch.Tensor:
     """Increments over some intervals, less what a base, along the path, has done of them, (K, n, d)."""
     step = (one.level[1:] - one.level[:-1])[which]
     if base is None:
         return step
-    return step - done_by(base, one, which)
+    return step - integrated_rate(base, one, which)
 
 
-def done_by(base: Model, one: Observations, which: torch.Tensor) -> torch.Tensor:
+def integrated_rate(base: Model, one: Observations, which: torch.Tensor) -> torch.Tensor:
     """Integrals of a model's rate along the path over some intervals, (K, n, d)."""
     inner = one.inner[which]
     return integrals(base.rate(inner.flatten(0, 1), one.network).reshape(inner.shape), one.spans[which])
@@ -86,7 +86,7 @@ def weak_form(
         inner = one.inner[which]
         flat = inner.reshape(-1, *inner.shape[2:])
         spans = one.spans[which]
-        done = None if base is None else done_by(base, one, which).numpy()
+        done = None if base is None else integrated_rate(base, one, which).numpy()
         cache: dict[str, torch.Tensor] = {}
         for a in range(d):
             rows = stretches(one, which, a, power)
@@ -150,7 +150,7 @@ def stretches(one: Observations, which: torch.Tensor, feature: int, power: float
     weight = (size + floor + 2 * one.noise[..., feature].numpy()[begin]) ** -power
     if one.gaps:
         off = _over(_doubt(one, feature), first, last, node) / _over(one.spans[:, None].numpy(), first, last, 0 * node)
-        weight = weight / (1 + off / (DOUBTED * (size + floor)))
+        weight = weight / (1 + off / (DOUBTED_SHARE * (size + floor)))
     return Stretches(first, last, node, step, weight)
 
 

@@ -9,27 +9,27 @@ import numpy as np
 import torch
 
 from ..laws import Basis, FreeModel, Model, basis_for
-from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
 from .observations import Observations, integrals, largest
-from .search import speed_of, spread_of
-from .weak import done_by, left_open, stretches
+from .search import interval_speeds, spread_intervals
+from .shooting_fit import ShotFit, Shots, fit, misfit_of, residuals, shots_of
+from .weak_form import integrated_rate, stretches, unexplained_increments
 
-SHARED = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
-FEWEST = 8  # stretches from which splines can be seen
-STEPS = 128  # within an interval: models that need more than twice as many are lost
-FASTEST = 8  # intervals that are never held back, or a quarter of few
-LARGE = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
-TAME = 2  # of which penalty guesses are smooth enough to be followed anywhere
-SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+SHARED_ERRORS = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
+FEWEST_STRETCHES = 8  # stretches from which splines can be seen
+SPLINE_STEPS = 128  # within an interval: models that need more than twice as many are lost
+NEVER_HELD_OUT = 8  # intervals that are never held back, or a quarter of few
+RATE_BOUND = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
+SMOOTH_ENOUGH = 2  # of which penalty guesses are smooth enough to be followed anywhere
+PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
-def fit_free(
+def fit_splines(
     data: Sequence[Observations],
     say: Callable[[str], None] = lambda text: None,
     base: Model | None = None,
     *,
     worth: float = 1.0,
-) -> Fit | None:
+) -> ShotFit | None:
     """f and g as splines, beside a base, or None if they cannot be found.
 
     Rougher ones are taken where they miss held-out intervals less, by this factor at least.
@@ -37,27 +37,29 @@ def fit_free(
     basis = _basis(data)
     scale = largest(data)
     each = max(6, 40 // len(data))
-    chosen = [spread_of(one, each) for one in data]
+    chosen = [spread_intervals(one, each) for one in data]
     out = [_held_back(one, which) for one, which in zip(data, chosen, strict=True)]
-    held = [batch_of(one, which[hold]) for one, which, hold in zip(data, chosen, out, strict=True)]
+    held = [shots_of(one, which[hold]) for one, which, hold in zip(data, chosen, out, strict=True)]
     learn = [which[~hold] for which, hold in zip(chosen, out, strict=True)]
-    train = [batch_of(one, which) for one, which in zip(data, learn, strict=True)]
+    train = [shots_of(one, which) for one, which in zip(data, learn, strict=True)]
     normals = _weak(data, learn, basis, base)
-    guesses = [_guess(basis, normals, smoothing, base) for smoothing in SMOOTHING]
+    guesses = [_guess(basis, normals, smoothing, base) for smoothing in PENALTIES]
     best, start = math.inf, 0
-    for k, (smoothing, guess) in enumerate(zip(SMOOTHING, guesses, strict=True)):
+    for k, (smoothing, guess) in enumerate(zip(PENALTIES, guesses, strict=True)):
         misfit = _held_out(guess, held, 1e-4 * scale)
         say(f"  weak {smoothing:.0e} {misfit:.2e}")
         if misfit < worth * best:
             best, start = misfit, k
 
-    def shot(model: FreeModel, batches: Sequence[Batch], ridge: torch.Tensor | None) -> Fit | None:
-        return fit(model, batches, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=STEPS)
+    def shot(model: FreeModel, batches: Sequence[Shots], ridge: torch.Tensor | None) -> ShotFit | None:
+        return fit(
+            model, batches, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=SPLINE_STEPS
+        )
 
-    def descended(model: FreeModel, first: int) -> tuple[tuple[int, float], Fit] | None:
+    def descended(model: FreeModel, first: int) -> tuple[tuple[int, float], ShotFit] | None:
         """Ever rougher ones, while that leads down: what they miss, and the best."""
-        found: tuple[tuple[int, float], Fit] | None = None
-        for smoothing in SMOOTHING[first:]:
+        found: tuple[tuple[int, float], ShotFit] | None = None
+        for smoothing in PENALTIES[first:]:
             ridge = torch.block_diag(*(_penalty(basis, N, smoothing) / max(_rows(train), 1) for N, _ in normals))
             done = shot(model, train, ridge)
             if done is None:
@@ -72,21 +74,21 @@ def fit_free(
 
     found = descended(guesses[start], max(start - 1, 0))
     if found is None or found[0][0] > 0:  # rough guesses may be too wild for the fastest intervals
-        again = descended(guesses[min(start, TAME)], min(start, TAME))
+        again = descended(guesses[min(start, SMOOTH_ENOUGH)], min(start, SMOOTH_ENOUGH))
         found = min((one for one in (found, again) if one is not None), key=lambda one: one[0], default=None)
     if found is None:
         return None
     last = found[1]
     assert isinstance(last.model, FreeModel)
-    every = [batch_of(one, which) for one, which in zip(data, chosen, strict=True)]
+    every = [shots_of(one, which) for one, which in zip(data, chosen, strict=True)]
     whole = shot(last.model, every, last.ridge)
     return last if whole is None or whole.lost > last.lost else whole
 
 
 def _held_back(one: Observations, which: torch.Tensor) -> torch.Tensor:
     """Every fourth of these intervals, without the fastest, which have states that no other has, as a mask."""
-    fastest = min(FASTEST, len(which) // 4)
-    slow = speed_of(one)[which].argsort()[: len(which) - fastest].sort().values
+    fastest = min(NEVER_HELD_OUT, len(which) // 4)
+    slow = interval_speeds(one)[which].argsort()[: len(which) - fastest].sort().values
     out = torch.zeros(len(which), dtype=torch.bool)
     out[slow[1::4]] = True
     return out
@@ -96,7 +98,7 @@ def smooth_guesses(data: Sequence[Observations], base: Model | None) -> Iterator
     """Splines by the weak form, all but straight at first, and the penalty on their coefficients, (P, P)."""
     basis = _basis(data)
     normals = _weak(data, [torch.arange(len(one.spans)) for one in data], basis, base)
-    for smoothing in (1.0, *SMOOTHING[:TAME]):
+    for smoothing in (1.0, *PENALTIES[:SMOOTH_ENOUGH]):
         penalty = torch.block_diag(*(_penalty(basis, N, smoothing) for N, _ in normals))
         yield _guess(basis, normals, smoothing, base), penalty
 
@@ -107,7 +109,7 @@ def _guess(
     return FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
 
 
-def guess_free(
+def splines_by_weak_form(
     data: Sequence[Observations], say: Callable[[str], None] = lambda text: None, base: Model | None = None
 ) -> tuple[FreeModel, torch.Tensor] | None:
     """Splines by the weak form alone, as gaps have no states to shoot from, and how precisely that knows them, (P, P).
@@ -117,7 +119,7 @@ def guess_free(
     basis = _basis(data)
     features = zip(*(_rows_of(one, basis, base) for one in data), strict=True)
     rows = [[np.concatenate(part) for part in zip(*each, strict=True)] for each in features]
-    if min(len(y) for _, y in rows) < FEWEST:
+    if min(len(y) for _, y in rows) < FEWEST_STRETCHES:
         return None
     held = [np.arange(len(y)) % 4 == 1 for _, y in rows]
     learn = [_normal(W[~out], y[~out]) for (W, y), out in zip(rows, held, strict=True)]
@@ -131,38 +133,39 @@ def guess_free(
     def solved(normals: Sequence[tuple[torch.Tensor, torch.Tensor]], smoothing: float) -> list[torch.Tensor]:
         return [_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]
 
-    scores = {smoothing: sum(missed(solved(learn, smoothing), held)) for smoothing in SMOOTHING}
+    scores = {smoothing: sum(missed(solved(learn, smoothing), held)) for smoothing in PENALTIES}
     say(f"  weak {scores}")
     smoothing = min(scores, key=lambda s: scores[s])
     whole = [_normal(W, y) for W, y in rows]
     found = solved(whole, smoothing)
     variance = missed(found, [np.ones(len(y), dtype=bool) for _, y in rows])
     precision = [
-        SHARED * (N + _penalty(basis, N, smoothing)) / max(v, 1e-300) for (N, _), v in zip(whole, variance, strict=True)
+        SHARED_ERRORS * (N + _penalty(basis, N, smoothing)) / max(v, 1e-300)
+        for (N, _), v in zip(whole, variance, strict=True)
     ]
     return FreeModel(basis, torch.stack(found), base), torch.block_diag(*precision)
 
 
-def known_before(basis: Basis, data: Sequence[Observations], base: Model | None) -> torch.Tensor:
+def rate_prior(basis: Basis, data: Sequence[Observations], base: Model | None) -> torch.Tensor:
     """Precision of all coefficients before anything is seen, (P, P): f and sums of g are not far beyond the fastest rates.
 
     Data leave some of them open, as a g that depends on both states and one that depends on their difference can take each
     other's place. Without it, laws drawn from what data tell would be wild there.
     """
-    steps = [left_open(one, torch.arange(len(one.spans)), base) for one in data]
+    steps = [unexplained_increments(one, torch.arange(len(one.spans)), base) for one in data]
     speeds = [(step / one.spans[:, None, None]).abs().amax(dim=(0, 1)) for step, one in zip(steps, data, strict=True)]
     fastest = torch.stack(speeds).amax(0).clamp(min=1e-12 * float(largest(data).max()))
     neighbours = max(1.0, sum(float(one.network.degrees.abs().mean()) for one in data) / len(data))
     share = torch.ones(basis.size, dtype=torch.float64)
     for name, where in basis.blocks.items():
         share[where] = 1.0 if name.startswith("f") else 1 / neighbours
-    return torch.diag((LARGE * torch.outer(fastest, share)).reshape(-1) ** -2)
+    return torch.diag((RATE_BOUND * torch.outer(fastest, share)).reshape(-1) ** -2)
 
 
 def _rows_of(one: Observations, basis: Basis, base: Model | None) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each feature: weighted integrals of all splines over the stretches of a trajectory, and how far it moved there."""
     every = torch.arange(len(one.spans))
-    done = None if base is None else done_by(base, one, every).numpy()
+    done = None if base is None else integrated_rate(base, one, every).numpy()
     W = torch.stack([_integrated(basis, one, k) for k in range(len(one.spans))]).numpy()
     out = []
     for a in range(one.level.shape[-1]):
@@ -191,7 +194,7 @@ def _basis(data: Sequence[Observations]) -> Basis:
     return basis_for(states, torch.cat(gaps))
 
 
-def _rows(batches: Sequence[Batch]) -> int:
+def _rows(batches: Sequence[Shots]) -> int:
     return sum(b.start.numel() for b in batches)
 
 
@@ -202,7 +205,7 @@ def _weak(
     d, size = data[0].level.shape[-1], basis.size
     out = [(torch.zeros(size, size, dtype=torch.float64), torch.zeros(size, dtype=torch.float64)) for _ in range(d)]
     for one, which in zip(data, chosen, strict=True):
-        batch, steps = batch_of(one, which), left_open(one, which, base)
+        batch, steps = shots_of(one, which), unexplained_increments(one, which, base)
         for k, interval in enumerate(which.tolist()):
             W = _integrated(basis, one, interval)
             middle = (batch.target[k] + batch.start[k]) / 2
@@ -229,8 +232,8 @@ def _ridge(normal: torch.Tensor, moment: torch.Tensor, penalty: torch.Tensor) ->
     return torch.linalg.solve(scaled, moment / size) / size
 
 
-def _held_out(model: FreeModel, held: Sequence[Batch], tolerance: torch.Tensor) -> float:
-    groups = residuals(model, held, tolerance, STEPS)
+def _held_out(model: FreeModel, held: Sequence[Shots], tolerance: torch.Tensor) -> float:
+    groups = residuals(model, held, tolerance, SPLINE_STEPS)
     if groups is None or sum(len(b.start) for b, _ in groups) < sum(len(b.start) for b in held):
         return math.inf
     return misfit_of(model, groups)

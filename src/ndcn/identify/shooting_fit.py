@@ -9,14 +9,14 @@ import torch
 
 from ..laws import Model, Network
 from .observations import Observations
-from .shooting import ROUGHER, derivatives, ends, steps_needed
+from .shooting import COARSER_DERIVATIVES, derivatives, ends, steps_needed
 
-NOTHING_LEFT = 0.7  # residuals of so many times the noise have nothing more to say
-LEAST = 1e-12  # damping, as a share of the diagonal
+CONVERGED_EXCESS = 0.7  # residuals of so many times the noise have nothing more to say
+LEAST_DAMPING = 1e-12  # damping, as a share of the diagonal
 
 
 @dataclass(frozen=True)
-class Batch:
+class Shots:
     """Shots on one graph: from ``start`` (K, n, d) over ``spans`` (K,) to ``target``.
 
     Ends are compared as z(x) = asinh(x / unit), which is as log x for large states, so that growth by some factor, too
@@ -31,7 +31,7 @@ class Batch:
     noise: torch.Tensor
     unit: torch.Tensor
 
-    def __getitem__(self, which: torch.Tensor) -> Batch:
+    def __getitem__(self, which: torch.Tensor) -> Shots:
         return replace(
             self,
             start=self.start[which],
@@ -50,7 +50,7 @@ class Batch:
         return self.weight / (ends.square() + self.unit.square()).sqrt()
 
 
-def batch_of(one: Observations, which: torch.Tensor) -> Batch:
+def shots_of(one: Observations, which: torch.Tensor) -> Shots:
     """Shots over some of the intervals of a trajectory, each from one snapshot to the next.
 
     Residuals count relative to how far the state moved, as far as noise lets that be known.
@@ -60,11 +60,11 @@ def batch_of(one: Observations, which: torch.Tensor) -> Batch:
     unit = one.unit
     moved = (torch.asinh(target / unit) - torch.asinh(start / unit)).abs()
     weight = 1 / (moved + 0.01 + 3 * noise / (target.square() + unit.square()).sqrt())
-    return Batch(one.network, start, one.spans[which], target, weight, noise, unit)
+    return Shots(one.network, start, one.spans[which], target, weight, noise, unit)
 
 
 @dataclass(frozen=True)
-class Fit:
+class ShotFit:
     """A fitted model.
 
     Attributes:
@@ -87,8 +87,8 @@ class Fit:
 
 
 def residuals(
-    model: Model, batches: Sequence[Batch], tolerance: torch.Tensor, most_steps: int = 512
-) -> list[tuple[Batch, int]] | None:
+    model: Model, batches: Sequence[Shots], tolerance: torch.Tensor, most_steps: int = 512
+) -> list[tuple[Shots, int]] | None:
     """The batches in groups of equal numbers of steps; None if the model cannot be integrated over most of them."""
     groups, lost, total = [], 0, 0
     for batch in batches:
@@ -101,17 +101,17 @@ def residuals(
     return None if 2 * lost > total else groups
 
 
-def ends_of(model: Model, groups: Sequence[tuple[Batch, int]]) -> list[torch.Tensor]:
+def ends_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> list[torch.Tensor]:
     """Where the shots of each group end."""
     return [ends(model, batch.network, batch.start, batch.spans, steps) for batch, steps in groups]
 
 
-def misfit_of(model: Model, groups: Sequence[tuple[Batch, int]]) -> float:
+def misfit_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> float:
     """Root mean square of weighted residuals."""
     return _misfit(groups, ends_of(model, groups))
 
 
-def _misfit(groups: Sequence[tuple[Batch, int]], reached: Sequence[torch.Tensor]) -> float:
+def _misfit(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
     total, count = 0.0, 0
     for (batch, _), end in zip(groups, reached, strict=True):
         r = batch.residual(end)
@@ -123,14 +123,14 @@ def _misfit(groups: Sequence[tuple[Batch, int]], reached: Sequence[torch.Tensor]
 
 def fit(
     model: Model,
-    batches: Sequence[Batch],
+    batches: Sequence[Shots],
     *,
     iterations: int = 20,
     tolerance: torch.Tensor,
     ridge: torch.Tensor | None = None,
     enough: float = 1e-5,
     most_steps: int = 512,
-) -> Fit | None:
+) -> ShotFit | None:
     """The model with parameters that bring its shots nearest to their targets; None if it cannot be integrated.
 
     Args:
@@ -149,7 +149,7 @@ def fit(
     if here == float("inf"):
         return None
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
-    damping = LEAST
+    damping = LEAST_DAMPING
     for iteration in range(iterations):
         S, r = _linear(model, groups, reached)
         normal, count = S.T @ S, len(r)
@@ -171,13 +171,13 @@ def fit(
             kept = (before - _penalised(value, other, ridge)) / promised  # of what the linear model promised
             if kept > 0:
                 trial, here, reached = other, value, there
-                damping = max(LEAST, damping / 100 if kept > 0.7 else damping / 3 if kept > 0.3 else damping)
+                damping = max(LEAST_DAMPING, damping / 100 if kept > 0.7 else damping / 3 if kept > 0.3 else damping)
                 break
             damping = max(1e-3, 6 * damping)
         if trial is None:
             break
         model = trial
-        if 1 - (_penalised(here, model, ridge) / before) ** 0.5 < enough or _excess(groups, reached) < NOTHING_LEFT:
+        if 1 - (_penalised(here, model, ridge) / before) ** 0.5 < enough or _excess(groups, reached) < CONVERGED_EXCESS:
             break
         if iteration in (1, 4, 9):  # another model may need other steps
             again = residuals(model, batches, tolerance, most_steps)
@@ -187,14 +187,14 @@ def fit(
             reached = ends_of(model, groups)
             here = _misfit(groups, reached)
     lost = sum(len(b.start) for b in batches) - sum(len(b.start) for b, _ in groups)
-    return Fit(model, here, _excess(groups, reached), normal, _count(groups), ridge, lost)
+    return ShotFit(model, here, _excess(groups, reached), normal, _count(groups), ridge, lost)
 
 
-def _count(groups: Sequence[tuple[Batch, int]]) -> int:
+def _count(groups: Sequence[tuple[Shots, int]]) -> int:
     return sum(batch.target.numel() for batch, _ in groups)
 
 
-def _excess(groups: Sequence[tuple[Batch, int]], reached: Sequence[torch.Tensor]) -> float:
+def _excess(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
     """Root mean square of residuals in units of the noise."""
     total = 0.0
     for (batch, _), end in zip(groups, reached, strict=True):
@@ -215,13 +215,15 @@ def _penalised(misfit: float, model: Model, ridge: torch.Tensor | None) -> float
 
 
 def _linear(
-    model: Model, groups: Sequence[tuple[Batch, int]], reached: Sequence[torch.Tensor]
+    model: Model, groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """By how much each residual falls with each parameter, (count, P), and the residuals."""
     P = len(model.parameters)
     slopes, rest = [], []
     for (batch, steps), end in zip(groups, reached, strict=True):
-        columns = derivatives(model, batch.network, batch.start, batch.spans, max(min(8, steps), steps // ROUGHER))
+        columns = derivatives(
+            model, batch.network, batch.start, batch.spans, max(min(8, steps), steps // COARSER_DERIVATIVES)
+        )
         if not columns.isfinite().all():
             columns = derivatives(model, batch.network, batch.start, batch.spans, steps)
         slopes.append((columns * batch.slope(end).unsqueeze(-1)).reshape(-1, P))
@@ -229,7 +231,9 @@ def _linear(
     return torch.cat(slopes), torch.cat(rest)
 
 
-def dared(model: Model, batches: Sequence[Batch], iterations: int, tolerance: torch.Tensor, most_steps: int) -> Model:
+def undamped_gauss_newton(
+    model: Model, batches: Sequence[Shots], iterations: int, tolerance: torch.Tensor, most_steps: int
+) -> Model:
     """The best model along full Gauss-Newton steps, whether they lead up or down; where nothing is better, the same.
 
     Across a narrow curved valley a full step lands beside its floor, far above it but much further along; the next one
