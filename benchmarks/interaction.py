@@ -18,7 +18,7 @@ import torch
 
 import ndcn
 from ndcn.experiments.spec import read_toml
-from ndcn.identify import search, shooting_fit, variants
+from ndcn.identify import pruning, search, shooting_fit, variants
 
 NETWORKS = ("grid", "random", "power_law", "small_world", "community")
 PAPER = {
@@ -177,7 +177,7 @@ def take_away(part: str) -> None:
         whole = search.weak_form
         search.weak_form = lambda data, chosen, terms, power, *rest: whole(data, chosen, terms, 0.5, *rest)
     elif part == "likely_starts":  # a dropped term leaves the others where they were
-        search.reduced = lambda equation, drop, covariance: variants.without_terms(equation, drop)
+        pruning.reduced = lambda equation, drop, covariance: variants.without_terms(equation, drop)
 
 
 def spoiled(train: ndcn.Trajectory, row: str, seed: int) -> ndcn.Trajectory:

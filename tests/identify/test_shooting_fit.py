@@ -7,7 +7,7 @@ import torch
 
 from ndcn import Graph, Trajectory, laws, networks, simulate
 from ndcn.identify.observations import Observations, observed
-from ndcn.identify.shooting_fit import Shots, fit, misfit_of, residuals, shots_of
+from ndcn.identify.shooting_fit import Shots, fit, grouped_by_steps, misfit_of, shots_of
 from ndcn.laws.equation import Equation, Term
 from ndcn.laws.formula import Formula
 
@@ -89,7 +89,7 @@ def test_batches_can_be_divided() -> None:
 def test_groups_have_equal_steps_and_lose_nothing() -> None:
     _, batch = shots(laws.Heat(), span=4.0)
     model = equation((1.0, "x_j - x_i", True, []))
-    groups = residuals(model, [batch], TOLERANCE)
+    groups = grouped_by_steps(model, [batch], TOLERANCE)
     assert groups is not None
     assert sum(len(b.start) for b, _ in groups) == len(batch.start)
     assert len({steps for _, steps in groups}) == len(groups)
@@ -100,7 +100,7 @@ def test_groups_have_equal_steps_and_lose_nothing() -> None:
 def test_a_model_that_explodes_is_not_fitted() -> None:
     _, batch = shots(laws.Heat(), span=5.0)
     wild = equation((50.0, "x^3", False, []))
-    assert residuals(wild, [batch], TOLERANCE, 16) is None
+    assert grouped_by_steps(wild, [batch], TOLERANCE, 16) is None
     assert fit(wild, [batch], tolerance=TOLERANCE, most_steps=16) is None
 
 

@@ -50,24 +50,24 @@ def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float
     return float(best[1]), float(best[2])
 
 
-def residuals_are_noise(path: TrajectoryFit) -> bool:
+def residuals_are_noise(fitted: TrajectoryFit) -> bool:
     """Whether the law leaves nothing but noise: residuals that are small, or not alike from one snapshot to the next.
 
     How large noise is, a path through few snapshots does not tell: it follows them. What a law misses lasts, noise does not.
     """
-    return path.excess < NOISE_EXCESS or (
-        path.excess < UNDERESTIMATED_BY and residual_autocorrelation(path) < AUTOCORRELATED
+    return fitted.excess < NOISE_EXCESS or (
+        fitted.excess < UNDERESTIMATED_BY and residual_autocorrelation(fitted) < AUTOCORRELATED
     )
 
 
-def residual_autocorrelation(path: TrajectoryFit) -> float:
+def residual_autocorrelation(fitted: TrajectoryFit) -> float:
     """Correlation of residuals with the one before at the same node, less its standard error; the largest of all features.
 
     Infinite if the path explodes, 0 if no node was seen twice.
     """
-    sums = torch.zeros(3, path.problems[0].x0.shape[-1], dtype=torch.float64)
-    for problem in path.problems:
-        states, one = problem.followed(path.model), problem.data
+    sums = torch.zeros(3, fitted.problems[0].x0.shape[-1], dtype=torch.float64)
+    for problem in fitted.problems:
+        states, one = problem.followed(fitted.model), problem.data
         if states is None:
             return float("inf")
         rest = ((one.states - states) / problem.sigma(states))[1:]
@@ -84,24 +84,24 @@ def residual_autocorrelation(path: TrajectoryFit) -> float:
     return float((products / squares - count.rsqrt())[known].max()) if known.any() else 0.0
 
 
-def reweighted(path: TrajectoryFit, *, iterations: int = 20, cg: int = 40) -> TrajectoryFit:
+def reweighted(fitted: TrajectoryFit, *, iterations: int = 20, cg: int = 40) -> TrajectoryFit:
     """The path fitted again with the noise that its own residuals show; itself where that cannot be followed."""
     for _ in range(NOISE_ROUNDS):
-        problems = [_with_noise(path, problem) for problem in path.problems]
+        problems = [_with_noise(fitted, problem) for problem in fitted.problems]
         ready = [problem for problem in problems if problem is not None]
         if len(ready) < len(problems):
-            return path
-        again = fit_trajectories(path.model, ready, iterations=iterations, cg=cg)
+            return fitted
+        again = fit_trajectories(fitted.model, ready, iterations=iterations, cg=cg)
         if again is None:
-            return path
-        path = again
-    return path
+            return fitted
+        fitted = again
+    return fitted
 
 
-def _with_noise(path: TrajectoryFit, problem: TrajectoryProblem) -> TrajectoryProblem | None:
+def _with_noise(fitted: TrajectoryFit, problem: TrajectoryProblem) -> TrajectoryProblem | None:
     """With the noise of the residuals of all snapshots but the first, which the first state may follow."""
     one = problem.data
-    states = problem.followed(path.model)
+    states = problem.followed(fitted.model)
     if states is None:
         return None
     additive, share = one.measured.additive.clone(), one.measured.share.clone()

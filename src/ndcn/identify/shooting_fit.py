@@ -86,7 +86,7 @@ class ShotFit:
     lost: int = 0
 
 
-def residuals(
+def grouped_by_steps(
     model: Model, batches: Sequence[Shots], tolerance: torch.Tensor, most_steps: int = 512
 ) -> list[tuple[Shots, int]] | None:
     """The batches in groups of equal numbers of steps; None if the model cannot be integrated over most of them."""
@@ -141,7 +141,7 @@ def fit(
         ridge: a penalty matrix on the parameters, (P, P).
         enough: stop when a step moves the misfit by less than this share.
     """
-    groups = residuals(model, batches, tolerance, most_steps)
+    groups = grouped_by_steps(model, batches, tolerance, most_steps)
     if not groups:
         return None
     reached = ends_of(model, groups)
@@ -180,7 +180,7 @@ def fit(
         if 1 - (_penalised(here, model, ridge) / before) ** 0.5 < enough or _excess(groups, reached) < CONVERGED_EXCESS:
             break
         if iteration in (1, 4, 9):  # another model may need other steps
-            again = residuals(model, batches, tolerance, most_steps)
+            again = grouped_by_steps(model, batches, tolerance, most_steps)
             if not again:
                 return None
             groups = again
@@ -241,7 +241,7 @@ def undamped_gauss_newton(
     """
     best, least = model, float("inf")
     for _ in range(iterations + 1):
-        groups = residuals(model, batches, tolerance, most_steps)
+        groups = grouped_by_steps(model, batches, tolerance, most_steps)
         if not groups:
             break
         reached = ends_of(model, groups)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
 from ..laws import Basis, FreeModel, Model, basis_for
+from .intervals import interval_speeds, spread_intervals
 from .observations import Observations, integrals, largest
-from .search import interval_speeds, spread_intervals
-from .shooting_fit import ShotFit, Shots, fit, misfit_of, residuals, shots_of
+from .shooting_fit import ShotFit, Shots, fit, grouped_by_steps, misfit_of, shots_of
 from .weak_form import integrated_rate, stretches, unexplained_increments
+
+logger = logging.getLogger(__name__)
 
 SHARED_ERRORS = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
 FEWEST_STRETCHES = 8  # stretches from which splines can be seen
@@ -25,7 +28,6 @@ PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 def fit_splines(
     data: Sequence[Observations],
-    say: Callable[[str], None] = lambda text: None,
     base: Model | None = None,
     *,
     worth: float = 1.0,
@@ -47,7 +49,7 @@ def fit_splines(
     best, start = math.inf, 0
     for k, (smoothing, guess) in enumerate(zip(PENALTIES, guesses, strict=True)):
         misfit = _held_out(guess, held, 1e-4 * scale)
-        say(f"  weak {smoothing:.0e} {misfit:.2e}")
+        logger.debug("  weak form %.0e %.2e", smoothing, misfit)
         if misfit < worth * best:
             best, start = misfit, k
 
@@ -66,7 +68,7 @@ def fit_splines(
                 continue
             assert isinstance(done.model, FreeModel)
             missed = (done.lost, _held_out(done.model, held, 1e-6 * scale))
-            say(f"  shots {smoothing:.0e} {done.misfit:.2e} lost {done.lost} held out {missed[1]:.2e}")
+            logger.debug("  shots %.0e %.2e lost %d held out %.2e", smoothing, done.misfit, *missed)
             if found is not None and not missed < (found[0][0], worth * found[0][1]):
                 break
             found, model = (missed, done), done.model
@@ -110,7 +112,7 @@ def _guess(
 
 
 def splines_by_weak_form(
-    data: Sequence[Observations], say: Callable[[str], None] = lambda text: None, base: Model | None = None
+    data: Sequence[Observations], base: Model | None = None
 ) -> tuple[FreeModel, torch.Tensor] | None:
     """Splines by the weak form alone, as gaps have no states to shoot from, and how precisely that knows them, (P, P).
 
@@ -134,7 +136,7 @@ def splines_by_weak_form(
         return [_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]
 
     scores = {smoothing: sum(missed(solved(learn, smoothing), held)) for smoothing in PENALTIES}
-    say(f"  weak {scores}")
+    logger.debug("  weak form %s", scores)
     smoothing = min(scores, key=lambda s: scores[s])
     whole = [_normal(W, y) for W, y in rows]
     found = solved(whole, smoothing)
@@ -233,7 +235,7 @@ def _ridge(normal: torch.Tensor, moment: torch.Tensor, penalty: torch.Tensor) ->
 
 
 def _held_out(model: FreeModel, held: Sequence[Shots], tolerance: torch.Tensor) -> float:
-    groups = residuals(model, held, tolerance, SPLINE_STEPS)
+    groups = grouped_by_steps(model, held, tolerance, SPLINE_STEPS)
     if groups is None or sum(len(b.start) for b, _ in groups) < sum(len(b.start) for b in held):
         return math.inf
     return misfit_of(model, groups)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -10,6 +11,8 @@ import torch
 from ..laws import Basis, FreeModel
 from .posterior import pseudo_inverse
 from .trajectory_fit import Prior, TrajectoryFit, fit_trajectories
+
+logger = logging.getLogger(__name__)
 
 PENALTY_ROUNDS = 12  # fit, smoothness, fit again
 LARGEST_FACTOR = 30.0  # by which factor one of them changes a penalty at most
@@ -20,7 +23,7 @@ SETTLED_FREEDOM = 1.0  # degrees of freedom by which all parts together change w
 
 
 def fit_with_penalties(
-    model: FreeModel, first: TrajectoryFit, ridge: torch.Tensor, before: torch.Tensor, say: Callable[[str], None]
+    model: FreeModel, first: TrajectoryFit, ridge: torch.Tensor, before: torch.Tensor
 ) -> TrajectoryFit | None:
     """Splines along whole trajectories, each part with a penalty of its own; None if they cannot be followed.
 
@@ -33,28 +36,27 @@ def fit_with_penalties(
         first: that model along the trajectories.
         ridge: a first penalty on all coefficients, (P, P).
         before: what else is known of them before, as a precision, (P, P).
-        say: told how it goes.
     """
     parts = _penalties(model.basis, len(model.coefficients))
     weights = [float(ridge[where, where].trace() / S.trace()) for where, S in parts]
     factors = [1.0] * len(parts)
     decided = [float("inf")] * len(parts)
-    path, problems = first, first.problems
+    fitted, problems = first, first.problems
     found: TrajectoryFit | None = None
     for _ in range(PENALTY_ROUNDS):
         precision = before.clone()
         for (where, S), weight in zip(parts, weights, strict=True):
             precision[where, where] += weight * S
-        unit = max(1.0, path.excess)
+        unit = max(1.0, fitted.excess)
         prior = Prior(torch.zeros_like(model.parameters), unit**2 * precision)
-        done = fit_trajectories(path.model, problems, iterations=2, prior=prior, enough=1e-3)
+        done = fit_trajectories(fitted.model, problems, iterations=2, prior=prior, enough=1e-3)
         if done is None:
             return found
-        path, problems = done, done.problems
-        found = replace(path, prior=Prior(prior.mean, precision))
+        fitted, problems = done, done.problems
+        found = replace(fitted, prior=Prior(prior.mean, precision))
         last, before_that = decided, factors
         decided, factors = _likelier(found, parts)
-        say(f"  along {path.excess:.4f}, {sum(decided):.1f} degrees of freedom")
+        logger.debug("  along trajectories %.4f, %.1f degrees of freedom", fitted.excess, sum(decided))
         if sum(abs(new - old) for new, old in zip(decided, last, strict=True)) < SETTLED_FREEDOM:
             break
         for k, (new, old) in enumerate(zip(factors, before_that, strict=True)):
@@ -73,15 +75,15 @@ def _penalties(basis: Basis, features: int) -> list[tuple[slice, torch.Tensor]]:
     return out
 
 
-def _likelier(path: TrajectoryFit, parts: Sequence[tuple[slice, torch.Tensor]]) -> tuple[list[float], list[float]]:
+def _likelier(fitted: TrajectoryFit, parts: Sequence[tuple[slice, torch.Tensor]]) -> tuple[list[float], list[float]]:
     """How many degrees of freedom of each part the data decided on, and by which factor another penalty is likelier."""
-    assert path.prior is not None
-    information = path.normal / max(1.0, path.excess) ** 2
-    free, held = pseudo_inverse(path.prior.precision), pseudo_inverse(information + path.prior.precision)
+    assert fitted.prior is not None
+    information = fitted.normal / max(1.0, fitted.excess) ** 2
+    free, held = pseudo_inverse(fitted.prior.precision), pseudo_inverse(information + fitted.prior.precision)
     share = (held * information).sum(1)
     decided, factors = [], []
     for where, S in parts:
-        c = path.model.parameters[where]
+        c = fitted.model.parameters[where]
         factor = max(float(((free - held)[where, where] * S).sum()), 0.0) / max(float(c @ S @ c), 1e-300)
         factors.append(min(max(factor, 1 / LARGEST_FACTOR), LARGEST_FACTOR))
         decided.append(float(share[where].sum()))

@@ -16,6 +16,7 @@ from .shooting import steps_needed
 from .tape import Tape, record, roll
 
 STABLE = 2.0  # step times the sum of a row of the Jacobian: RK4 explodes from 2.8 on
+COMMON_CG = 40
 HUBER = 4.0  # residuals beyond so many times the noise count less
 
 
@@ -189,7 +190,7 @@ def fit_trajectories(
     move_initial: bool = True,
     prior: Prior | None = None,
     enough: float = 1e-4,
-    cg: int = 40,
+    cg: int = COMMON_CG,
 ) -> TrajectoryFit | None:
     """Parameters and first states with the least chi^2; None if the model cannot be followed along the data."""
     problems = list(problems)
@@ -253,29 +254,29 @@ def _unit(along: Sequence[tuple[TrajectoryProblem, torch.Tensor]]) -> float:
 
 
 def posterior_samples(
-    path: TrajectoryFit, count: int, seed: int, *, move_initial: bool = True, cg: int = 25
+    fitted: TrajectoryFit, count: int, seed: int, *, move_initial: bool = True, cg: int = 25
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Draws from the posterior, to first order: parameters (count, P) and first states (count, n, d) of each trajectory.
 
     Each is the solution for observations with other noise, of the size that the residuals have.
     """
     generator = torch.Generator().manual_seed(seed)
-    tapes = _tapes(path.model, path.problems)
-    p = path.model.parameters
+    tapes = _tapes(fitted.model, fitted.problems)
+    p = fitted.model.parameters
     if tapes is None:
-        return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in path.problems]
+        return p.expand(count, -1), [c.x0.expand(count, -1, -1) for c in fitted.problems]
     normal, gradient, moves, columns = _system(
-        path.model, tapes, path.problems, move_initial, cg, 1.0, (count, generator)
+        fitted.model, tapes, fitted.problems, move_initial, cg, 1.0, (count, generator)
     )
-    size = max(1.0, path.excess)
+    size = max(1.0, fitted.excess)
     normal, gradient, moves = normal / size**2, gradient / size, [size * move for move in moves]
-    if path.prior is not None:
-        values, vectors = torch.linalg.eigh(path.prior.precision)
+    if fitted.prior is not None:
+        values, vectors = torch.linalg.eigh(fitted.prior.precision)
         noise = torch.randn(len(p), count, generator=generator, dtype=torch.float64)
-        normal, gradient = normal + path.prior.precision, gradient + (vectors * values.clamp(min=0).sqrt()) @ noise
+        normal, gradient = normal + fitted.prior.precision, gradient + (vectors * values.clamp(min=0).sqrt()) @ noise
     delta = torch.stack([_solve(normal, g) for g in gradient.T])
     starts = []
-    for problem, move, column in zip(path.problems, moves, columns, strict=True):
+    for problem, move, column in zip(fitted.problems, moves, columns, strict=True):
         shift = move - (torch.from_numpy(column) @ delta.T).T.reshape(count, *problem.x0.shape)
         starts.append(torch.clamp(problem.x0 + shift, *problem.bounds))
     return p + delta, starts

@@ -161,6 +161,13 @@ class Equation:
     features: int = 1
     base: Model | None = None
 
+    def __str__(self) -> str:
+        """On one line, for logs and evidence; ``Equations`` prints it for people."""
+        return " ".join(
+            f"{c:+.4g}[{term}]{tuple(round(v, 5) for v in term.values) or ''}"
+            for c, term in zip(self.coefficients.tolist(), self.terms, strict=True)
+        )
+
     @property
     def families(self) -> tuple[tuple[str, bool, int], ...]:
         """Those of its terms, in order; equations of the same families differ in numbers alone."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..identify import Estimates, Estimation, Evidence, Functions, functions_of
+from ..identify import Estimates, Evidence, FoundLaw, Functions, functions_of
 from ..laws import Law
 from .learned_law import LearnedLaw
 from .prediction import Question
@@ -29,13 +29,13 @@ class EstimatedLaw(LearnedLaw):
     errors: torch.Tensor
 
     @classmethod
-    def from_estimation(cls, found: Estimation) -> EstimatedLaw:
+    def from_estimation(cls, found: FoundLaw) -> EstimatedLaw:
         """What was estimated, as a law."""
         return cls(
             found.law,
             found.covariance,
-            found.draws,
-            found.start_draws,
+            found.posterior_samples,
+            found.initial_state_samples,
             found.evidence,
             found.states,
             found.names,

@@ -185,7 +185,7 @@ class DynamicsRegressor(BaseEstimator):
             fit_auto(self, data, forecast)
         elif law is not None:
             found = estimate(law, trajectories, int(self.seed))
-            self._keep(trajectories, EstimatedLaw.from_estimation(found), found.starts, found.seconds)
+            self._keep(trajectories, EstimatedLaw.from_estimation(found), found.initial_states, found.seconds)
         elif what is not None:
             self._identify(trajectories, what)
         elif self.ensemble == 1:
@@ -196,7 +196,7 @@ class DynamicsRegressor(BaseEstimator):
 
     def _identify(self, trajectories: list[Trajectory], what: Interaction) -> None:
         found = discover(trajectories, what, int(self.seed))
-        self._keep(trajectories, LearnedLaw.of(found), found.starts, found.seconds)
+        self._keep(trajectories, LearnedLaw.of(found), found.initial_states, found.seconds)
 
     def _keep(
         self, trajectories: list[Trajectory], learned: LearnedLaw, first: list[torch.Tensor], seconds: float
