@@ -13,7 +13,8 @@ from ndcn.identify.observations import observed
 from ndcn.identify.posterior import residual_variance
 from ndcn.identify.residual_noise import likely_noise, residual_autocorrelation, residuals_are_noise, reweighted
 from ndcn.identify.shooting_fit import ShotFit
-from ndcn.identify.trajectory_fit import TrajectoryFit, fit_trajectories, problem_of
+from ndcn.identify.trajectory_fit import TrajectoryFit, fit_trajectories
+from ndcn.identify.trajectory_problem import problem_of
 from ndcn.laws.equation import Equation
 from problems import equation
 

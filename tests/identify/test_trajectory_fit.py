@@ -17,16 +17,8 @@ from ndcn.identify.discovery import _warn_if_poor
 from ndcn.identify.observations import observed
 from ndcn.identify.shooting import steps_needed
 from ndcn.identify.tape import roll
-from ndcn.identify.trajectory_fit import (
-    Prior,
-    TrajectoryFit,
-    TrajectoryProblem,
-    fit_trajectories,
-    objective,
-    posterior_samples,
-    problems_for,
-    steps_along,
-)
+from ndcn.identify.trajectory_fit import Prior, TrajectoryFit, fit_trajectories, objective, posterior_samples
+from ndcn.identify.trajectory_problem import TrajectoryProblem, problems_for, steps_along
 from ndcn.laws.equation import Equation
 from ndcn.solve.methods.tableau import RK4
 from problems import equation

@@ -23,9 +23,10 @@ from .result import Evidence, FoundLaw
 from .search import Search
 from .shooting_fit import ShotFit
 from .spline_fit import fit_splines
-from .trajectory_fit import HUBER, TrajectoryFit, posterior_samples
+from .trajectory_fit import TrajectoryFit, posterior_samples
 from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along
 from .trajectory_splines import free_form_along
+from .trajectory_system import HUBER
 
 POOR_MISFIT = 0.05
 """Warn above this misfit, as a share of how far states move. Free forms of the laws of docs/interaction.md, Measured, stay far below it

@@ -21,7 +21,8 @@ from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residu
 from .residual_noise import residuals_are_noise, reweighted
 from .result import Evidence, FoundLaw
 from .shooting_fit import ShotFit, Shots, fit, grouped_by_steps, misfit_of, shots_of, undamped_gauss_newton
-from .trajectory_fit import COMMON_CG, TrajectoryFit, fit_trajectories, posterior_samples, problems_for
+from .trajectory_fit import COMMON_CG, TrajectoryFit, fit_trajectories, posterior_samples
+from .trajectory_problem import problems_for
 
 FIRST_SCALES = (0.1, 1.0, 10.0)  # of first values: users write laws in units in which parameters are about 1
 BY_COMBINATION = 3  # parameters at most whose scales are combined: 27 trials; of more, all have the same scale

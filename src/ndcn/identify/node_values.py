@@ -14,7 +14,8 @@ from .data_smoothing import Noise
 from .known_law import KnownLaw
 from .observations import Observations, integrals
 from .posterior import POSTERIOR_SAMPLES
-from .trajectory_fit import TrajectoryFit, TrajectoryProblem, fit_trajectories, posterior_samples, problems_for
+from .trajectory_fit import TrajectoryFit, fit_trajectories, posterior_samples
+from .trajectory_problem import TrajectoryProblem, problems_for
 
 NODE_VALUE_CG = 200  # steps of conjugate gradients: values of nodes act through all times, and are far from diagonal
 

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from .data_smoothing import Noise
-from .trajectory_fit import TrajectoryFit, TrajectoryProblem, fit_trajectories
+from .trajectory_fit import TrajectoryFit, fit_trajectories
+from .trajectory_problem import TrajectoryProblem
 
 NOISE_EXCESS = 1.1  # times the noise: smaller residuals are explained, whatever they are like
 AUTOCORRELATED = 0.2  # a correlation of residuals with those at the snapshot before that noise does not have

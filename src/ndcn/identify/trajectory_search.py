@@ -11,7 +11,8 @@ from ..laws import Equation
 from .observations import Observations
 from .posterior import pseudo_inverse
 from .search import Search
-from .trajectory_fit import TrajectoryFit, fit_trajectories, problems_for
+from .trajectory_fit import TrajectoryFit, fit_trajectories
+from .trajectory_problem import problems_for
 from .trajectory_stages import coarse, fit_horizon, score, with_exact_steps
 from .variants import simpler, without_terms
 

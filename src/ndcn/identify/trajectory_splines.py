@@ -13,7 +13,8 @@ from .observations import Observations
 from .posterior import pseudo_inverse
 from .spline_fit import fit_splines, rate_prior, smooth_guesses, splines_by_weak_form
 from .spline_penalties import fit_with_penalties
-from .trajectory_fit import Prior, TrajectoryFit, fit_trajectories, problems_for
+from .trajectory_fit import Prior, TrajectoryFit, fit_trajectories
+from .trajectory_problem import problems_for
 from .trajectory_stages import coarse, fit_horizon, with_exact_steps
 
 SPLINE_HORIZONS = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

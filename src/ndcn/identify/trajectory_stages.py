@@ -11,15 +11,8 @@ import torch
 from ..laws import Model
 from .observations import Observations, largest
 from .posterior import pseudo_inverse
-from .trajectory_fit import (
-    Prior,
-    TrajectoryFit,
-    TrajectoryProblem,
-    fit_trajectories,
-    problem_of,
-    problems_for,
-    steps_along,
-)
+from .trajectory_fit import Prior, TrajectoryFit, fit_trajectories
+from .trajectory_problem import TrajectoryProblem, problem_of, problems_for, steps_along
 
 COARSE_TOLERANCE = 1e-4
 """Of the largest state: error of integration while candidates are compared. Errors 5 times as large count as noise, so that what is
