@@ -70,7 +70,7 @@ class Stiff(laws.Law):
 
 
 def test_stiff_laws_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ndcn.laws.law_ode.STEPS", 200)
+    monkeypatch.setattr("ndcn.laws.law_ode.DOPRI5_STEPS", 200)
     graph = GRAPHS["path"]
     found = LawODE(Stiff())(states(graph, 1), torch.tensor([1.0, 3.0]), graph, 0.0)
     torch.testing.assert_close(found, torch.ones(2, 4, 1, dtype=torch.float64), atol=1e-5, rtol=0)

@@ -8,8 +8,8 @@ import numpy as np
 
 from .tape import Tape
 
-EXACT_UNKNOWNS = 1000  # first states that may be unknown for their equations to be solved by a matrix of them
-CG_TOLERANCE = 1e-5  # of the right-hand side, what may be left of it when first states are eliminated
+EXACT_UNKNOWNS = 1000  # unknown entries of an initial state up to which a matrix of them is formed: 8 MB
+CG_TOLERANCE = 1e-5  # of the right-hand side, what may be left of it: steps lead down however exact they are, so this saves time alone
 
 
 def best_initial_state(

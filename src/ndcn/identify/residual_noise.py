@@ -8,18 +8,26 @@ import numpy as np
 import torch
 
 from .data_smoothing import Noise
-from .trajectory_fit import TrajectoryFit, fit_trajectories
+from .trajectory_fit import COMMON_CG, TrajectoryFit, fit_trajectories
 from .trajectory_problem import TrajectoryProblem
 
+# When a law is doubted: docs/interaction.md, How it works, 8.
 NOISE_EXCESS = 1.1  # times the noise: smaller residuals are explained, whatever they are like
-AUTOCORRELATED = 0.2  # a correlation of residuals with those at the snapshot before that noise does not have
-UNDERESTIMATED_BY = 6.0  # few snapshots make noise look smaller than it is, but not by such a factor
-CLIPPED_AT = 3.0  # typical residuals, beyond which they count as if they were there
-NOISE_ROUNDS = 2  # fit, noise, fit again
-OUTLIERS_BEYOND = 4.0  # residuals beyond so many times the noise count as if they were there
+AUTOCORRELATED = (
+    0.2  # correlation of residuals at two snapshots in a row, less its standard error, that noise does not have
+)
+UNDERESTIMATED_BY = (
+    6.0  # a path through a dozen snapshots makes noise look several times smaller, but not by such a factor
+)
+CLIPPED_AT = 3.0  # median residuals, beyond which they count as if they were there, lest a few outliers decide
+NOISE_ROUNDS = 2  # fit, noise, fit again: the first round corrects the noise, the second what that changed
+REWEIGHTING_ITERATIONS = 20
+OUTLIERS_BEYOND = 4.0  # times the noise, as ``HUBER``: residuals beyond count as if they were there
+SIZE_ROUNDS = 3  # of noise without the outliers and outliers by that noise: it converges at once
 LEAST_ADDITIVE = (
     1e-4  # additive noise that is always allowed for, as a share of the largest state: errors of integration
 )
+MEDIAN_TO_SIGMA = 0.6745  # the median |z| of a normal distribution
 
 
 def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float]:
@@ -34,7 +42,8 @@ def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float
         >>> round(additive, 1), round(share, 2)
         (0.0, 0.05)
     """
-    x, r = states.abs().double().numpy(), rest.abs().double().numpy()
+    x = states.abs().double().numpy()
+    r = rest.abs().double().numpy()
     top = float(x.max(initial=0.0))
     if len(x) == 0 or top == 0 or not r.any():
         return float(np.sqrt(np.mean(r**2))) if len(r) else 0.0, 0.0
@@ -42,8 +51,8 @@ def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float
     for ratio in (*np.geomspace(LEAST_ADDITIVE, 1e2, 61) * top, np.inf):  # of additive noise to share
         shape = np.ones_like(x) if ratio == np.inf else np.sqrt(ratio**2 + x**2)
         u = r / shape
-        size = float(np.median(u)) / 0.6745 or float(np.sqrt(np.mean(u**2)))
-        for _ in range(3):
+        size = float(np.median(u)) / MEDIAN_TO_SIGMA or float(np.sqrt(np.mean(u**2)))
+        for _ in range(SIZE_ROUNDS):
             size = float(np.sqrt(np.mean(np.minimum(u, OUTLIERS_BEYOND * size) ** 2)))
         likelihood = -float(np.log(shape * size).sum() + 0.5 * (np.minimum(u / size, OUTLIERS_BEYOND) ** 2).sum())
         additive, share = (size, 0.0) if ratio == np.inf else (size * ratio, size)
@@ -68,7 +77,8 @@ def residual_autocorrelation(fitted: TrajectoryFit) -> float:
     """
     sums = torch.zeros(3, fitted.problems[0].x0.shape[-1], dtype=torch.float64)
     for problem in fitted.problems:
-        states, one = problem.followed(fitted.model), problem.data
+        states = problem.followed(fitted.model)
+        one = problem.data
         if states is None:
             return float("inf")
         rest = ((one.states - states) / problem.sigma(states))[1:]
@@ -85,7 +95,9 @@ def residual_autocorrelation(fitted: TrajectoryFit) -> float:
     return float((products / squares - count.rsqrt())[known].max()) if known.any() else 0.0
 
 
-def reweighted(fitted: TrajectoryFit, *, iterations: int = 20, cg: int = 40) -> TrajectoryFit:
+def reweighted(
+    fitted: TrajectoryFit, *, iterations: int = REWEIGHTING_ITERATIONS, cg: int = COMMON_CG
+) -> TrajectoryFit:
     """The path fitted again with the noise that its own residuals show; itself where that cannot be followed."""
     for _ in range(NOISE_ROUNDS):
         problems = [_with_noise(fitted, problem) for problem in fitted.problems]
@@ -105,7 +117,8 @@ def _with_noise(fitted: TrajectoryFit, problem: TrajectoryProblem) -> Trajectory
     states = problem.followed(fitted.model)
     if states is None:
         return None
-    additive, share = one.measured.additive.clone(), one.measured.share.clone()
+    additive = one.measured.additive.clone()
+    share = one.measured.share.clone()
     for a in range(states.shape[-1]):
         seen = one.seen[1:, :, a]
         if bool(seen.any()):

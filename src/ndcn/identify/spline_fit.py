@@ -1,4 +1,4 @@
-"""Fitting the free form: by the weak form first, then by shooting, as smooth as held-out intervals want it."""
+"""Fitting the free form: weak form first, then shooting, as smooth as held-out intervals want it (docs/interaction.md, How it works, 6)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,28 @@ from .weak_form import integrated_rate, stretches, unexplained_increments
 
 logger = logging.getLogger(__name__)
 
-SHARED_ERRORS = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
-FEWEST_STRETCHES = 8  # stretches from which splines can be seen
-SPLINE_STEPS = 128  # within an interval: models that need more than twice as many are lost
-NEVER_HELD_OUT = 8  # intervals that are never held back, or a quarter of few
-RATE_BOUND = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
-SMOOTH_ENOUGH = 2  # of which penalty guesses are smooth enough to be followed anywhere
 PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+"""On roughness, in units of how strongly the data hold each part. Roughness is a square, so that each is a factor of 10 in what a curve may
+bend; the least is a little above the rounding of float64."""
+SMOOTH_ENOUGH = (
+    2  # the index of a penalty with which guesses can be followed anywhere, where rougher ones lose intervals
+)
+CHOSEN_INTERVALS = 40  # of all trajectories together, and 6 of each: each has as many rows as the graph has nodes
+FEWEST_INTERVALS = 6
+HELD_OUT = 4  # every fourth interval or stretch is held out: enough to judge, and few enough to learn from the others
+NEVER_HELD_OUT = (
+    8  # fastest intervals, or a quarter of few: where they hold all that is fast, the others do not tell the law
+)
+"""Holding them out put one heat cell off by 80 % (docs/interaction.md, What did not work)."""
+SPLINE_STEPS = 128  # within an interval: models that need more than twice as many are lost
+GUESS_PRECISION = 1e-4  # of integration, as a share of the largest state: guesses of the weak form are off by more
+FIT_PRECISION = 1e-6  # splines are off by more (docs/interaction.md, Measured: 0.0002 % at best)
+ITERATIONS = 8  # of Gauss-Newton for each penalty; the next one goes on
+ENOUGH = 0.02  # a step that lowers the misfit by less is the last one for this penalty
+SHARED_ERRORS = 0.1  # neighbours share the errors of a path: rows know so much less than if each had errors of its own
+FEWEST_STRETCHES = 8  # below it splines cannot be judged: two of them would be held out
+WEIGHTING = 0.5  # the power of increments that rows are divided by, as the first of ``search.WEIGHTINGS``
+RATE_BOUND = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
 
 
 def fit_splines(
@@ -38,7 +53,7 @@ def fit_splines(
     """
     basis = _basis(data)
     scale = largest(data)
-    each = max(6, 40 // len(data))
+    each = max(FEWEST_INTERVALS, CHOSEN_INTERVALS // len(data))
     chosen = [spread_intervals(one, each) for one in data]
     out = [_held_back(one, which) for one, which in zip(data, chosen, strict=True)]
     held = [shots_of(one, which[hold]) for one, which, hold in zip(data, chosen, out, strict=True)]
@@ -46,16 +61,24 @@ def fit_splines(
     train = [shots_of(one, which) for one, which in zip(data, learn, strict=True)]
     normals = _weak(data, learn, basis, base)
     guesses = [_guess(basis, normals, smoothing, base) for smoothing in PENALTIES]
-    best, start = math.inf, 0
+    best = math.inf
+    start = 0
     for k, (smoothing, guess) in enumerate(zip(PENALTIES, guesses, strict=True)):
-        misfit = _held_out(guess, held, 1e-4 * scale)
+        misfit = _held_out(guess, held, GUESS_PRECISION * scale)
         logger.debug("  weak form %.0e %.2e", smoothing, misfit)
         if misfit < worth * best:
-            best, start = misfit, k
+            best = misfit
+            start = k
 
     def shot(model: FreeModel, batches: Sequence[Shots], ridge: torch.Tensor | None) -> ShotFit | None:
         return fit(
-            model, batches, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=SPLINE_STEPS
+            model,
+            batches,
+            iterations=ITERATIONS,
+            tolerance=FIT_PRECISION * scale,
+            ridge=ridge,
+            enough=ENOUGH,
+            most_steps=SPLINE_STEPS,
         )
 
     def descended(model: FreeModel, first: int) -> tuple[tuple[int, float], ShotFit] | None:
@@ -67,11 +90,12 @@ def fit_splines(
             if done is None:
                 continue
             assert isinstance(done.model, FreeModel)
-            missed = (done.lost, _held_out(done.model, held, 1e-6 * scale))
+            missed = (done.lost, _held_out(done.model, held, FIT_PRECISION * scale))
             logger.debug("  shots %.0e %.2e lost %d held out %.2e", smoothing, done.misfit, *missed)
             if found is not None and not missed < (found[0][0], worth * found[0][1]):
                 break
-            found, model = (missed, done), done.model
+            found = (missed, done)
+            model = done.model
         return found
 
     found = descended(guesses[start], max(start - 1, 0))
@@ -92,7 +116,7 @@ def _held_back(one: Observations, which: torch.Tensor) -> torch.Tensor:
     fastest = min(NEVER_HELD_OUT, len(which) // 4)
     slow = interval_speeds(one)[which].argsort()[: len(which) - fastest].sort().values
     out = torch.zeros(len(which), dtype=torch.bool)
-    out[slow[1::4]] = True
+    out[slow[1::HELD_OUT]] = True
     return out
 
 
@@ -123,7 +147,7 @@ def splines_by_weak_form(
     rows = [[np.concatenate(part) for part in zip(*each, strict=True)] for each in features]
     if min(len(y) for _, y in rows) < FEWEST_STRETCHES:
         return None
-    held = [np.arange(len(y)) % 4 == 1 for _, y in rows]
+    held = [np.arange(len(y)) % HELD_OUT == 1 for _, y in rows]
     learn = [_normal(W[~out], y[~out]) for (W, y), out in zip(rows, held, strict=True)]
 
     def missed(coefficients: Sequence[torch.Tensor], which: Sequence[np.ndarray]) -> list[float]:
@@ -152,7 +176,7 @@ def rate_prior(basis: Basis, data: Sequence[Observations], base: Model | None) -
     """Precision of all coefficients before anything is seen, (P, P): f and sums of g are not far beyond the fastest rates.
 
     Data leave some of them open, as a g that depends on both states and one that depends on their difference can take each
-    other's place. Without it, laws drawn from what data tell would be wild there.
+    other's place. Without it, posterior samples would be wild there.
     """
     steps = [unexplained_increments(one, torch.arange(len(one.spans)), base) for one in data]
     speeds = [(step / one.spans[:, None, None]).abs().amax(dim=(0, 1)) for step, one in zip(steps, data, strict=True)]
@@ -171,7 +195,7 @@ def _rows_of(one: Observations, basis: Basis, base: Model | None) -> list[tuple[
     W = torch.stack([_integrated(basis, one, k) for k in range(len(one.spans))]).numpy()
     out = []
     for a in range(one.level.shape[-1]):
-        rows = stretches(one, every, a, 0.5)
+        rows = stretches(one, every, a, WEIGHTING)
         step = rows.step if done is None else rows.step - rows.over(done[..., a])
         out.append((rows.over(W) * rows.weight[:, None], step * rows.weight))
     return out
@@ -204,10 +228,12 @@ def _weak(
     data: Sequence[Observations], chosen: Sequence[torch.Tensor], basis: Basis, base: Model | None
 ) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Normal equations of the weak form for each feature."""
-    d, size = data[0].level.shape[-1], basis.size
+    d = data[0].level.shape[-1]
+    size = basis.size
     out = [(torch.zeros(size, size, dtype=torch.float64), torch.zeros(size, dtype=torch.float64)) for _ in range(d)]
     for one, which in zip(data, chosen, strict=True):
-        batch, steps = shots_of(one, which), unexplained_increments(one, which, base)
+        batch = shots_of(one, which)
+        steps = unexplained_increments(one, which, base)
         for k, interval in enumerate(which.tolist()):
             W = _integrated(basis, one, interval)
             middle = (batch.target[k] + batch.start[k]) / 2

@@ -1,4 +1,7 @@
-"""How smooth f and g are: each part as smooth as makes noisy data likeliest, along whole trajectories."""
+"""How smooth f and g are: each part as smooth as makes noisy data likeliest, along whole trajectories.
+
+Penalties follow the update of Fellner and Schall (S. N. Wood and M. Fasiolo, Biometrics 73, 2017): docs/interaction.md, How it works, 6.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,16 @@ from .trajectory_fit import Prior, TrajectoryFit, fit_trajectories
 
 logger = logging.getLogger(__name__)
 
-PENALTY_ROUNDS = 12  # fit, smoothness, fit again
-LARGEST_FACTOR = 30.0  # by which factor one of them changes a penalty at most
+PENALTY_ROUNDS = 12  # of a fit and new penalties: penalties move by up to 30 ** 2 in each, so that these reach any
+LARGEST_FACTOR = 30.0  # by which a round changes a penalty at most: the update holds near the fit it was computed at
 EXTRAPOLATION = (
-    2.0  # the power to which this is raised while a penalty goes the same way, as the next rounds would lead on
+    2.0  # the power to which a factor is raised while a penalty goes the same way, as Fellner-Schall converges slowly
 )
-SETTLED_FREEDOM = 1.0  # degrees of freedom by which all parts together change when penalties are found
+SETTLED_FREEDOM = (
+    1.0  # degrees of freedom by which all parts together change when penalties are found: no curve looks different
+)
+ROUND_ITERATIONS = 2  # of Gauss-Newton in each round: penalties need not wait for the last digits
+ROUND_ENOUGH = 1e-3
 
 
 def fit_with_penalties(
@@ -41,7 +48,8 @@ def fit_with_penalties(
     weights = [float(ridge[where, where].trace() / S.trace()) for where, S in parts]
     factors = [1.0] * len(parts)
     decided = [float("inf")] * len(parts)
-    fitted, problems = first, first.problems
+    fitted = first
+    problems = first.problems
     found: TrajectoryFit | None = None
     for _ in range(PENALTY_ROUNDS):
         precision = before.clone()
@@ -49,12 +57,14 @@ def fit_with_penalties(
             precision[where, where] += weight * S
         unit = max(1.0, fitted.excess)
         prior = Prior(torch.zeros_like(model.parameters), unit**2 * precision)
-        done = fit_trajectories(fitted.model, problems, iterations=2, prior=prior, enough=1e-3)
+        done = fit_trajectories(fitted.model, problems, iterations=ROUND_ITERATIONS, prior=prior, enough=ROUND_ENOUGH)
         if done is None:
             return found
-        fitted, problems = done, done.problems
+        fitted = done
+        problems = done.problems
         found = replace(fitted, prior=Prior(prior.mean, precision))
-        last, before_that = decided, factors
+        last = decided
+        before_that = factors
         decided, factors = _likelier(found, parts)
         logger.debug("  along trajectories %.4f, %.1f degrees of freedom", fitted.excess, sum(decided))
         if sum(abs(new - old) for new, old in zip(decided, last, strict=True)) < SETTLED_FREEDOM:
@@ -79,9 +89,11 @@ def _likelier(fitted: TrajectoryFit, parts: Sequence[tuple[slice, torch.Tensor]]
     """How many degrees of freedom of each part the data decided on, and by which factor another penalty is likelier."""
     assert fitted.prior is not None
     information = fitted.normal / max(1.0, fitted.excess) ** 2
-    free, held = pseudo_inverse(fitted.prior.precision), pseudo_inverse(information + fitted.prior.precision)
+    free = pseudo_inverse(fitted.prior.precision)
+    held = pseudo_inverse(information + fitted.prior.precision)
     share = (held * information).sum(1)
-    decided, factors = [], []
+    decided = []
+    factors = []
     for where, S in parts:
         c = fitted.model.parameters[where]
         factor = max(float(((free - held)[where, where] * S).sum()), 0.0) / max(float(c @ S @ c), 1e-300)

@@ -38,7 +38,8 @@ class Corrected(Law):
 
     def __init__(self, known: Law, correction: ClosedForm | FreeForm) -> None:
         super().__init__()
-        self.known, self.correction = known, correction
+        self.known = known
+        self.correction = correction
         self.features = correction.features
 
     def node(self, x: torch.Tensor) -> torch.Tensor:

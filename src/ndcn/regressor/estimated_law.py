@@ -93,7 +93,7 @@ class EstimatedLaw(LearnedLaw):
             raise ValueError(f"it holds a {about['estimated']}, but model is a {type(model).__name__}")
         prefix = "law.values."
         values = {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
-        law = model.with_values(**{name: value for name, value in values.items() if name in model._names})
+        law = model.with_values(**{name: value for name, value in values.items() if name in model.parameter_names})
         law.load_state_dict(values)
         common, nodes = (tuple(part) for part in about["names"])
         covariance, draws, states = (tensors[f"law.{name}"] for name in ("covariance", "draws", "states"))
@@ -106,5 +106,5 @@ def _rows(values: torch.Tensor, count: int) -> torch.Tensor:
 
 def _uniform(law: Law) -> Law:
     """With the mean of what differs between nodes."""
-    kept = {name: getattr(law, name) for name in law._names}
+    kept = {name: getattr(law, name) for name in law.parameter_names}
     return law.with_values(**{name: value.mean(0).mean() for name, value in kept.items() if value.dim()})
