@@ -10,8 +10,8 @@ import torch
 from ndcn.fields import ClosedForm, FreeForm
 
 from ndcn import Trajectory, laws
-from ndcn.identify.discovery import Discovery, Evidence
-from ndcn.laws.corrected import Corrected
+from ndcn.identify import Evidence, FoundLaw
+from ndcn.laws import Corrected, law_of
 from ndcn.laws.equation import Equation, Term
 from ndcn.laws.formula import Formula
 from ndcn.laws.free import FreeModel, basis_for
@@ -45,7 +45,9 @@ def learned(
     p = model.parameters
     draws = p + error * torch.linspace(-1, 1, 5, dtype=torch.float64).unsqueeze(1) * torch.ones_like(p)
     covariance = error**2 * torch.eye(len(p), dtype=torch.float64)
-    return LearnedLaw.of(Discovery(model, covariance, [X0], draws, start_draws, EVIDENCE, SEEN, names=("x",)))
+    errors = covariance.diagonal().sqrt()
+    law = law_of(model, ("x",))
+    return LearnedLaw.of(FoundLaw(law, covariance, errors, draws, [X0], start_draws, EVIDENCE, SEEN))
 
 
 def free(slope: float = 1.0) -> FreeModel:
@@ -147,7 +149,7 @@ def test_laws_side_by_side_are_each_of_them(model: Equation | FreeModel) -> None
     names = ("v", "w") if isinstance(model, FreeModel) and len(model.coefficients) == 2 else ("x",)
     generator = torch.Generator().manual_seed(2)
     draws = model.parameters + 0.05 * torch.randn(4, len(model.parameters), generator=generator, dtype=torch.float64)
-    law = LearnedLaw.of(Discovery(model, torch.eye(1), [X0], draws, None, EVIDENCE, SEEN, names=names))
+    law = LearnedLaw.of(FoundLaw(law_of(model, names), torch.eye(1), torch.ones(1), draws, [X0], None, EVIDENCE, SEEN))
     together = law._side_by_side()
     assert together is not None
     x = 1.5 * torch.rand(4, 4, len(names), generator=generator, dtype=torch.float64)  # some outside the knots

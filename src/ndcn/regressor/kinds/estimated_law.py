@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...identify import Estimates, Estimation, Functions, functions_of
+from ...identify import Estimates, FoundLaw, Functions, functions_of
 from ...laws import Law
 from ..query import Query
 from .learned_law import LearnedLaw
@@ -29,13 +29,13 @@ class EstimatedLaw(LearnedLaw):
     errors: torch.Tensor
 
     @classmethod
-    def from_estimation(cls, found: Estimation) -> EstimatedLaw:
+    def from_estimation(cls, found: FoundLaw) -> EstimatedLaw:
         """What was estimated, as a law."""
         return cls(
             found.law,
             found.covariance,
-            found.draws,
-            found.start_draws,
+            found.posterior_samples,
+            found.initial_state_samples,
             found.evidence,
             found.states,
             found.names,
@@ -88,7 +88,7 @@ class EstimatedLaw(LearnedLaw):
             raise ValueError(f"it holds a {form['estimated']}, but model is a {type(model).__name__}")
         prefix = "law.values."
         values = {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
-        law = model.with_values(**{name: value for name, value in values.items() if name in model._names})
+        law = model.with_values(**{name: value for name, value in values.items() if name in model.parameter_names})
         law.load_state_dict(values)
         common, nodes = (tuple(part) for part in form["names"])
         return law, {"names": (common, nodes), "errors": tensors["law.errors"]}
@@ -100,5 +100,5 @@ def _rows(values: torch.Tensor, count: int) -> torch.Tensor:
 
 def _uniform(law: Law) -> Law:
     """With the mean of what differs between nodes."""
-    kept = {name: getattr(law, name) for name in law._names}
+    kept = {name: getattr(law, name) for name in law.parameter_names}
     return law.with_values(**{name: value.mean(0).mean() for name, value in kept.items() if value.dim()})

@@ -83,7 +83,7 @@ class IdentifiedLaw(Kind):
         """Find it."""
         options = settings.model if self.accepts(settings.model) else Interaction(self.form)
         found = discover(data.trajectories, options, settings.seed)
-        initial = with_states(data.trajectories, found.starts)
+        initial = with_states(data.trajectories, found.initial_states)
         return FittedLaw(self.can, initial, History(seconds=found.seconds), LearnedLaw.of(found))
 
     def restore(

@@ -30,7 +30,7 @@ class KnownLaw(Kind):
     def fit(self, data: TrainingData, settings: Settings) -> FittedLaw:
         """Estimate the parameters."""
         found = estimate(settings.model, data.trajectories, settings.seed)
-        initial = with_states(data.trajectories, found.starts)
+        initial = with_states(data.trajectories, found.initial_states)
         return FittedLaw(self.can, initial, History(seconds=found.seconds), EstimatedLaw.from_estimation(found))
 
     def restore(

@@ -11,8 +11,8 @@ import torch
 from ..._support.threads import threads_for
 from ..._support.warn import warn
 from ...graph import Graph
-from ...identify import Discovery, Estimates, Evidence, Functions, functions_of
-from ...laws import ClosedForm, Corrected, Equation, Equations, FreeForm, FreeModel, Law, LawODE
+from ...identify import Estimates, Evidence, FoundLaw, Functions, functions_of
+from ...laws import ClosedForm, Corrected, Equation, Equations, FreeForm, FreeModel, Law, LawODE, law_of
 from ...solve import IntegrationError, Solver
 from ..query import Prediction, Query
 
@@ -46,10 +46,10 @@ class LearnedLaw:
     states: torch.Tensor
 
     @classmethod
-    def of(cls, found: Discovery) -> LearnedLaw:
+    def of(cls, found: FoundLaw) -> LearnedLaw:
         """What was found, as a law."""
-        law = _law_of(found.model, found.names, found.known)
-        return cls(law, found.covariance, found.draws, found.start_draws, found.evidence, found.states)
+        samples, initial = found.posterior_samples, found.initial_state_samples
+        return cls(found.law, found.covariance, samples, initial, found.evidence, found.states)
 
     @property
     def known(self) -> Law | None:
@@ -76,7 +76,7 @@ class LearnedLaw:
     def drawn(self) -> Sequence[Law]:
         """Laws that are as likely as this one."""
         model = self._model
-        return [_law_of(model.with_parameters(values), self._names, self.known) for values in self.draws]
+        return [law_of(model.with_parameters(values), self._names, self.known) for values in self.draws]
 
     def predict(self, query: Query, features: tuple[str, ...], spread: bool) -> Prediction:
         """The states asked for; with ``spread`` also their standard deviation.
@@ -164,14 +164,5 @@ class LearnedLaw:
     def functions(self, points: int) -> Functions:
         """f and g that were found, on a grid over the states seen."""
         model, found = self._model, self.found
-        drawn = [_law_of(model.with_parameters(values), self._names) for values in self.draws]
+        drawn = [law_of(model.with_parameters(values), self._names) for values in self.draws]
         return functions_of(found.node, found.edge, drawn, self.states, points, self._names)
-
-
-def _law_of(model: Equation | FreeModel, features: tuple[str, ...], known: Law | None = None) -> Law:
-    found: ClosedForm | FreeForm
-    if isinstance(model, Equation):
-        found = ClosedForm(model, features)
-    else:
-        found = FreeForm(model.basis, model.coefficients, features)
-    return found if known is None else Corrected(known, found)

@@ -8,11 +8,11 @@ import numpy as np
 
 from .tape import Tape
 
-EXACTLY = 1000  # first states that may be unknown for their equations to be solved by a matrix of them
-SOLVED = 1e-5  # of the right-hand side, what may be left of it when first states are eliminated
+EXACT_UNKNOWNS = 1000  # unknown entries of an initial state up to which a matrix of them is formed: 8 MB
+CG_TOLERANCE = 1e-5  # of the right-hand side, what may be left of it: steps lead down however exact they are, so this saves time alone
 
 
-def best_start(
+def best_initial_state(
     tape: Tape,
     weights: Sequence[np.ndarray],
     right: np.ndarray,
@@ -28,7 +28,7 @@ def best_start(
     gradients converge slowly, as in gaps, or would take more columns along, as for few nodes and many parameters.
     """
     count = int(free.sum())
-    if count <= (EXACTLY if slow else min(EXACTLY, cg * right.shape[1] // 2)):
+    if count <= (EXACT_UNKNOWNS if slow else min(EXACT_UNKNOWNS, cg * right.shape[1] // 2)):
         each = np.zeros((len(free), count))
         each[free, np.arange(count)] = 1
         A = np.diag(prior[free, 0])
@@ -63,7 +63,7 @@ def _conjugate_gradients(
         r -= alpha * Ap
         z = r / diagonal
         new = (r * z).sum(0)
-        if (np.sqrt(new) < SOLVED * first).all():
+        if (np.sqrt(new) < CG_TOLERANCE * first).all():
             break
         p = z + (new / np.maximum(rz, 1e-300)) * p
         rz = new

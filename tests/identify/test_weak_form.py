@@ -12,7 +12,7 @@ from ndcn import Graph, Trajectory, laws, networks
 from ndcn.identify.known_law import checked_law
 from ndcn.identify.library import COUPLING, SELF, library, ranges_of
 from ndcn.identify.observations import Observations, inside, observed
-from ndcn.identify.weak import left_open, stretches, supports, weak_form
+from ndcn.identify.weak_form import stretches, supports, unexplained_increments, weak_form
 from ndcn.laws.equation import Term
 from ndcn.laws.formula import Formula
 from problems import heat, states
@@ -56,8 +56,10 @@ def test_what_a_known_law_leaves_open_is_recovered(power: float) -> None:
     np.testing.assert_allclose(single.coefficients, [-0.4], rtol=1e-5)
     assert single.rest < 1e-9
     whole = exact()
-    assert left_open(whole, torch.tensor([0, 5]), base).abs().max() < 1e-6
-    torch.testing.assert_close(left_open(whole, torch.tensor([0, 5]), None)[1], whole.level[6] - whole.level[5])
+    assert unexplained_increments(whole, torch.tensor([0, 5]), base).abs().max() < 1e-6
+    torch.testing.assert_close(
+        unexplained_increments(whole, torch.tensor([0, 5]), None)[1], whole.level[6] - whole.level[5]
+    )
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])

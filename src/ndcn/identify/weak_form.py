@@ -11,7 +11,13 @@ import torch
 from ..laws import Model, Term, values_of
 from .observations import Observations, integrals
 
-DOUBTED = 0.1  # rows whose path may be off by more than this share of what they moved count less
+DOUBTED_SHARE = (
+    0.1  # rows whose path may be off by more than this share of what they moved count less (docs/interaction.md, 9)
+)
+LEAST_SHARE = 1e-3  # of a state, and of the typical increment: rows that moved less do not count for more than that
+NOISE_FACTOR = 2.0  # of the noise, added to what a row moved: what is not known to have moved counts little
+OVERFLOW = 1e100  # terms beyond it explain nothing, and their squares would be infinite
+SINGULAR = 1e-12  # added to the diagonal of scaled normal equations, for terms that are alike
 
 
 @dataclass(frozen=True)
@@ -37,23 +43,24 @@ class WeakForm:
     def solved(self, feature: int, members: Sequence[int]) -> Support:
         """The best coefficients of some terms."""
         index = list(members)
-        gram, moment = self.gram[feature][np.ix_(index, index)], self.moment[feature][index]
+        gram = self.gram[feature][np.ix_(index, index)]
+        moment = self.moment[feature][index]
         size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
-        scaled = gram / np.outer(size, size) + 1e-12 * np.eye(len(index))
+        scaled = gram / np.outer(size, size) + SINGULAR * np.eye(len(index))
         c = np.linalg.lstsq(scaled, moment / size, rcond=None)[0] / size
         rest = 1 - float(2 * c @ moment - c @ gram @ c) / max(self.power[feature], 1e-300)
         return Support(tuple(index), c, max(rest, 1e-15))
 
 
-def left_open(one: Observations, which: torch.Tensor, base: Model | None) -> torch.Tensor:
+def unexplained_increments(one: Observations, which: torch.Tensor, base: Model | None) -> torch.Tensor:
     """Increments over some intervals, less what a base, along the path, has done of them, (K, n, d)."""
     step = (one.level[1:] - one.level[:-1])[which]
     if base is None:
         return step
-    return step - done_by(base, one, which)
+    return step - integrated_rate(base, one, which)
 
 
-def done_by(base: Model, one: Observations, which: torch.Tensor) -> torch.Tensor:
+def integrated_rate(base: Model, one: Observations, which: torch.Tensor) -> torch.Tensor:
     """Integrals of a model's rate along the path over some intervals, (K, n, d)."""
     inner = one.inner[which]
     return integrals(base.rate(inner.flatten(0, 1), one.network).reshape(inner.shape), one.spans[which])
@@ -86,7 +93,7 @@ def weak_form(
         inner = one.inner[which]
         flat = inner.reshape(-1, *inner.shape[2:])
         spans = one.spans[which]
-        done = None if base is None else done_by(base, one, which).numpy()
+        done = None if base is None else integrated_rate(base, one, which).numpy()
         cache: dict[str, torch.Tensor] = {}
         for a in range(d):
             rows = stretches(one, which, a, power)
@@ -100,10 +107,13 @@ def weak_form(
             rest = rows.step if done is None else rows.step - rows.over(done[..., a])
             parts[a].append(np.stack(columns, 1))
             targets[a].append(rest * rows.weight)
-    grams, moments, powers = [], [], []
+    grams = []
+    moments = []
+    powers = []
     for a in range(d):
-        W, y = np.concatenate(parts[a]), np.concatenate(targets[a])
-        W = np.where(np.abs(np.nan_to_num(W, nan=np.inf)) < 1e100, W, 0.0)  # terms that overflow explain nothing
+        W = np.concatenate(parts[a])
+        y = np.concatenate(targets[a])
+        W = np.where(np.abs(np.nan_to_num(W, nan=np.inf)) < OVERFLOW, W, 0.0)
         grams.append(W.T @ W)
         moments.append(W.T @ y)
         powers.append(float(y @ y))
@@ -134,23 +144,31 @@ class Stretches:
 
 def stretches(one: Observations, which: torch.Tensor, feature: int, power: float) -> Stretches:
     """The chosen intervals of each node or, in gaps, from each time it was seen to the next; see ``weak_form``."""
-    count, n = len(which), one.level.shape[1]
+    count = len(which)
+    n = one.level.shape[1]
     if one.gaps:
         node, time = np.nonzero(one.seen[..., feature].numpy().T)
         same = node[1:] == node[:-1]
-        first, last, node = time[:-1][same], time[1:][same], node[1:][same]
+        first = time[:-1][same]
+        last = time[1:][same]
+        node = node[1:][same]
     else:
-        first, node = np.repeat(np.arange(count), n), np.tile(np.arange(n), count)
+        first = np.repeat(np.arange(count), n)
+        node = np.tile(np.arange(n), count)
         last = first + 1
     level = one.level[..., feature].numpy()
     begin = (which.numpy()[first], node)
     step = level[which.numpy()[last - 1] + 1, node] - level[begin]
     size = np.abs(step)
-    floor = 1e-3 * np.abs(level[begin]) + 1e-3 * np.sqrt(np.square(size).mean() if len(size) else 0.0) + 1e-300
-    weight = (size + floor + 2 * one.noise[..., feature].numpy()[begin]) ** -power
+    floor = (
+        LEAST_SHARE * np.abs(level[begin])
+        + LEAST_SHARE * np.sqrt(np.square(size).mean() if len(size) else 0.0)
+        + 1e-300
+    )
+    weight = (size + floor + NOISE_FACTOR * one.noise[..., feature].numpy()[begin]) ** -power
     if one.gaps:
         off = _over(_doubt(one, feature), first, last, node) / _over(one.spans[:, None].numpy(), first, last, 0 * node)
-        weight = weight / (1 + off / (DOUBTED * (size + floor)))
+        weight = weight / (1 + off / (DOUBTED_SHARE * (size + floor)))
     return Stretches(first, last, node, step, weight)
 
 
@@ -184,9 +202,11 @@ def supports(
     form: WeakForm, feature: int, *, most: int = 8, width: int = 12, start: Sequence[int] = ()
 ) -> list[Support]:
     """Promising supports by beam search: grown one by one, and each member exchanged for better ones."""
-    gram, moment = form.gram[feature], form.moment[feature]
+    gram = form.gram[feature]
+    moment = form.moment[feature]
     size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    gram, moment = gram / np.outer(size, size), moment / size
+    gram = gram / np.outer(size, size)
+    moment = moment / size
     families = [t.family for t in form.terms[feature]]
     found: dict[tuple[int, ...], Support] = {}
 
@@ -200,7 +220,7 @@ def supports(
         if not members:
             return moment**2
         index = list(members)
-        block = gram[np.ix_(index, index)] + 1e-12 * np.eye(len(index))
+        block = gram[np.ix_(index, index)] + SINGULAR * np.eye(len(index))
         inverse = np.linalg.inv(block)
         cross = gram[:, index] @ inverse
         left = 1 - np.einsum("ij,ij->i", cross, gram[:, index])

@@ -50,7 +50,9 @@ class Estimates:
     """
 
     def __init__(self, law: Law, names: tuple[tuple[str, ...], tuple[str, ...]], errors: torch.Tensor) -> None:
-        self.law, self.names, self._errors = law, names, errors
+        self.law = law
+        self.names = names
+        self._errors = errors
 
     def _values(self) -> Iterator[tuple[str, torch.Tensor, torch.Tensor]]:
         """Name, values and errors of each parameter."""

@@ -1,94 +1,122 @@
-"""Fitting the free form: by the weak form first, then by shooting, as smooth as held-out intervals want it."""
+"""Fitting the free form: weak form first, then shooting, as smooth as held-out intervals want it (docs/interaction.md, How it works, 6)."""
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
 from ..laws import Basis, FreeModel, Model, basis_for
-from .gauss_newton import Batch, Fit, batch_of, fit, misfit_of, residuals
+from .intervals import interval_speeds, spread_intervals
 from .observations import Observations, integrals, largest
-from .search import speed_of, spread_of
-from .weak import done_by, left_open, stretches
+from .shooting_fit import ShotFit, Shots, fit, grouped_by_steps, misfit_of, shots_of
+from .weak_form import integrated_rate, stretches, unexplained_increments
 
-SHARED = 0.1  # neighbours share the errors of a path: all of them know so much less than if each had its own
-FEWEST = 8  # stretches from which splines can be seen
-STEPS = 128  # within an interval: models that need more than twice as many are lost
-FASTEST = 8  # intervals that are never held back, or a quarter of few
-LARGE = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
-TAME = 2  # of which penalty guesses are smooth enough to be followed anywhere
-SMOOTHING = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+logger = logging.getLogger(__name__)
+
+PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+"""On roughness, in units of how strongly the data hold each part. Roughness is a square, so that each is a factor of 10 in what a curve may
+bend; the least is a little above the rounding of float64."""
+SMOOTH_ENOUGH = (
+    2  # the index of a penalty with which guesses can be followed anywhere, where rougher ones lose intervals
+)
+CHOSEN_INTERVALS = 40  # of all trajectories together, and 6 of each: each has as many rows as the graph has nodes
+FEWEST_INTERVALS = 6
+HELD_OUT = 4  # every fourth interval or stretch is held out: enough to judge, and few enough to learn from the others
+NEVER_HELD_OUT = (
+    8  # fastest intervals, or a quarter of few: where they hold all that is fast, the others do not tell the law
+)
+"""Holding them out put one heat cell off by 80 % (docs/interaction.md, What did not work)."""
+SPLINE_STEPS = 128  # within an interval: models that need more than twice as many are lost
+GUESS_PRECISION = 1e-4  # of integration, as a share of the largest state: guesses of the weak form are off by more
+FIT_PRECISION = 1e-6  # splines are off by more (docs/interaction.md, Measured: 0.0002 % at best)
+ITERATIONS = 8  # of Gauss-Newton for each penalty; the next one goes on
+ENOUGH = 0.02  # a step that lowers the misfit by less is the last one for this penalty
+SHARED_ERRORS = 0.1  # neighbours share the errors of a path: rows know so much less than if each had errors of its own
+FEWEST_STRETCHES = 8  # below it splines cannot be judged: two of them would be held out
+WEIGHTING = 0.5  # the power of increments that rows are divided by, as the first of ``search.WEIGHTINGS``
+RATE_BOUND = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
 
 
-def fit_free(
+def fit_splines(
     data: Sequence[Observations],
-    say: Callable[[str], None] = lambda text: None,
     base: Model | None = None,
     *,
     worth: float = 1.0,
-) -> Fit | None:
+) -> ShotFit | None:
     """f and g as splines, beside a base, or None if they cannot be found.
 
     Rougher ones are taken where they miss held-out intervals less, by this factor at least.
     """
     basis = _basis(data)
     scale = largest(data)
-    each = max(6, 40 // len(data))
-    chosen = [spread_of(one, each) for one in data]
+    each = max(FEWEST_INTERVALS, CHOSEN_INTERVALS // len(data))
+    chosen = [spread_intervals(one, each) for one in data]
     out = [_held_back(one, which) for one, which in zip(data, chosen, strict=True)]
-    held = [batch_of(one, which[hold]) for one, which, hold in zip(data, chosen, out, strict=True)]
+    held = [shots_of(one, which[hold]) for one, which, hold in zip(data, chosen, out, strict=True)]
     learn = [which[~hold] for which, hold in zip(chosen, out, strict=True)]
-    train = [batch_of(one, which) for one, which in zip(data, learn, strict=True)]
+    train = [shots_of(one, which) for one, which in zip(data, learn, strict=True)]
     normals = _weak(data, learn, basis, base)
-    guesses = [_guess(basis, normals, smoothing, base) for smoothing in SMOOTHING]
-    best, start = math.inf, 0
-    for k, (smoothing, guess) in enumerate(zip(SMOOTHING, guesses, strict=True)):
-        misfit = _held_out(guess, held, 1e-4 * scale)
-        say(f"  weak {smoothing:.0e} {misfit:.2e}")
+    guesses = [_guess(basis, normals, smoothing, base) for smoothing in PENALTIES]
+    best = math.inf
+    start = 0
+    for k, (smoothing, guess) in enumerate(zip(PENALTIES, guesses, strict=True)):
+        misfit = _held_out(guess, held, GUESS_PRECISION * scale)
+        logger.debug("  weak form %.0e %.2e", smoothing, misfit)
         if misfit < worth * best:
-            best, start = misfit, k
+            best = misfit
+            start = k
 
-    def shot(model: FreeModel, batches: Sequence[Batch], ridge: torch.Tensor | None) -> Fit | None:
-        return fit(model, batches, iterations=8, tolerance=1e-6 * scale, ridge=ridge, enough=0.02, most_steps=STEPS)
+    def shot(model: FreeModel, batches: Sequence[Shots], ridge: torch.Tensor | None) -> ShotFit | None:
+        return fit(
+            model,
+            batches,
+            iterations=ITERATIONS,
+            tolerance=FIT_PRECISION * scale,
+            ridge=ridge,
+            enough=ENOUGH,
+            most_steps=SPLINE_STEPS,
+        )
 
-    def descended(model: FreeModel, first: int) -> tuple[tuple[int, float], Fit] | None:
+    def descended(model: FreeModel, first: int) -> tuple[tuple[int, float], ShotFit] | None:
         """Ever rougher ones, while that leads down: what they miss, and the best."""
-        found: tuple[tuple[int, float], Fit] | None = None
-        for smoothing in SMOOTHING[first:]:
+        found: tuple[tuple[int, float], ShotFit] | None = None
+        for smoothing in PENALTIES[first:]:
             ridge = torch.block_diag(*(_penalty(basis, N, smoothing) / max(_rows(train), 1) for N, _ in normals))
             done = shot(model, train, ridge)
             if done is None:
                 continue
             assert isinstance(done.model, FreeModel)
-            missed = (done.lost, _held_out(done.model, held, 1e-6 * scale))
-            say(f"  shots {smoothing:.0e} {done.misfit:.2e} lost {done.lost} held out {missed[1]:.2e}")
+            missed = (done.lost, _held_out(done.model, held, FIT_PRECISION * scale))
+            logger.debug("  shots %.0e %.2e lost %d held out %.2e", smoothing, done.misfit, *missed)
             if found is not None and not missed < (found[0][0], worth * found[0][1]):
                 break
-            found, model = (missed, done), done.model
+            found = (missed, done)
+            model = done.model
         return found
 
     found = descended(guesses[start], max(start - 1, 0))
     if found is None or found[0][0] > 0:  # rough guesses may be too wild for the fastest intervals
-        again = descended(guesses[min(start, TAME)], min(start, TAME))
+        again = descended(guesses[min(start, SMOOTH_ENOUGH)], min(start, SMOOTH_ENOUGH))
         found = min((one for one in (found, again) if one is not None), key=lambda one: one[0], default=None)
     if found is None:
         return None
     last = found[1]
     assert isinstance(last.model, FreeModel)
-    every = [batch_of(one, which) for one, which in zip(data, chosen, strict=True)]
+    every = [shots_of(one, which) for one, which in zip(data, chosen, strict=True)]
     whole = shot(last.model, every, last.ridge)
     return last if whole is None or whole.lost > last.lost else whole
 
 
 def _held_back(one: Observations, which: torch.Tensor) -> torch.Tensor:
     """Every fourth of these intervals, without the fastest, which have states that no other has, as a mask."""
-    fastest = min(FASTEST, len(which) // 4)
-    slow = speed_of(one)[which].argsort()[: len(which) - fastest].sort().values
+    fastest = min(NEVER_HELD_OUT, len(which) // 4)
+    slow = interval_speeds(one)[which].argsort()[: len(which) - fastest].sort().values
     out = torch.zeros(len(which), dtype=torch.bool)
-    out[slow[1::4]] = True
+    out[slow[1::HELD_OUT]] = True
     return out
 
 
@@ -96,7 +124,7 @@ def smooth_guesses(data: Sequence[Observations], base: Model | None) -> Iterator
     """Splines by the weak form, all but straight at first, and the penalty on their coefficients, (P, P)."""
     basis = _basis(data)
     normals = _weak(data, [torch.arange(len(one.spans)) for one in data], basis, base)
-    for smoothing in (1.0, *SMOOTHING[:TAME]):
+    for smoothing in (1.0, *PENALTIES[:SMOOTH_ENOUGH]):
         penalty = torch.block_diag(*(_penalty(basis, N, smoothing) for N, _ in normals))
         yield _guess(basis, normals, smoothing, base), penalty
 
@@ -107,8 +135,8 @@ def _guess(
     return FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
 
 
-def guess_free(
-    data: Sequence[Observations], say: Callable[[str], None] = lambda text: None, base: Model | None = None
+def splines_by_weak_form(
+    data: Sequence[Observations], base: Model | None = None
 ) -> tuple[FreeModel, torch.Tensor] | None:
     """Splines by the weak form alone, as gaps have no states to shoot from, and how precisely that knows them, (P, P).
 
@@ -117,9 +145,9 @@ def guess_free(
     basis = _basis(data)
     features = zip(*(_rows_of(one, basis, base) for one in data), strict=True)
     rows = [[np.concatenate(part) for part in zip(*each, strict=True)] for each in features]
-    if min(len(y) for _, y in rows) < FEWEST:
+    if min(len(y) for _, y in rows) < FEWEST_STRETCHES:
         return None
-    held = [np.arange(len(y)) % 4 == 1 for _, y in rows]
+    held = [np.arange(len(y)) % HELD_OUT == 1 for _, y in rows]
     learn = [_normal(W[~out], y[~out]) for (W, y), out in zip(rows, held, strict=True)]
 
     def missed(coefficients: Sequence[torch.Tensor], which: Sequence[np.ndarray]) -> list[float]:
@@ -131,42 +159,43 @@ def guess_free(
     def solved(normals: Sequence[tuple[torch.Tensor, torch.Tensor]], smoothing: float) -> list[torch.Tensor]:
         return [_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]
 
-    scores = {smoothing: sum(missed(solved(learn, smoothing), held)) for smoothing in SMOOTHING}
-    say(f"  weak {scores}")
+    scores = {smoothing: sum(missed(solved(learn, smoothing), held)) for smoothing in PENALTIES}
+    logger.debug("  weak form %s", scores)
     smoothing = min(scores, key=lambda s: scores[s])
     whole = [_normal(W, y) for W, y in rows]
     found = solved(whole, smoothing)
     variance = missed(found, [np.ones(len(y), dtype=bool) for _, y in rows])
     precision = [
-        SHARED * (N + _penalty(basis, N, smoothing)) / max(v, 1e-300) for (N, _), v in zip(whole, variance, strict=True)
+        SHARED_ERRORS * (N + _penalty(basis, N, smoothing)) / max(v, 1e-300)
+        for (N, _), v in zip(whole, variance, strict=True)
     ]
     return FreeModel(basis, torch.stack(found), base), torch.block_diag(*precision)
 
 
-def known_before(basis: Basis, data: Sequence[Observations], base: Model | None) -> torch.Tensor:
+def rate_prior(basis: Basis, data: Sequence[Observations], base: Model | None) -> torch.Tensor:
     """Precision of all coefficients before anything is seen, (P, P): f and sums of g are not far beyond the fastest rates.
 
     Data leave some of them open, as a g that depends on both states and one that depends on their difference can take each
-    other's place. Without it, laws drawn from what data tell would be wild there.
+    other's place. Without it, posterior samples would be wild there.
     """
-    steps = [left_open(one, torch.arange(len(one.spans)), base) for one in data]
+    steps = [unexplained_increments(one, torch.arange(len(one.spans)), base) for one in data]
     speeds = [(step / one.spans[:, None, None]).abs().amax(dim=(0, 1)) for step, one in zip(steps, data, strict=True)]
     fastest = torch.stack(speeds).amax(0).clamp(min=1e-12 * float(largest(data).max()))
     neighbours = max(1.0, sum(float(one.network.degrees.abs().mean()) for one in data) / len(data))
     share = torch.ones(basis.size, dtype=torch.float64)
     for name, where in basis.blocks.items():
         share[where] = 1.0 if name.startswith("f") else 1 / neighbours
-    return torch.diag((LARGE * torch.outer(fastest, share)).reshape(-1) ** -2)
+    return torch.diag((RATE_BOUND * torch.outer(fastest, share)).reshape(-1) ** -2)
 
 
 def _rows_of(one: Observations, basis: Basis, base: Model | None) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each feature: weighted integrals of all splines over the stretches of a trajectory, and how far it moved there."""
     every = torch.arange(len(one.spans))
-    done = None if base is None else done_by(base, one, every).numpy()
+    done = None if base is None else integrated_rate(base, one, every).numpy()
     W = torch.stack([_integrated(basis, one, k) for k in range(len(one.spans))]).numpy()
     out = []
     for a in range(one.level.shape[-1]):
-        rows = stretches(one, every, a, 0.5)
+        rows = stretches(one, every, a, WEIGHTING)
         step = rows.step if done is None else rows.step - rows.over(done[..., a])
         out.append((rows.over(W) * rows.weight[:, None], step * rows.weight))
     return out
@@ -191,7 +220,7 @@ def _basis(data: Sequence[Observations]) -> Basis:
     return basis_for(states, torch.cat(gaps))
 
 
-def _rows(batches: Sequence[Batch]) -> int:
+def _rows(batches: Sequence[Shots]) -> int:
     return sum(b.start.numel() for b in batches)
 
 
@@ -199,10 +228,12 @@ def _weak(
     data: Sequence[Observations], chosen: Sequence[torch.Tensor], basis: Basis, base: Model | None
 ) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Normal equations of the weak form for each feature."""
-    d, size = data[0].level.shape[-1], basis.size
+    d = data[0].level.shape[-1]
+    size = basis.size
     out = [(torch.zeros(size, size, dtype=torch.float64), torch.zeros(size, dtype=torch.float64)) for _ in range(d)]
     for one, which in zip(data, chosen, strict=True):
-        batch, steps = batch_of(one, which), left_open(one, which, base)
+        batch = shots_of(one, which)
+        steps = unexplained_increments(one, which, base)
         for k, interval in enumerate(which.tolist()):
             W = _integrated(basis, one, interval)
             middle = (batch.target[k] + batch.start[k]) / 2
@@ -229,8 +260,8 @@ def _ridge(normal: torch.Tensor, moment: torch.Tensor, penalty: torch.Tensor) ->
     return torch.linalg.solve(scaled, moment / size) / size
 
 
-def _held_out(model: FreeModel, held: Sequence[Batch], tolerance: torch.Tensor) -> float:
-    groups = residuals(model, held, tolerance, STEPS)
+def _held_out(model: FreeModel, held: Sequence[Shots], tolerance: torch.Tensor) -> float:
+    groups = grouped_by_steps(model, held, tolerance, SPLINE_STEPS)
     if groups is None or sum(len(b.start) for b, _ in groups) < sum(len(b.start) for b in held):
         return math.inf
     return misfit_of(model, groups)

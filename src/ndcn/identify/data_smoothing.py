@@ -9,7 +9,19 @@ import torch
 from scipy.interpolate import BSpline, PchipInterpolator
 from scipy.optimize import nnls
 
-LAMBDAS = 10.0 ** np.arange(-5, 4.1, 0.75)
+LAMBDAS = 10.0 ** np.arange(
+    -5, 4.1, 0.75
+)  # penalties that cross-validation compares: from interpolation to straight lines
+KNOTS = (
+    0.6,
+    4,
+    40,
+)  # for each snapshot, at least, and at most: penalties decide how smooth a path is, fewer knots only save time
+GCV_FACTOR = 1.2  # degrees of freedom count for so much more in cross-validation, against too rough paths (Kim and Gu, J. R. Stat. Soc. B 66, 2004, take 1.4)
+LEAST_LEFT = 0.1  # share of the observations that a path must not use up
+MEDIAN_TO_SIGMA = 0.6745  # the median |z| of a normal distribution
+NOISE_BINS = 12  # of states by size, in each of which noise is measured by a median: two numbers are fitted to them
+SMALL_STATE = 1e-3  # of the largest: states below it do not tell a share
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,8 @@ class Noise:
 
 def roughness(times: torch.Tensor, states: torch.Tensor, seen: torch.Tensor) -> float:
     """The typical share by which observations miss a cubic through their neighbours in time: an upper bound on noise."""
-    t, values = times.numpy(), states.numpy()
+    t = times.numpy()
+    values = states.numpy()
     found = []
     for k in range(2, len(t) - 2):
         others = [k - 2, k - 1, k + 1, k + 2]
@@ -38,10 +51,10 @@ def roughness(times: torch.Tensor, states: torch.Tensor, seen: torch.Tensor) -> 
         size = np.sqrt(1 + (w**2).sum())
         miss = np.abs(values[k] - np.tensordot(w, values[others], 1)) / size
         level = np.abs(values[others]).mean(0)
-        good = seen[[*others, k]].numpy().all(0) & (level > 1e-3 * np.nanmax(np.abs(values), axis=(0, 1)))
+        good = seen[[*others, k]].numpy().all(0) & (level > SMALL_STATE * np.nanmax(np.abs(values), axis=(0, 1)))
         found.append((miss[good] / level[good]).ravel())
     every = np.concatenate(found) if found else np.zeros(0)
-    return float(np.median(every)) / 0.6745 if len(every) else 0.0
+    return float(np.median(every)) / MEDIAN_TO_SIGMA if len(every) else 0.0
 
 
 class Smoother:
@@ -52,9 +65,10 @@ class Smoother:
 
     def __init__(self, times: np.ndarray) -> None:
         gaps = np.diff(times)
-        self.origin, self.unit = times[0], float(np.median(gaps[: max(3, len(gaps) // 20)]))
+        self.origin = times[0]
+        self.unit = float(np.median(gaps[: max(3, len(gaps) // 20)]))
         warped = self._warp(times)
-        count = int(np.clip(round(0.6 * len(times)), 4, 40))
+        count = int(np.clip(round(KNOTS[0] * len(times)), *KNOTS[1:]))
         knots = np.quantile(warped, np.linspace(0, 1, count))
         self._knots = np.concatenate([[knots[0]] * 3, knots, [knots[-1]] * 3])
         self.size = count + 2
@@ -74,7 +88,9 @@ class Smoother:
         N = values.shape[1]
         B = self.matrix
         filled = np.where(seen, values, 0.0)
-        coefficients, freedom, best = np.zeros((self.size, N)), np.zeros(N), np.full(N, np.inf)
+        coefficients = np.zeros((self.size, N))
+        freedom = np.zeros(N)
+        best = np.full(N, np.inf)
         whole = seen.all()
         for penalty in LAMBDAS:
             if whole:
@@ -93,10 +109,11 @@ class Smoother:
             used = (hat * seen.T).sum(1) if not whole else np.full(N, hat.sum())
             count = seen.sum(0)
             rest = (np.where(seen, values - B @ c.T, 0.0) ** 2).sum(0)
-            free = count - 1.2 * used
-            score = np.where(free > 0.1 * count, rest * count / np.maximum(free, 1e-9) ** 2, 1e300)
+            free = count - GCV_FACTOR * used
+            score = np.where(free > LEAST_LEFT * count, rest * count / np.maximum(free, 1e-9) ** 2, 1e300)
             better = score < best
-            best[better], freedom[better] = score[better], used[better]
+            best[better] = score[better]
+            freedom[better] = used[better]
             coefficients[:, better] = c.T[:, better]
         return coefficients, freedom
 
@@ -114,15 +131,16 @@ def estimated_noise(level: torch.Tensor, states: torch.Tensor, seen: torch.Tenso
         inflation: by how much residuals are too small because the path followed them, (n, d).
     """
     d = states.shape[2]
-    additive, share = [], []
+    additive = []
+    share = []
     for a in range(d):
         good = seen[..., a]
         x = level[..., a][good].abs().numpy()
         rest = ((states[..., a] - level[..., a]).abs() * inflation[:, a])[good].numpy()
         order = np.argsort(x)
-        bins = np.array_split(order, 12)
+        bins = np.array_split(order, NOISE_BINS)
         size = np.array([np.median(x[b]) for b in bins if len(b)])
-        spread = np.array([np.median(rest[b]) / 0.6745 for b in bins if len(b)])
+        spread = np.array([np.median(rest[b]) / MEDIAN_TO_SIGMA for b in bins if len(b)])
         weight = 1 / (spread**2 + 1e-4 * spread.max() ** 2 + 1e-300)
         solution, _ = nnls(np.stack([np.ones_like(size), size**2], 1) * weight[:, None], spread**2 * weight)
         additive.append(np.sqrt(solution[0]))
@@ -139,7 +157,8 @@ def interpolated(
     """
     out = np.full((len(at), values.shape[1]), np.nan)
     for k in range(values.shape[1]):
-        t, known = times[seen[:, k]], values[seen[:, k], k]
+        t = times[seen[:, k]]
+        known = values[seen[:, k], k]
         if straight and len(t):
             out[:, k] = np.interp(at, t, known)
         elif len(t) >= 2:

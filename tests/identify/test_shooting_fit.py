@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from ndcn import Graph, Trajectory, laws, networks, simulate
-from ndcn.identify.gauss_newton import Batch, batch_of, fit, misfit_of, residuals
 from ndcn.identify.observations import Observations, observed
+from ndcn.identify.shooting_fit import Shots, fit, grouped_by_steps, misfit_of, shots_of
 from ndcn.laws.equation import Equation, Term
 from ndcn.laws.formula import Formula
 
@@ -21,11 +21,11 @@ def equation(*rows: tuple) -> Equation:
     return Equation(terms, torch.tensor([row[0] for row in rows], dtype=torch.float64))
 
 
-def shots(law: laws.Law, graph: Graph = GRAPH, T: int = 9, span: float = 1.0) -> tuple[Observations, Batch]:
+def shots(law: laws.Law, graph: Graph = GRAPH, T: int = 9, span: float = 1.0) -> tuple[Observations, Shots]:
     x0 = 3 * torch.rand(graph.num_nodes, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 0.2
     data = simulate(law, graph, x0, torch.linspace(0, span, T))
     one = observed(data, noisy=False)
-    return one, batch_of(one, torch.arange(T - 1))
+    return one, shots_of(one, torch.arange(T - 1))
 
 
 CASES = {
@@ -89,7 +89,7 @@ def test_batches_can_be_divided() -> None:
 def test_groups_have_equal_steps_and_lose_nothing() -> None:
     _, batch = shots(laws.Heat(), span=4.0)
     model = equation((1.0, "x_j - x_i", True, []))
-    groups = residuals(model, [batch], TOLERANCE)
+    groups = grouped_by_steps(model, [batch], TOLERANCE)
     assert groups is not None
     assert sum(len(b.start) for b, _ in groups) == len(batch.start)
     assert len({steps for _, steps in groups}) == len(groups)
@@ -100,7 +100,7 @@ def test_groups_have_equal_steps_and_lose_nothing() -> None:
 def test_a_model_that_explodes_is_not_fitted() -> None:
     _, batch = shots(laws.Heat(), span=5.0)
     wild = equation((50.0, "x^3", False, []))
-    assert residuals(wild, [batch], TOLERANCE, 16) is None
+    assert grouped_by_steps(wild, [batch], TOLERANCE, 16) is None
     assert fit(wild, [batch], tolerance=TOLERANCE, most_steps=16) is None
 
 
@@ -140,5 +140,5 @@ def test_noise_lowers_weights() -> None:
         graph=GRAPH,
     )
     which = torch.arange(29)
-    clean_weight = batch_of(observed(data, noisy=False), which).weight
-    assert batch_of(observed(noisy, noisy=True), which).weight.max() < clean_weight.max()
+    clean_weight = shots_of(observed(data, noisy=False), which).weight
+    assert shots_of(observed(noisy, noisy=True), which).weight.max() < clean_weight.max()
