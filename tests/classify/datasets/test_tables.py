@@ -254,8 +254,8 @@ def test_nodes_without_features() -> None:
         ("e.csv", b"source,target,weight\na,b,heavy\n", r"column 'weight' must hold numbers, but 1 cell does not \(line 2: 'heavy'\)"),
         ("e.csv", b"source,target\na,b\na,b\n", r"1 edge listed again \('a' to 'b', e.csv line 3\)"),
         ("e.parquet", b"PAR1 no", "e.parquet cannot be read as Parquet"),
-        ("e.csv.gz", b"no gzip", "e.csv.gz is no whole gzip file"),
-        ("e.csv.gz", gzip.compress(b"source,target\na,b\n", mtime=0)[:-9], "e.csv.gz is no whole gzip file"),
+        ("e.csv.gz", b"no gzip", "e.csv.gz is not a complete gzip file"),
+        ("e.csv.gz", gzip.compress(b"source,target\na,b\n", mtime=0)[:-9], "e.csv.gz is not a complete gzip file"),
         ("e.xlsx", b"", "edges are read from files that end in .csv, .*; save a spreadsheet as CSV"),
     ],
 )  # fmt: skip
