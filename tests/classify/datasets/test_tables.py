@@ -191,6 +191,21 @@ def test_columns_that_are_named(tmp_path: Path) -> None:
         node_tables(edges, labels=table, **{**chosen, "label": "y"})
 
 
+def test_the_column_of_nodes_is_found() -> None:
+    """By its name, or first; a column that could hold names but repeats them is none."""
+    edges = pd.DataFrame({"source": range(9), "target": range(1, 10)})
+    table = pd.DataFrame({"paper": range(9, -1, -1), "unit": [1, 2] * 5, "label": list("xyxyxyxyxy")})
+    assert classes_of(node_tables(edges, labels=table[["paper", "label"]], test=0.0))[9] == "x"
+    features = node_tables(edges, table[["paper", "unit"]], scale=False).features.toarray()
+    assert features[:, 0].tolist() == [2, 1] * 5
+    first = node_tables(edges, table[["unit", "paper"]], node="paper", scale=False).features.toarray()
+    assert first.tolist() == features.tolist()
+    with pytest.raises(ValueError, match="the table of features has no column that names nodes"):
+        node_tables(edges, pd.DataFrame(np.eye(10)).astype(pd.SparseDtype("float64", 0.0)))
+    indexed = pd.DataFrame(np.eye(10), index=pd.RangeIndex(10, name="n")).astype(pd.SparseDtype("float64", 0.0))
+    assert node_tables(edges, indexed).features.toarray().tolist() == np.eye(10).tolist()
+
+
 def test_direction_is_as_the_file_says(tmp_path: Path) -> None:
     assert not node_tables(EDGES).graph.directed
     gephi = EDGES.assign(Type="Directed")
