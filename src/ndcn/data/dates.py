@@ -81,7 +81,9 @@ def read_dates(texts: Sequence[str], title: str, *, form: str | None = None, zon
             warnings.simplefilter("ignore")
             when, zones = _read(filled, form, title, notes)
     except (OverflowError, pd.errors.OutOfBoundsDatetime):
-        raise ValueError(f"{title}: there are dates too far away to compute with; correct them") from None
+        raise ValueError(
+            f"{title}: there are dates out of range, as of the year 9999; correct them, or leave them empty where there is none"
+        ) from None
     if zone is not None and not any(zones):
         when, zones = when.dt.tz_localize(None).dt.tz_localize(zone).dt.tz_convert("UTC"), [zone]
     kinds = {z for z in zones if z}

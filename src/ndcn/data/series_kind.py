@@ -9,6 +9,13 @@ import numpy as np
 PERIODS = (7, 12, 24, 52)  # days in a week, months, hours, weeks in a year
 WEEK, DAY = 7, 24
 SLIPS = 0.01  # share of values below 0, and of their sum, that are taken for corrections of counts
+FALLS = 0.01  # share of falls that totals so far may have, as corrections
+GROWS = 0.95  # share of rises among the changes that totals so far must have
+BALANCED = (0.2, 0.8)  # share of values below 0 for differences or standardised values
+ALTERNATING = (
+    -0.1
+)  # autocorrelation at lag 1 below which values look differenced: that of differenced white noise is -0.5
+SEASONAL = 0.3  # least autocorrelation of a period; three weeks of white noise have 0 with a standard error of 1/sqrt(21) = 0.22
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ def kind_of(values: np.ndarray, observed: np.ndarray | None = None) -> Kind:
     positive = _positive(x[seen])
     moving = change != 0
     falls, grows = (change < 0)[both], (change > 0)[both & moving]
-    cumulative = bool(positive and grows.size and falls.mean() < 0.01 and grows.mean() > 0.95 and len(x) > 2)
+    cumulative = bool(positive and grows.size and falls.mean() < FALLS and grows.mean() > GROWS and len(x) > 2)
     centred = not positive and _balanced(x[seen])
     series = np.maximum(change, 0) if cumulative else x
     active = _active(moving) & both
@@ -97,7 +104,7 @@ def kind_of(values: np.ndarray, observed: np.ndarray | None = None) -> Kind:
         positive=positive,
         counts=bool((x == np.round(x))[seen].all()),
         centred=centred,
-        differenced=centred and _lag_one(x) < -0.1,
+        differenced=centred and _lag_one(x) < ALTERNATING,
         period=_period(series),
         repeated=float((~moving)[active].mean()) if active.any() else 0.0,
         interpolated=float((np.abs(np.diff(change, axis=0)) < 1e-9)[inner].mean()) if inner.any() else 0.0,
@@ -112,7 +119,7 @@ def _positive(x: np.ndarray) -> bool:
 
 def _balanced(x: np.ndarray) -> bool:
     below = (x < 0).mean()
-    return bool(0.2 < below < 0.8)
+    return bool(BALANCED[0] < below < BALANCED[1])
 
 
 def _active(moving: np.ndarray) -> np.ndarray:
@@ -128,9 +135,9 @@ def _lag_one(x: np.ndarray) -> float:
 
 
 def _period(series: np.ndarray) -> int | None:
-    """The period with the strongest autocorrelation of the nodes' sum, above 0.3 and above its neighbours."""
+    """The period with the strongest autocorrelation of the nodes' sum, above SEASONAL and above its neighbours."""
     total = series.sum(axis=1)
-    best, strength = None, 0.3
+    best, strength = None, SEASONAL
     for period in PERIODS:
         if len(total) < 3 * period:
             continue

@@ -19,7 +19,7 @@ class GraphSequence:
         graphs: K graphs with the same node labels in the same order.
 
     Raises:
-        TypeError: something else than graphs.
+        TypeError: an element is not a Graph.
         ValueError: no graph, another number of times, times that do not increase, or nodes that differ.
 
     Example:

@@ -1,4 +1,4 @@
-"""Your own network: a file of edges and a file of states, in the formats and the shape they are in."""
+"""From the files people have to a Dataset: edges, states, features and labels, in any format and layout."""
 
 from __future__ import annotations
 

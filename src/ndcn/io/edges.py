@@ -139,7 +139,7 @@ def _columns(table: Table, chosen: dict[str, int], use_time: bool, notes: list[s
         free = [k for k in range(len(lower)) if k not in found.values() and lower[k] not in passed_over]
         if not free:
             raise ValueError(
-                f"{table.title} has {len(lower)} columns, and no one is left for the {role} of edges; expected source, "
+                f"{table.title} has {len(lower)} columns, and none is left for the {role} of edges; expected source, "
                 "target and perhaps weight; name them with --source and --target"
             )
         found[role] = free[0]

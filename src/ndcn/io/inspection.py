@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..data import Trajectory
     from ..graph import Graph
 
-GAP = 1.5  # a gap is so many times the usual step
+GAP = 1.5  # a step of more than 1.5 usual ones lacks a snapshot; less is jitter of the clock
 
 
 @dataclass(frozen=True)

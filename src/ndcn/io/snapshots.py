@@ -69,7 +69,8 @@ def trajectories(
         here = np.arange(len(times)) if len(rows.runs) == 1 else np.flatnonzero(rows.run == k)
         if not len(here):
             continue
-        grid = _Grid(rows, here, node[here], times[here], graph, how, notes).trajectory(values[here], features)
+        cut = slice(None) if len(here) == len(times) else here  # no copy of a single run
+        grid = _Grid(rows, here, node[cut], times[cut], graph, how, notes).trajectory(values[cut], features)
         out.append(grid)
         names.append(run)
     if len(out) > 1:
@@ -156,7 +157,8 @@ class _Grid:
         cell = step * n + self.node
         states = np.full((T * n, d), np.nan)
         for column, (k, _) in enumerate(features):
-            there = np.flatnonzero(~np.isnan(values[:, k]))
+            gaps = np.isnan(values[:, k])
+            there = np.flatnonzero(~gaps) if gaps.any() else slice(None)
             cells, value = cell[there], values[there, k]
             seen = np.zeros(T * n, dtype=bool)
             seen[cells] = True
@@ -189,8 +191,7 @@ class _Grid:
             )
         done = {"error": "equal rows count once", "mean": "their mean is taken"}
         how = done.get(duplicates, f"the {duplicates} is taken")
-        if self.how.step is None:
-            self.notes.append(f"{title}: {counted(int((counts > 1).sum()), 'time')} of nodes more than once; {how}")
+        self.notes.append(f"{title}: {counted(int((counts > 1).sum()), 'time')} of nodes more than once; {how}")
         if duplicates == "last":
             return cells[begins], value[begins + counts - 1]
         if duplicates == "mean":

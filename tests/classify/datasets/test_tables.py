@@ -191,6 +191,21 @@ def test_columns_that_are_named(tmp_path: Path) -> None:
         node_tables(edges, labels=table, **{**chosen, "label": "y"})
 
 
+def test_the_column_of_nodes_is_found() -> None:
+    """By its name, or first; a column that could hold names but repeats them is none."""
+    edges = pd.DataFrame({"source": range(9), "target": range(1, 10)})
+    table = pd.DataFrame({"paper": range(9, -1, -1), "unit": [1, 2] * 5, "label": list("xyxyxyxyxy")})
+    assert classes_of(node_tables(edges, labels=table[["paper", "label"]], test=0.0))[9] == "x"
+    features = node_tables(edges, table[["paper", "unit"]], scale=False).features.toarray()
+    assert features[:, 0].tolist() == [2, 1] * 5
+    first = node_tables(edges, table[["unit", "paper"]], node="paper", scale=False).features.toarray()
+    assert first.tolist() == features.tolist()
+    with pytest.raises(ValueError, match="the table of features has no column that names nodes"):
+        node_tables(edges, pd.DataFrame(np.eye(10)).astype(pd.SparseDtype("float64", 0.0)))
+    indexed = pd.DataFrame(np.eye(10), index=pd.RangeIndex(10, name="n")).astype(pd.SparseDtype("float64", 0.0))
+    assert node_tables(edges, indexed).features.toarray().tolist() == np.eye(10).tolist()
+
+
 def test_direction_is_as_the_file_says(tmp_path: Path) -> None:
     assert not node_tables(EDGES).graph.directed
     gephi = EDGES.assign(Type="Directed")
@@ -254,8 +269,8 @@ def test_nodes_without_features() -> None:
         ("e.csv", b"source,target,weight\na,b,heavy\n", r"column 'weight' must hold numbers, but 1 cell does not \(line 2: 'heavy'\)"),
         ("e.csv", b"source,target\na,b\na,b\n", r"1 edge listed again \('a' to 'b', e.csv line 3\)"),
         ("e.parquet", b"PAR1 no", "e.parquet cannot be read as Parquet"),
-        ("e.csv.gz", b"no gzip", "e.csv.gz is no whole gzip file"),
-        ("e.csv.gz", gzip.compress(b"source,target\na,b\n", mtime=0)[:-9], "e.csv.gz is no whole gzip file"),
+        ("e.csv.gz", b"no gzip", "e.csv.gz is not a complete gzip file"),
+        ("e.csv.gz", gzip.compress(b"source,target\na,b\n", mtime=0)[:-9], "e.csv.gz is not a complete gzip file"),
         ("e.xlsx", b"", "edges are read from files that end in .csv, .*; save a spreadsheet as CSV"),
     ],
 )  # fmt: skip

@@ -13,8 +13,8 @@ from .nodes import NodeDataset
 def karate_club() -> NodeDataset:
     """34 members of a karate club that split in two; who was friends with whom says who went where.
 
-    The classes are the two sides of the split, the instructor's ("Mr. Hi") and the president's ("Officer"). Members have
-    no features but who they are: F = I. Only the two leaders, nodes 0 and 33, are for training; all others are for test.
+    The classes are the two sides of the split, the instructor's ("Mr. Hi") and the president's ("Officer"). The
+    features are one-hot: F = I. Only the two leaders, nodes 0 and 33, are for training; all others are for test.
 
     W. W. Zachary, An information flow model for conflict and fission in small groups, J. Anthropol. Res. 33 (1977).
 

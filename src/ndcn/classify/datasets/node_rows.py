@@ -66,7 +66,8 @@ def read_node_rows(
     """
     table = open_table(source, what, HeaderHint(usual))
     place = _node_column(table, known, node)
-    if isinstance(source, (str, Path)) and table.headed and plain(table.columns[place]) in known:
+    heading = plain(table.columns[place]) if table.headed and isinstance(source, (str, Path)) else ""
+    if heading in known and heading.lower() not in usual:
         table = open_table(source, what, HeaderHint(usual, absent=True))  # what looked like a header names a node
         place = _node_column(table, known, node)
     loaded = table.load({place: "name", **roles(table, place)})
@@ -87,17 +88,20 @@ def read_node_rows(
 
 
 def _node_column(table: Table, known: Collection[str], node: str | None) -> int:
-    """The column of nodes: as the user says, by its heading and its cells, or the first one."""
+    """The column of nodes: as the user says, or the one called so, or the first, whichever holds most names, each once."""
     if node is not None:
         return column_names.chosen(table.columns, node, table.title, "--node")
-    every = range(len(table.columns))
+    if not table.columns:
+        raise ValueError(f"{table.title} has no column that names nodes; add one called node, or make it a named index")
+
+    def score(k: int) -> float:
+        cells = table.sample(k)
+        return table.share_of_names(k, known) * len(set(cells)) / max(1, len(cells))
+
     usual = column_names.NODE - column_names.LABEL
-    named = [k for k in every if table.headed and column_names.find([table.columns[k]], usual) is not None]
+    named = [k for k, name in enumerate(table.columns) if table.headed and column_names.find([name], usual) is not None]
     exact = [k for k in named if table.columns[k].strip().lower() == "node"]
-    for k in (*exact, *named, 0):
-        if table.share_of_names(k, known) >= 0.5:
-            return k
-    return (*exact, *named, 0)[0]
+    return max((*exact, *named, 0), key=score)
 
 
 def _without_missing(table: Table, k: int, column: Names, notes: list[str]) -> Names:

@@ -171,7 +171,7 @@ def _head(path: Path) -> bytes:
                 head += more
             return head
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path.name} is no whole gzip file ({error}); copy it again or unpack it") from None
+        raise ValueError(f"{path.name} is not a complete gzip file ({error}); copy it again or unpack it") from None
 
 
 def _encoding(head: bytes, path: Path) -> str:
