@@ -15,10 +15,10 @@ import pages
 from ndcn.regressor.evaluation import forecast_scores
 from ndcn.regressor.piecewise import predict_piecewise
 from ndcn.report.dates import ticks_of
-from ndcn.report.encode import unpack_integers, unpack_rows
 from ndcn.report.gather import gather
 from ndcn.report.sections.law import law_of
 from ndcn.solve import IntegrationError
+from unpacking import unpack_integers, unpack_rows
 
 
 def content_of(reg: ndcn.DynamicsRegressor, data: ndcn.Trajectory | ndcn.Dataset | None) -> dict:
