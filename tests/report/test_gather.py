@@ -82,7 +82,7 @@ def test_where_nothing_was_held_back_there_are_no_guesses() -> None:
     reg, data = pages.law()
     scores = content_of(reg, data[:20])["scores"]
     assert [row["name"] for row in scores["rows"]] == list(scores["curves"]) == ["interaction"]
-    assert "held back" in scores["note"]
+    assert "held out" in scores["note"]
 
 
 def test_the_command_repeats_the_split() -> None:

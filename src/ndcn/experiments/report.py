@@ -1,4 +1,4 @@
-"""The figures of the tables from a store: mean and spread over runs beside the paper's; for machines as CSV and JSON."""
+"""Rows of the tables from a store: mean and standard deviation over runs beside the paper's; as CSV and JSON."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PAPER_DIGITS = {"normalized_l1_percent": 1, "l1": 3, ACCURACY: 1, "parameters": 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of a table.
+    """One value of a table.
 
     Attributes:
         table: its name.
@@ -47,7 +47,7 @@ class Row:
         recipe: of training, "paper" or "default", or nothing.
         law: parameters that differ from the printed ones, such as "e = 0.1, h = 0.9".
         nodes, epochs: of the networks and of training; None where that says nothing.
-        metric: of the figure.
+        metric: what the value measures.
         mean: over runs; None if none is done.
         std: the sample standard deviation over runs, 0 for a single one.
         train_mean: the same error on the snapshots that were trained on.
@@ -75,7 +75,7 @@ class Row:
 
     @property
     def mark(self) -> str:
-        """Where it lies: "below" or "above" the paper's mean, "within" one of its standard deviations on the worse side.
+        """Whether it is "below" or "above" the paper's mean, "within" one of its standard deviations on the worse side.
 
         The mean is rounded to as many digits as the paper prints.
         """
@@ -90,7 +90,7 @@ class Row:
 
 
 def rows_of(table: ErrorTable, store: Store) -> list[Row]:
-    """The figures of a table as far as its runs are done: errors of the last epoch, by both metrics."""
+    """The errors of a table after the last epoch, by both metrics, as far as its runs are done."""
     failures = store.failures()
     rows: dict[str, list[Row]] = {name: [] for name in METRICS}
     for dynamics, network in table.cells:
@@ -187,7 +187,7 @@ def parameter_rows(models: Sequence[str] = (), nodes: int | None = None) -> list
 
 
 def as_json(rows: Sequence[Row]) -> str:
-    """A list of objects, one for each figure."""
+    """A list of objects, one for each value."""
     return json.dumps([_plain(row) for row in rows], allow_nan=False)
 
 
