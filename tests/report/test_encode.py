@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ndcn.report.encode import LEVELS, pack_integers, pack_rows, plain, script_json, unpack_integers, unpack_rows
+from ndcn.report.encode import LEVELS, pack_integers, pack_rows, plain, script_json
+from unpacking import unpack_integers, unpack_rows
 
 NUMBERS = st.floats(-(2.0**100), 2.0**100, width=32) | st.just(np.nan)
 

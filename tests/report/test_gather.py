@@ -14,10 +14,10 @@ import ndcn
 import pages
 from ndcn.regressor.evaluation import forecast_scores
 from ndcn.report.dates import ticks_of
-from ndcn.report.encode import unpack_integers, unpack_rows
 from ndcn.report.gather import gather
 from ndcn.report.sections.law import law_of
 from ndcn.solve import IntegrationError
+from unpacking import unpack_integers, unpack_rows
 
 
 def content_of(reg: ndcn.DynamicsRegressor, data: ndcn.Trajectory | ndcn.Dataset | None) -> dict:
@@ -81,7 +81,7 @@ def test_where_nothing_was_held_back_there_are_no_guesses() -> None:
     reg, data = pages.law()
     scores = content_of(reg, data[:20])["scores"]
     assert [row["name"] for row in scores["rows"]] == list(scores["curves"]) == ["interaction"]
-    assert "held back" in scores["note"]
+    assert "held out" in scores["note"]
 
 
 def test_the_command_repeats_the_split() -> None:

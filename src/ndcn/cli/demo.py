@@ -1,4 +1,4 @@
-"""``ndcn demo``: the paper's first experiment, from nothing to a page that shows it."""
+"""``ndcn demo``: the paper's first experiment, from simulation to an interactive page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FRAMES = 76
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write to; made if it is not there.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Output folder; created if missing.")] = Path("demo"),
     epochs: Annotated[int, typer.Option(min=1, help="Training epochs of each of the two models.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the times, of the split and of the weights.")] = 0,
     as_json: Json = False,
@@ -85,7 +85,7 @@ def demo(
         "  animation.gif  truth beside NDCN\n"
         f"  model.ndcn     the model: ndcn predict {files['model.ndcn']} --times 0.5,1.25,6\n"
         f"  data/          the data:  ndcn evaluate {files['model.ndcn']} {files['data']}\n"
-        f"  report.html    all of it to play with: open {files['report.html'].absolute().as_uri()} in a browser"
+        f"  report.html    the interactive page: open {files['report.html'].absolute().as_uri()} in a browser"
     )
 
 

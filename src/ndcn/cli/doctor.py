@@ -1,4 +1,4 @@
-"""``ndcn doctor``: which versions are at work here, which kernel, and on how many threads."""
+"""``ndcn doctor``: the versions, the kernel and the number of threads in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went wrong, in one line and an exit code: the only place where exceptions become words for people."""
+"""Exceptions as one line on standard error and an exit code; no other module of the command line does that."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Guarded(TyperGroup):
 def guarded() -> Iterator[None]:
     """Turn known exceptions into a message and an exit code, and warnings into notes.
 
-    1 for what failed on the way (training, integration, files that cannot be written, Ctrl-C); 2 for what was wrong at
-    the door (ValueError, TypeError, a file or an extra that is not there).
+    Exit code 1 is for failures during the work (training, integration, files that cannot be written, Ctrl-C), 2 for bad
+    input (ValueError, TypeError, a missing file or extra).
     """
     try:
         with warnings.catch_warnings():
@@ -60,7 +60,7 @@ def guarded() -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Say something on standard error, away from what the command prints."""
+    """Print a line on standard error, apart from the output of the command."""
     typer.echo(text, err=True)
 
 

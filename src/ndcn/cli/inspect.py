@@ -1,4 +1,4 @@
-"""``ndcn inspect``: what was understood of a file of edges and a file of states."""
+"""``ndcn inspect``: how a file of edges and a file of states are read."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def inspect(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Picture to draw, .png, .pdf or .svg: degrees, curves, what is missing.")
+        Path | None, typer.Option(help="Picture to write, .png, .pdf or .svg: degrees, curves, missing values.")
     ] = None,
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
-    """Tell what was understood of your own network: nodes, edges, times, gaps, what is missing, and what will be done.
+    """Show how the files of your own network are read: nodes, edges, times, gaps, missing values, and what is done about them.
 
-    Nothing is learned and nothing is changed. `ndcn fit EDGES STATES` reads the same files in the same way.
+    Nothing is trained and no file is changed. `ndcn fit EDGES STATES` reads the same files in the same way.
 
     Example: ndcn inspect edges.csv states.csv --out picture.png
     """

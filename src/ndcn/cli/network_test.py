@@ -32,7 +32,7 @@ def network_test(
         int | None,
         typer.Option(
             min=1,
-            help="Longest number of steps ahead to tell about. Default: 14, or a quarter of the snapshots if that is less.",
+            help="Forecast horizon in steps. Default: 14, or a quarter of the snapshots if that is less.",
             show_default=False,
         ),
     ] = None,
@@ -40,15 +40,15 @@ def network_test(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffles.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="Picture to draw, .png, .pdf or .svg: errors with shuffled graphs, and with the real one."),
+        typer.Option(help="Picture to write, .png, .pdf or .svg: errors with shuffled graphs and with the real one."),
     ] = None,
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
-    """Tell whether the network matters: do a node's neighbours make its forecasts better, and more so than other nodes would?
+    """Test whether the network matters: do a node's neighbours improve its forecasts, and more than other nodes would?
 
-    Forecasts from own past and common mean are compared with forecasts that also know the neighbours, and with the same
-    on graphs whose nodes are shuffled. The answer is about one step ahead.
+    Forecasts from a node's own past and the common mean are compared with forecasts that also use its neighbours, and
+    with the same on graphs whose nodes are shuffled. The p-value is for one step ahead.
 
     Example: ndcn network-test edges.csv states.csv --out picture.png
     """

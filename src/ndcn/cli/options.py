@@ -100,16 +100,16 @@ class Precision(Choice, names=("float32", "float64")):
     """Floating types to compute in."""
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 
 
 def check_output(path: Path) -> None:
-    """Refuse a file name that cannot be written to, before any work is done for it.
+    """Check that a file can be written, before any work is done.
 
     Raises:
         FileNotFoundError: its folder does not exist.
         ValueError: it is a folder.
-        PermissionError: its folder must not be written to.
+        PermissionError: its folder is not writable.
     """
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file")
@@ -117,7 +117,7 @@ def check_output(path: Path) -> None:
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a name of a picture that no format goes by, and what ``check_output`` refuses."""
+    """Check that the suffix of a picture names a format, and that the file can be written."""
     if path.suffix.lower() not in PICTURE_SUFFIXES:
         raise ValueError(
             f"{path}: the name of the picture must end in {', '.join(PICTURE_SUFFIXES)}, which decides the format"
@@ -126,14 +126,14 @@ def check_picture(path: Path) -> None:
 
 
 def check_table_output(path: Path) -> None:
-    """Refuse a table that cannot be written to, or whose name does not say its format."""
+    """Check that the suffix of a table names a format, and that the file can be written."""
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise ValueError(f"{path}: the name must end in {' or '.join(TABLE_SUFFIXES)}, which decides the format")
     check_output(path)
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV or Parquet, as its name says."""
+    """Write a table as CSV or Parquet, by its suffix."""
     from .._support.files import write
 
     if path.suffix.lower() == ".csv":
@@ -143,10 +143,10 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def load_dynamics(path: Path) -> DynamicsRegressor:
-    """Read a model of dynamics; refuse a classifier of nodes.
+    """Read a model of dynamics.
 
     Raises:
-        ValueError: the file holds a classifier, is damaged or not ours.
+        ValueError: the file holds a node classifier, is damaged or is no model file.
     """
     import ndcn
 
@@ -160,14 +160,14 @@ def load_dynamics(path: Path) -> DynamicsRegressor:
 
 
 def check_data_output(folder: Path) -> None:
-    """Refuse a data folder that exists and holds something else, before any work is done for it."""
+    """Check that data can be written to a folder, which is new or holds ndcn data, before any work is done."""
     if folder.exists() and not (folder / "data.json").is_file():
         raise ValueError(f"{folder} exists and is not ndcn data; choose another name or remove it")
     check_parent(folder)
 
 
 def check_parent(path: Path) -> None:
-    """Refuse a path whose folder does not exist or must not be written to."""
+    """Check that the folder of a path exists and is writable."""
     parent = path.absolute().parent
     if not parent.is_dir():
         raise FileNotFoundError(f"there is no folder {parent} to write {path.name} into; make it first")
@@ -181,5 +181,5 @@ def time_text(time: float, calendar: Calendar | None) -> str:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """One JSON object on standard output."""
+    """Print one JSON object on standard output."""
     typer.echo(json.dumps(content, allow_nan=False))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from .._support.registries import GRAPH_FORMATS, TABLE_FORMATS
+from .options import Choice
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -22,32 +23,16 @@ TABLE_ENDINGS = ", ".join(TABLE_FORMATS)
 EDGE_ENDINGS = ", ".join((*TABLE_FORMATS, *GRAPH_FORMATS))
 
 
-class Repeats(str, Enum):
+class Repeats(Choice, names=("error", "mean", "first", "last")):
     """What to do with several values for one node and time."""
 
-    error = "error"
-    mean = "mean"
-    first = "first"
-    last = "last"
 
-
-class Infinite(str, Enum):
+class Infinite(Choice, names=("auto", "missing")):
     """What to do with infinite values."""
 
-    auto = "auto"
-    missing = "missing"
 
-
-class Unit(str, Enum):
+class Unit(Choice, names=("second", "minute", "hour", "day", "week", "month", "year")):
     """Units of time for dates."""
-
-    second = "second"
-    minute = "minute"
-    hour = "hour"
-    day = "day"
-    week = "week"
-    month = "month"
-    year = "year"
 
 
 def _option(*names: str, text: str, metavar: str | None = None) -> object:

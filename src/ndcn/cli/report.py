@@ -1,4 +1,4 @@
-"""``ndcn report``: a page on which a learned model can be watched and questioned."""
+"""``ndcn report``: an interactive page about a fitted model."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def report(
         typer.Argument(
             metavar="DATA",
             help="Folder with data on the graph that the model was trained on, or, with STATES, a file of edges: then the "
-            "truth and the errors are shown too. Default: what the model says, from where training began to half as far "
-            "beyond; of auto the steps that were forecast.",
+            "truth and the errors are shown too. Default: the prediction alone, over the training window and half its length "
+            "beyond; auto only: the steps of the forecast.",
             show_default=False,
         ),
     ] = None,
@@ -29,13 +29,14 @@ def report(
         Path | None,
         typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="File to write; a file that is there is replaced.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(help="Output file; an existing file is replaced.")] = Path("report.html"),
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
-    """Write a page that shows what the network did, what the model says, where it is wrong and what comes next.
+    """Write an interactive page: observed states, prediction, errors, and what comes next.
 
-    It is one HTML file that opens in a browser from disk, without server or network. Of data with dates it shows dates.
+    It is one HTML file that opens in a browser from disk, without server or network. Times are dates if the data have
+    dates.
 
     Example: ndcn report model.ndcn data --out report.html, or: ndcn report model.ndcn edges.csv states.csv
     """

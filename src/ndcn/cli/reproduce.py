@@ -41,15 +41,15 @@ def reproduce(
     models: Annotated[str, typer.Option(help="Rows such as ndcn,no_graph.", show_default="all")] = "",
     runs: Annotated[
         int | None,
-        typer.Option(min=1, help="Runs of each figure.", show_default="the paper's: 20, classification 100"),
+        typer.Option(min=1, help="Runs per cell.", show_default="the paper's: 20, classification 100"),
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes, one thread each.", show_default="one for each core")
     ] = None,
-    store: Annotated[Path, typer.Option(help="Results are kept here; what is there is not run again.")] = Path(
+    store: Annotated[Path, typer.Option(help="Results are stored here; runs that it holds are not repeated.")] = Path(
         "results.sqlite"
     ),
-    stored: Annotated[bool, typer.Option("--stored", help="Show what the store holds, and run nothing.")] = False,
+    stored: Annotated[bool, typer.Option("--stored", help="Print what the store holds; run nothing.")] = False,
     form: Annotated[Form, typer.Option("--format", help="How to print the tables.")] = Form.text,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     mutualistic: Annotated[
@@ -67,10 +67,10 @@ def reproduce(
     nodes: Annotated[int | None, typer.Option(min=4, help="Nodes of the networks.", show_default="400")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Training epochs.", show_default="the paper's")] = None,
 ) -> None:
-    """Reproduce a table of the paper, the paper's figure beside ours; or all of them, or its figures.
+    """Reproduce a table of the paper, with the paper's values beside ours; or all tables; or the figures.
 
-    Each result is kept in the store as soon as it is there. The same command goes on where it was stopped; several
-    commands can share a store. `ndcn reproduce status` shows what is done and how long the rest will take.
+    Each result is stored as soon as its run ends. The same command resumes where it was stopped, and several commands
+    can share a store. `ndcn reproduce status` shows which runs are done and how long the others will take.
 
     Example: ndcn reproduce extrapolation --only heat/grid,gene/random --runs 3
     """
@@ -116,7 +116,7 @@ def _targets(what: str, request: Request) -> list[Target]:
 
 
 def _check_names(what: str, targets: list[Target], request: Request) -> None:
-    """Refuse rows and cells that none of the targets has."""
+    """Raise ValueError for rows and cells that no target has."""
     for kind, words in (("model", request.models), ("cell", request.only)):
         known = list(dict.fromkeys(name for target in targets for name in target.names()[kind]))
         for word in words:
@@ -216,7 +216,7 @@ def _status(targets: list[Target], store: Path, jobs: int | None, form: Form) ->
 def _figures(targets: list[Target], store: Path, out: Path, form: Form) -> None:
     files = [file for target in targets for file in target.draw(store, out)]
     if len(files) < 2:  # nothing, or the networks alone
-        note(f"note: {store} holds no runs for these figures; without --stored they are made first")
+        note(f"note: {store} holds no runs for these figures; leave out --stored to run them first")
     if form is Form.json:
         print_json({"files": [str(file) for file in files]})
     else:
@@ -224,7 +224,7 @@ def _figures(targets: list[Target], store: Path, out: Path, form: Form) -> None:
 
 
 def _span(seconds: float) -> str:
-    """A time that people can grasp."""
+    """A duration in a readable unit."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     if seconds < 5400:

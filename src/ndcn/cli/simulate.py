@@ -48,13 +48,13 @@ class NamesParameters(TyperCommand):
 
 def simulate(
     law: Annotated[LawName, typer.Option(help="The law of the dynamics.")] = LawName.heat,
-    network: Annotated[NetworkName, typer.Option(help="The network on which it acts.")] = NetworkName.grid,
+    network: Annotated[NetworkName, typer.Option(help="The network generator.")] = NetworkName.grid,
     nodes: Annotated[int, typer.Option(min=1, help="Number of nodes.")] = 400,
     time: Annotated[
         float | None,
         typer.Option(help=TIME_HELP, show_default=False),
     ] = None,
-    snapshots: Annotated[int, typer.Option(min=2, help="Number of times at which the states are kept.")] = 120,
+    snapshots: Annotated[int, typer.Option(min=2, help="Number of snapshots.")] = 120,
     sampling: Annotated[
         Sampling, typer.Option(help="Times drawn at random from [0, T], or equally spaced.")
     ] = Sampling.irregular,
@@ -63,16 +63,16 @@ def simulate(
         typer.Option(metavar="NAME=NUMBER", help=PARAM_HELP, show_default=False),
     ] = None,
     order: Annotated[
-        Order, typer.Option(help="Order of the nodes: by community (louvain is the fast one), or as drawn.")
+        Order, typer.Option(help="Node order: by community (louvain is faster), or as generated.")
     ] = Order.modularity,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the network, of the times and of random states.")] = 0,
-    out: Annotated[Path, typer.Option(help="Folder to write; ndcn data that is there is replaced.")] = Path("data"),
+    out: Annotated[Path, typer.Option(help="Output folder; ndcn data in it is replaced.")] = Path("data"),
     as_json: Json = False,
 ) -> None:
-    """Simulate a known law on a network and keep snapshots of it.
+    """Simulate a known law on a network and save snapshots.
 
     The initial state is the paper's, three warm blocks on the square layout of the nodes, for heat, mutualistic, gene,
-    wilson_cowan and michaelis_menten; a random one that suits the law for the others.
+    wilson_cowan and michaelis_menten. For the other laws it is random.
 
     Example: ndcn simulate --law gene --network power_law --nodes 200 --out data
     """

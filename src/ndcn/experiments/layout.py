@@ -1,4 +1,4 @@
-"""Tables for people, laid out as in the paper: text, Markdown and LaTeX."""
+"""Tables laid out as in the paper, as text, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Grid:
 
 
 def grids(rows: Sequence[Row], titles: dict[str, str], notes: dict[str, list[str]]) -> list[Grid]:
-    """The figures arranged as in the paper: dynamics and models down, networks across.
+    """The values arranged as in the paper: dynamics and models down, networks across.
 
     Args:
         rows: of any number of tables.
@@ -165,7 +165,7 @@ def _paper(row: Row, digits: int) -> str:
 
 
 def as_text(found: Sequence[Grid]) -> str:
-    """Columns of text; the paper's figure below ours."""
+    """Columns of text; the paper's value below ours."""
     blocks = []
     for grid in found:
         lines = [["", "", *grid.heads]]
@@ -185,7 +185,7 @@ def as_text(found: Sequence[Grid]) -> str:
 
 
 def as_markdown(found: Sequence[Grid]) -> str:
-    """Markdown tables; the paper's figure in brackets after ours."""
+    """Markdown tables; the paper's value in brackets after ours."""
     blocks = []
     for grid in found:
         lines = [f"| dynamics | model | {' | '.join(grid.heads)} |", "|---" * (len(grid.heads) + 2) + "|"]
@@ -197,7 +197,7 @@ def as_markdown(found: Sequence[Grid]) -> str:
 
 
 def as_latex(found: Sequence[Grid]) -> str:
-    """Tables for LaTeX with the booktabs package; the paper's figure in brackets after ours."""
+    """Tables for LaTeX with the booktabs package; the paper's value in brackets after ours."""
     blocks = []
     for grid in found:
         lines = [" & ".join(_tex(head) for head in ("dynamics", "model", *grid.heads)) + r" \\"]

@@ -1,4 +1,4 @@
-"""The figures of the tables from a store: mean and spread over runs beside the paper's; for machines as CSV and JSON."""
+"""Rows of the tables from a store: mean and standard deviation over runs beside the paper's; as CSV and JSON."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from statistics import mean, stdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ndcn
 
 from .classify import Classification
-from .spec import ErrorTable, read_toml
+from .spec import ErrorTable, Model, read_toml
 from .store import Store
 
 ACCURACY = "accuracy_percent"  # the one metric of which more is better
@@ -38,7 +38,7 @@ PAPER_DIGITS = {"normalized_l1_percent": 1, "l1": 3, ACCURACY: 1, "parameters": 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of a table.
+    """One value of a table.
 
     Attributes:
         table: its name.
@@ -47,7 +47,7 @@ class Row:
         recipe: of training, "paper" or "default", or nothing.
         law: parameters that differ from the printed ones, such as "e = 0.1, h = 0.9".
         nodes, epochs: of the networks and of training; None where that says nothing.
-        metric: of the figure.
+        metric: what the value measures.
         mean: over runs; None if none is done.
         std: the sample standard deviation over runs, 0 for a single one.
         train_mean: the same error on the snapshots that were trained on.
@@ -56,26 +56,26 @@ class Row:
     """
 
     table: str
-    dynamics: str
-    network: str
-    model: str
-    title: str
-    recipe: str
-    law: str
-    nodes: int | None
-    epochs: int | None
-    metric: str
-    mean: float | None
-    std: float | None
-    train_mean: float | None
-    runs: int
-    failed: int
-    paper_mean: float | None
-    paper_std: float | None
+    dynamics: str = ""
+    network: str = ""
+    model: str = ""
+    title: str = ""
+    recipe: str = ""
+    law: str = ""
+    nodes: int | None = None
+    epochs: int | None = None
+    metric: str = ""
+    mean: float | None = None
+    std: float | None = None
+    train_mean: float | None = None
+    runs: int = 0
+    failed: int = 0
+    paper_mean: float | None = None
+    paper_std: float | None = None
 
     @property
     def mark(self) -> str:
-        """Where it lies: "below" or "above" the paper's mean, "within" one of its standard deviations on the worse side.
+        """Whether it is "below" or "above" the paper's mean, "within" one of its standard deviations on the worse side.
 
         The mean is rounded to as many digits as the paper prints.
         """
@@ -90,46 +90,33 @@ class Row:
 
 
 def rows_of(table: ErrorTable, store: Store) -> list[Row]:
-    """The figures of a table as far as its runs are done: errors of the last epoch, by both metrics."""
+    """The errors of a table after the last epoch, by both metrics, as far as its runs are done."""
     failures = store.failures()
-    runs = {
-        (dynamics, network, model.name): table.cell_runs(dynamics, network, model)
-        for dynamics, network in table.cells
-        for model in table.models
-    }
-    results = {cell: store.results(some) for cell, some in runs.items()}
-    rows = []
-    for name, metric in METRICS.items():
-        for dynamics, network in table.cells:
-            for model in table.models:
-                cell = (dynamics, network, model.name)
-                own = table.paper[dynamics][network].get(model.compare, {}) if table.is_papers(dynamics) else {}
-                values = {
-                    part: [metric.factor * result.scores[part][metric.ours] for result in results[cell]]
+    rows: dict[str, list[Row]] = {name: [] for name in METRICS}
+    for dynamics, network in table.cells:
+        for model in table.models:
+            runs = table.cell_runs(dynamics, network, model)
+            results = store.results(runs)
+            paper = table.paper[dynamics][network].get(model.compare, {}) if table.is_papers(dynamics) else {}
+            for name, metric in METRICS.items():
+                train, scored = (
+                    [metric.factor * result.scores[part][metric.ours] for result in results]
                     for part in ("train", table.part)
-                }
-                rows.append(
+                )
+                rows[name].append(
                     Row(
                         table=table.name,
                         dynamics=dynamics,
                         network=network,
-                        model=model.name,
-                        title=model.title,
-                        recipe=model.settings.get("preset", ""),
                         law=", ".join(f"{key} = {value:g}" for key, value in table.laws[dynamics].items()),
                         nodes=table.nodes or table.data["nodes"],
-                        epochs=runs[cell][0].settings["model"].get("epochs"),
+                        epochs=runs[0].settings["model"].get("epochs"),
                         metric=name,
-                        mean=_mean(values[table.part]),
-                        std=_spread(values[table.part]),
-                        train_mean=_mean(values["train"]),
-                        runs=len(results[cell]),
-                        failed=sum(run.key in failures for run in runs[cell]),
-                        paper_mean=own[name][0] if name in own else None,
-                        paper_std=own[name][1] if name in own else None,
+                        failed=sum(run.key in failures for run in runs),
+                        **_measured(model, scored, train, paper.get(name, ())),
                     )
                 )
-    return rows
+    return [row for some in rows.values() for row in some]
 
 
 def class_rows(table: Classification, store: Store) -> list[Row]:
@@ -140,38 +127,34 @@ def class_rows(table: Classification, store: Store) -> list[Row]:
         for model in table.models:
             runs = table.cell_runs(dataset, model)
             results = store.results(runs)
-            values = [100 * result.scores["test"]["accuracy"] for result in results]
-            theirs = [] if table.epochs else table.paper[dataset].get(model.compare, [])
+            train, test = ([100 * r.scores[part]["accuracy"] for r in results] for part in ("train", "test"))
+            paper = () if table.epochs else table.paper[dataset].get(model.compare, ())
             rows.append(
                 Row(
                     table=table.name,
-                    dynamics="",
                     network=dataset,
-                    model=model.name,
-                    title=model.title,
-                    recipe=model.settings.get("preset", ""),
-                    law="",
-                    nodes=None,
                     epochs=runs[0].settings["resolved"]["epochs"],
                     metric=ACCURACY,
-                    mean=_mean(values),
-                    std=_spread(values),
-                    train_mean=_mean([100 * result.scores["train"]["accuracy"] for result in results]),
-                    runs=len(values),
                     failed=sum(run.key in failures for run in runs),
-                    paper_mean=theirs[0] if theirs else None,
-                    paper_std=theirs[1] if len(theirs) > 1 else None,
+                    **_measured(model, test, train, paper),
                 )
             )
     return rows
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return mean(values) if values else None
-
-
-def _spread(values: Sequence[float]) -> float | None:
-    return (stdev(values) if len(values) > 1 else 0.0) if values else None
+def _measured(model: Model, values: Sequence[float], train: Sequence[float], paper: Sequence[float]) -> dict[str, Any]:
+    """What a model's runs measured, beside the paper's mean and standard deviation where it has them."""
+    return {
+        "model": model.name,
+        "title": model.title,
+        "recipe": model.settings.get("preset", ""),
+        "mean": mean(values) if values else None,
+        "std": (stdev(values) if len(values) > 1 else 0.0) if values else None,
+        "train_mean": mean(train) if train else None,
+        "runs": len(values),
+        "paper_mean": paper[0] if paper else None,
+        "paper_std": paper[1] if len(paper) > 1 else None,
+    }
 
 
 def parameter_rows(models: Sequence[str] = (), nodes: int | None = None) -> list[Row]:
@@ -187,31 +170,24 @@ def parameter_rows(models: Sequence[str] = (), nodes: int | None = None) -> list
         fitted = ndcn.DynamicsRegressor(model=name, epochs=1, progress=False).fit(data)
         count = sum(p.numel() for p in fitted.model_.parameters())
         paper = content["paper"].get(name) if size == content["data"]["nodes"] else None
-        row = Row(
-            "parameters",
-            "",
-            "",
-            name,
-            about["title"],
-            "",
-            "",
-            size,
-            None,
-            "parameters",
-            count,
-            0.0,
-            None,
-            1,
-            0,
-            paper,
-            None,
+        rows.append(
+            Row(
+                table="parameters",
+                model=name,
+                title=about["title"],
+                nodes=size,
+                metric="parameters",
+                mean=count,
+                std=0.0,
+                runs=1,
+                paper_mean=paper,
+            )
         )
-        rows.append(row)
     return rows
 
 
 def as_json(rows: Sequence[Row]) -> str:
-    """A list of objects, one for each figure."""
+    """A list of objects, one for each value."""
     return json.dumps([_plain(row) for row in rows], allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""What a table of the paper needs: its cells, its models and the settings of every run, read from one TOML file."""
+"""Tables of the paper: cells, models and the settings of every run, read from one TOML file each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         s = self.settings
         if "dataset" in s:
             return f"{s['dataset']} {s['model'].get('model', s['estimator'])}, {_chosen(s['model'])}seed {s['seed']}"
@@ -60,7 +60,7 @@ class Run:
         return f"{s['law']['name']}/{s['network']['name']} {s['model']['model']}{recipe}, seed {s['seed']}"
 
     def alike(self) -> Iterator[tuple[Any, ...]]:
-        """What it has in common with runs that take about as long, the most alike first."""
+        """Keys that it shares with runs of similar duration, the most similar first."""
         model = self.settings["model"]
         if "dataset" in self.settings:
             same = (self.settings["estimator"], model.get("model"), model.get("preset"), model.get("epochs"))
@@ -152,7 +152,7 @@ class ErrorTable:
         return not changed and self.laws[dynamics] != self.printed.get(dynamics)
 
     def cell_runs(self, dynamics: str, network: str, model: Model) -> list[Run]:
-        """The runs of one figure of the table."""
+        """The runs of one cell and model."""
         return [self._run(dynamics, network, model, k) for k in range(self.runs)]
 
     def all_runs(self) -> Iterator[Run]:

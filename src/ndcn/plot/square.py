@@ -16,12 +16,11 @@ from .style import at_time, colour_scale
 def squares(states: torch.Tensor) -> np.ndarray:
     """States of one feature, shape (T, n), as pictures of shape (T, N, N); cells without a node are NaN.
 
-        Example:
-            >>> import torch
-    from matplotlib.colors import Normalize
-            >>> squares(torch.tensor([[1.0, 2.0, 3.0]]))
-            array([[[ 1.,  2.],
-                    [ 3., nan]]])
+    Example:
+        >>> import torch
+        >>> squares(torch.tensor([[1.0, 2.0, 3.0]]))
+        array([[[ 1.,  2.],
+                [ 3., nan]]])
     """
     count, n = states.shape
     side = math.isqrt(n - 1) + 1

@@ -1,4 +1,4 @@
-"""The interactive page of a learned model: what happened, what the model says, where it is wrong, what comes next."""
+"""The interactive page of a fitted model: observed states, prediction, errors, and what comes next."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def write_report(
     model_name: str = "model.ndcn",
     data_words: Sequence[str] | None = None,
 ) -> int:
-    """Write one HTML file that opens from disk, without server or network; how many bytes it has.
+    """Write one HTML file that opens from disk, without server or network; return its size in bytes.
 
     Args:
         estimator: a fitted DynamicsRegressor.
         path: the file to write.
-        data: what happened, on the graph that the model was trained on: then errors are shown too. Of a ``Dataset`` the
+        data: observed states on the graph that the model was trained on; then errors are shown too. Of a ``Dataset`` the
             first run is shown (for a forecast the longest), with its dates.
-        model_name, data_words: what model and data are called in the commands that the page gives: a folder, or two files
-            and options that say how they are read.
+        model_name, data_words: names of model and data in the commands that the page gives: a folder, or two files and
+            the options that say how to read them.
 
     Raises:
         ValueError: ``path`` is a folder, or the data do not belong to the model.

@@ -1,4 +1,4 @@
-"""Dates on a page: what each moment is called, and where axes have ticks."""
+"""Dates on a page: of each moment, and of the ticks of axes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Ticks = list[list[Any]]
 
 
 def shift_of(calendar: Calendar | None) -> float:
-    """What has to be added to times that are only shifted numbers."""
+    """The offset of times that are shifted numbers."""
     return float(calendar.origin) if calendar is not None and not calendar.dated else 0.0
 
 

@@ -1,4 +1,4 @@
-"""All that a page shows of a model, as one object that JSON can hold."""
+"""The content of a page, as one object that JSON can hold."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..data import Dataset
     from ..regressor import DynamicsRegressor
 
-MOST_NUMBERS = 8_000_000  # states on a page, in all; beyond that moments are left out
-MOST_LINKS = 100_000  # links on a page; beyond that the strongest are shown
+MOST_NUMBERS = 8_000_000  # states on a page, in all; of more, some moments are left out
+MOST_LINKS = 100_000  # links on a page; of more, the strongest are shown
 
 
 def gather(
@@ -34,13 +34,13 @@ def gather(
     model_name: str = "model.ndcn",
     data_words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """What the network did, what the model says, where it is wrong, what comes next, and how to repeat it.
+    """Observed and predicted states, errors, and the part of each section.
 
     Args:
         estimator: fitted.
-        data: what happened, on the graph that the model was trained on; None shows what the model says alone, or
-            what it kept of its training data.
-        model_name, data_words: what model and data are called in the commands that repeat the page.
+        data: observed states, on the graph that the model was trained on; None shows the prediction alone, or the
+            training data that the model kept.
+        model_name, data_words: names of model and data in the commands that repeat the page.
     """
     about = shown_of(estimator, data)
     fitted = estimator.fitted_
@@ -93,7 +93,7 @@ def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:
     if total <= room:
         return np.arange(total), []
     shown = np.unique(np.linspace(0, total - 1, room).round().astype(int))
-    return shown, [f"{len(shown)} of {total} moments are shown, to keep the page small; the scores count all of them."]
+    return shown, [f"{len(shown)} of {total} moments are shown, to keep the page small; the scores use all of them."]
 
 
 def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
@@ -101,7 +101,7 @@ def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
     notes = []
     if len(u) > MOST_LINKS:
         strongest = np.sort(np.argsort(-weight, kind="stable")[:MOST_LINKS])
-        notes.append(f"{MOST_LINKS} of {len(u)} links are drawn and counted as neighbours, the strongest.")
+        notes.append(f"The strongest {MOST_LINKS} of {len(u)} links are drawn and counted as neighbours.")
         u, v = u[strongest], v[strongest]
     places = np.rint(layout.by_forces(graph) * 65535).astype(np.int64)
     content = {

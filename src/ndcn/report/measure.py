@@ -1,4 +1,4 @@
-"""How wrong a model is on the data of a page, beside simple guesses that need no model."""
+"""Errors of a model on the data of a page, beside those of baselines."""
 
 from __future__ import annotations
 
@@ -11,47 +11,48 @@ from ..regressor import DynamicsRegressor, scores
 from .encode import plain
 from .frames import KINDS, Frames
 
-GUESSES = ("persistence", "linear", "spline")
+BASELINES = ("persistence", "linear", "spline")
 
 
 def measured(estimator: DynamicsRegressor, frames: Frames) -> dict[str, Any] | None:
-    """Scores by part and mean |error| over time, of the model and of the guesses; None without data.
+    """Scores by part and mean |error| over time, of the model and of the baselines; None without data.
 
-    Guesses pass through the snapshots trained on, so that they are judged on the others only.
+    Baselines pass through the training snapshots, so they are scored on the held-out ones only.
     """
     if frames.measured is None or frames.parts is None:
         return None
     truth, prediction = frames.measured
-    said = prediction.states.isfinite().any(dim=2).any(dim=1).cpu()
-    masks = {name: getattr(frames.parts, name) & said for name in KINDS}
+    predicted = prediction.states.isfinite().any(dim=2).any(dim=1).cpu()
+    masks = {name: getattr(frames.parts, name) & predicted for name in KINDS}
     held = masks["interpolation"] | masks["extrapolation"]
     name = estimator.title_
     rows = [{"name": name, "parts": {part: scores(prediction, truth, mask) for part, mask in masks.items()}}]
-    curves, note = {name: _curves(prediction, truth)}, None
+    curves = {name: _curves(prediction, truth)}
+    note = None
     if not held.any():
-        note = "No snapshot was held back, so that there is nothing to compare simple guesses on."
-    for guess in GUESSES if held.any() else ():
-        if guess == estimator.model or (
-            guess == "spline" and not estimator.fitted_.can.past
-        ):  # which goes astray after a few steps
+        note = "No snapshots were held out, so baselines cannot be compared."
+    for baseline in BASELINES if held.any() else ():
+        if baseline == estimator.model or (
+            baseline == "spline" and not estimator.fitted_.can.past
+        ):  # a spline diverges after a few steps
             continue
         try:
-            found = _guessed(guess, truth, frames)
+            found = _predicted(baseline, truth, frames)
         except ValueError as error:
-            note = f"{guess} is left out: {error}"
+            note = f"{baseline} is left out: {error}"
             continue
         judged = {part: scores(found, truth, mask & held) for part, mask in masks.items()}
-        rows.append({"name": guess, "parts": judged})
-        curves[guess] = _curves(found, truth, held)
+        rows.append({"name": baseline, "parts": judged})
+        curves[baseline] = _curves(found, truth, held)
     return {"rows": rows, "curves": curves, "note": note}
 
 
-def _guessed(guess: str, truth: Trajectory, frames: Frames) -> Trajectory:
+def _predicted(baseline: str, truth: Trajectory, frames: Frames) -> Trajectory:
     assert frames.parts is not None
     trained = frames.parts.train
     if int(trained.sum()) < 2:
-        raise ValueError("it goes on from the snapshots trained on, and these data have none")
-    return DynamicsRegressor(guess).fit(truth[trained.numpy()]).predict(truth.times)
+        raise ValueError("it extrapolates the training snapshots, and these data have none")
+    return DynamicsRegressor(baseline).fit(truth[trained.numpy()]).predict(truth.times)
 
 
 def _curves(prediction: Trajectory, truth: Trajectory, where: torch.Tensor | None = None) -> list[list[float | None]]:

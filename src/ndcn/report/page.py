@@ -1,4 +1,4 @@
-"""One HTML file with everything in it: no server, no network, nothing that runs but our own script."""
+"""One HTML file with everything in it: no server, no network, no script but that of ndcn."""
 
 from __future__ import annotations
 

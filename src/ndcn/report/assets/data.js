@@ -114,7 +114,7 @@ export function meanOver() {
   return FORECAST ? WORDS.meanOver.forecast : WORDS.meanOver.held;
 }
 
-// Mean |error| of each node over the snapshots that were held back, or over all if none was.
+// Mean |error| of each node over the held-out snapshots, or over all if none was.
 export function nodeErrors(feature) {
   const frames = HELD.length ? HELD : TIMES.map((_, k) => k);
   const total = new Float64Array(NODES);
