@@ -354,7 +354,7 @@ def _report(
         typer.echo(f"test accuracy {_percent(accuracy, spread)} of {count} nodes{several}{theirs}")
         worst = min(recall, key=lambda name: recall[name])
         typer.echo(
-            f"balanced accuracy {_percent(mean(recall.values()), None)}; lowest: {worst}, {_percent(recall[worst], None)}"
+            f"balanced accuracy {_percent(mean(recall.values()), None)}; lowest recall: {worst}, {_percent(recall[worst], None)}"
         )
         typer.echo(f"(always the most common class of training: {_percent(common or 0.0, None)})")
     typer.echo(f"{seconds:.1f} s" + "".join(f"\nwritten to {path}" for path in (out, save) if path is not None))
