@@ -85,7 +85,8 @@ class EdgeOptions:
         """The options that are not as by default, as they are typed."""
         out = []
         for one in fields(self):
-            value, option = getattr(self, one.name), f"--{one.name.replace('_', '-')}"
+            value = getattr(self, one.name)
+            option = f"--{one.name.replace('_', '-')}"
             if value == one.default:
                 continue
             if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Columns of tables: names as codes, numbers as float64, and what cells mean."""
+"""What a cell means: a name, a number, or missing; and columns of names as codes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+# words for a missing value: of R and pandas, of databases, of statistical offices (- . ..), of spreadsheets (#N/A)
 MISSING = (
     *("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "null", "NULL", "Null", "None", "none", "nil", "missing"),
     *("-", "--", "?", ".", "..", "...", "#N/A", "#NA", "#VALUE!", "#DIV/0!", "#REF!", "NaT", "<NA>", "-nan", "*"),
 )
 _MISSING = frozenset(MISSING)
-_WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
-_POINT_ZERO = re.compile(r"(0|-?[1-9]\d{0,14})\.0+")
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")  # fits into int64
+_POINT_ZERO = re.compile(r"(0|-?[1-9]\d{0,14})\.0+")  # exact as float64
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d{1,4})?|[-+]?(inf|infinity|∞)", re.IGNORECASE | re.ASCII)
 
 

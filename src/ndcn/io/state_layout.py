@@ -225,14 +225,11 @@ def _long(table: Table, known: set[str], asked: StateColumns) -> Layout:
         taken.append(time)
     left = [k for k in every if k not in taken]
     notes: list[str] = []
-    variable = (
-        column_names.find(columns, column_names.VARIABLE, taken=taken)
-        if table.headed and asked.values is None
-        else None
-    )
+    variable = None
     if asked.values is not None:
         values = [column_names.chosen(columns, name, table.title, "--values") for name in asked.values]
     else:
+        variable = column_names.find(columns, column_names.VARIABLE, taken=taken) if table.headed else None
         values = [k for k in left if k != variable and _holds_values(table, k)]
     if variable is not None and (len(values) != 1 or table.kind(variable) != "text"):
         variable, values = None, [k for k in left if _holds_values(table, k)]
@@ -241,13 +238,9 @@ def _long(table: Table, known: set[str], asked: StateColumns) -> Layout:
             f"{table.title} has no column of values beside node {table.name(node)} and time {table.name(time)}; its columns "
             f"are {table.listed()}: name one with --values"
         )
-    how = (
-        ""
-        if table.headed and not by_place
-        else ", the time by place"
-        if table.headed
-        else ", by place: there is no header"
-    )
+    how = ", the time by place" if by_place else ""
+    if not table.headed:
+        how = ", by place: there is no header"
     parts = [f"node {table.name(node)}", f"time {table.name(time)}", f"values {', '.join(map(table.name, values))}"]
     parts += [f"run {table.name(run)}"] if run is not None else []
     parts += [f"variable {table.name(variable)}"] if variable is not None else []

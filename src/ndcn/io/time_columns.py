@@ -1,4 +1,4 @@
-"""Times in tables: numbers or dates."""
+"""Columns of times: numbers or dates, and messages about cells that are neither."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 from ..data import BadDates, read_dates
 from .cells import Names, is_missing
 from .table import Table
+
+FIRST_DAY = 18000101  # numbers in this range are days written as year, month, day; as other clocks they would be odd
+LAST_DAY = 22001231
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def read_times(table: Table, k: int, loaded: Any, form: str | None, notes: list[
             f"{title}: {table.places([int(infinite[0])])[0]} has an infinite time; correct or drop that row"
         )
     days = np.unique(loaded[~np.isnan(loaded)])
-    if len(days) and (days >= 18000101).all() and (days <= 22001231).all() and (days == np.round(days)).all():
+    if len(days) and (days >= FIRST_DAY).all() and (days <= LAST_DAY).all() and (days == np.round(days)).all():
         texts = [f"{int(day)}" for day in days]
         try:
             found = read_dates(texts, title, form="%Y%m%d").when
