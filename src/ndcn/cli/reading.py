@@ -91,7 +91,8 @@ class How:
         """The options that are not as by default, as they are typed."""
         out = []
         for one in fields(self):
-            value, option = getattr(self, one.name), f"--{one.name.replace('_', '-')}"
+            value = getattr(self, one.name)
+            option = f"--{one.name.replace('_', '-')}"
             if value == one.default:
                 continue
             if isinstance(value, bool):

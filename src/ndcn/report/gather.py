@@ -48,7 +48,8 @@ def gather(
     scores = measured(estimator, frames)
     shown, notes = _thinned(frames)
     graph, about_links = _graph(about.graph)
-    times, shift = frames.times[shown], shift_of(about.calendar)
+    times = frames.times[shown]
+    shift = shift_of(about.calendar)
     judged = None if frames.measured is None else frames.measured[0].times.numpy()
     until = trained_times(estimator)[-1].item() if forecast is None else forecast.start
     content = {
@@ -93,9 +94,7 @@ def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:
     if total <= room:
         return np.arange(total), []
     shown = np.unique(np.linspace(0, total - 1, room).round().astype(int))
-    return shown, [
-        f"{len(shown)} of {total} moments are shown, to keep the page small; the scores use all of them."
-    ]
+    return shown, [f"{len(shown)} of {total} moments are shown, to keep the page small; the scores use all of them."]
 
 
 def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
