@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from .._support.checks import device_named
+from .._support.generators import seeded
 from .._support.threads import threads_for
 from ..graph import Graph
 from ..training import History
@@ -135,10 +136,8 @@ class NodeBaseline(NodeEstimator):
             probabilities = label_propagation(graph, known, len(classes), steps=recipe.epochs).float()
             history.seconds = time.monotonic() - began
         else:
-            forked = [device] if device.type == "cuda" else []
             width = recipe.hidden * (HEADS if self.model == "gat" else 1)
-            with torch.random.fork_rng(forked), threads_for(graph.num_nodes * width):
-                torch.manual_seed(int(self.seed))
+            with seeded(int(self.seed), device), threads_for(graph.num_nodes * width):
                 network = NETWORKS[self.model](csr.shape[1], recipe.hidden, len(classes), recipe.dropout).to(device)
                 where = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
                 task = Task(FeatureTable(csr, device=device), graph, codes.to(device), *where)

@@ -14,6 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from .._support.checks import LARGEST_SEED, check_number, check_whole, named
+from .._support.generators import seeded
 from .._support.progress import Progress
 from ..graph import Graph
 from ..solve import IntegrationError, Solver
@@ -152,8 +153,7 @@ def build(
         field = recipe.field
     else:
         field = LinearDiffusion(operator, recipe.source) if recipe.field == "diffusion" else ReluDiffusion(operator)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         model = DiffusionClassifier(
             features,
             recipe.hidden,
