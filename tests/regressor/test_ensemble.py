@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -60,18 +61,19 @@ def test_resume_goes_on_for_each_member(tmp_path: Path) -> None:
 def test_large_networks_are_fitted_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def note(member: ndcn.DynamicsRegressor, *rest: object, alone: bool) -> ndcn.DynamicsRegressor:
-        seen.append(alone)
-        return member.fit(DATA)
+    def note(task: tuple) -> ndcn.DynamicsRegressor:
+        seen.append(os.getpid())
+        return task[0].fit(DATA)
 
     monkeypatch.setattr(module, "WORTH_TWO", 100)
     monkeypatch.setattr(module, "_fit", note)
     ndcn.DynamicsRegressor(epochs=1, ensemble=2).fit(DATA)
-    assert seen == [True, True]
+    assert seen == [os.getpid()] * 2
 
 
 def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    def second_is_interrupted(member: ndcn.DynamicsRegressor, *rest: object, alone: bool) -> ndcn.DynamicsRegressor:
+    def second_is_interrupted(task: tuple) -> ndcn.DynamicsRegressor:
+        member = task[0]
         if member.seed == stop:
             raise KeyboardInterrupt
         return member.fit(DATA)
@@ -88,7 +90,8 @@ def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_ctrl_c_ends_the_whole_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
-    def marked(member: ndcn.DynamicsRegressor, *rest: object, alone: bool) -> ndcn.DynamicsRegressor:
+    def marked(task: tuple) -> ndcn.DynamicsRegressor:
+        member = task[0]
         seen.append(member.seed)
         member.fit(DATA)
         if member.seed == stop:

@@ -12,7 +12,7 @@ from .guard import FAILED, note
 from .options import NEED_PYG, check_output, print_json
 
 if TYPE_CHECKING:
-    from ..experiments import Classification, Outcome, Row, Run, Table, Workers
+    from ..experiments import Classification, Outcome, Row, Run, Table
 
 
 class What(str, Enum):
@@ -196,9 +196,9 @@ def _at_hand(classes: Classification, named: list[str]) -> Classification:
 
 
 def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None:
-    from .._support.processes import Processes
     from .._support.progress import Progress
     from .._support.threads import cores
+    from .._support.work import workers_for
     from ..experiments import Result, Store, attempt, missing, seconds_left, sweep
 
     runs = list({run.key: run for run in runs}.values())
@@ -209,7 +209,7 @@ def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None
             seconds = seconds_left(left, there, jobs or cores())
     if not left:
         return
-    workers: Workers = _cluster(ray) if ray else Processes(attempt, jobs)
+    workers = workers_for(attempt, ray or jobs)
     ended: list[Run] = []
     estimate = "" if seconds is None else f", about {_span(seconds)} on {jobs or cores()} cores"
     note(f"{len(runs) - len(left)} of {len(runs)} runs are in {store}; {len(left)} to do{estimate}")
@@ -229,12 +229,6 @@ def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None
     except KeyboardInterrupt:
         note(f"what is done is in {store}: the same command goes on from there")
         raise
-
-
-def _cluster(address: str) -> Workers:
-    from ..experiments import Ray
-
-    return Ray(address)
 
 
 def _parameters(models: list[str], nodes: int | None) -> list[Row]:

@@ -7,7 +7,6 @@ from . import report as report
 from .attempt import attempt as attempt
 from .classify import Classification as Classification
 from .classify import load_classification as load_classification
-from .cluster import Ray as Ray
 from .figures import draw as draw
 from .figures import draw_sweep as draw_sweep
 from .report import Row as Row
@@ -20,7 +19,6 @@ from .spec import Table as Table
 from .spec import load_table as load_table
 from .spec import read_toml as read_toml
 from .store import Store as Store
-from .sweep import Workers as Workers
 from .sweep import missing as missing
 from .sweep import seconds_left as seconds_left
 from .sweep import sweep as sweep

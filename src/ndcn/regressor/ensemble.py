@@ -6,12 +6,11 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import torch
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from .._support.progress import Progress
-from .._support.threads import WORTH_TWO, cores
+from .._support.threads import WORTH_TWO
+from .._support.work import run_all
 from ..data import Trajectory
 from .named_models import width_of
 
@@ -39,7 +38,7 @@ def fit_all(
     members: Sequence[DynamicsRegressor],
     data: Sequence[Trajectory],
     *,
-    jobs: int | None,
+    jobs: int | str | None,
     resume: bool,
     progress: bool | None,
 ) -> list[DynamicsRegressor]:
@@ -50,16 +49,15 @@ def fit_all(
     """
     if jobs is None:
         large = max(t.graph.num_nodes for t in data) * width_of(members[0].model, members[0].hidden) >= WORTH_TWO
-        jobs = 1 if large else min(len(members), cores())
-    done: list[DynamicsRegressor] = []
+        jobs = 1 if large else None
+    done: dict[int, DynamicsRegressor] = {}
+    tasks = [(member, data, resume) for member in members]
     with Progress(len(members), 0, progress, unit="members") as bar:
         try:
-            for member in Parallel(n_jobs=jobs, return_as="generator")(
-                delayed(_fit)(member, data, resume, alone=jobs == 1) for member in members
-            ):
+            for k, member in run_all(_fit, tasks, jobs=jobs, name="ensemble"):
                 interrupted = member.history_.stopped == "interrupted"
                 if not (interrupted and done):
-                    done.append(member)
+                    done[k] = member
                     bar.update(len(done), member.history_.loss[-1])
                 if interrupted:
                     raise KeyboardInterrupt
@@ -71,12 +69,11 @@ def fit_all(
                 RuntimeWarning,
                 stacklevel=3,
             )
-    return done
+    return [done[k] for k in sorted(done)]
 
 
-def _fit(member: DynamicsRegressor, data: Sequence[Trajectory], resume: bool, alone: bool) -> DynamicsRegressor:
-    if not alone:
-        torch.set_num_threads(1)
+def _fit(task: tuple[DynamicsRegressor, Sequence[Trajectory], bool]) -> DynamicsRegressor:
+    member, data, resume = task
     member.fit(data, resume=resume)
     del member.data_  # not to be sent back
     return member

@@ -71,7 +71,7 @@ class DynamicsRegressor(BaseEstimator):
         ensemble: how many named models to train from seeds ``seed``, ``seed + 1``, ...; predictions are their mean, and
             ``predict(..., return_std=True)`` gives their spread too.
         jobs: processes to train an ensemble with; one for each core by default, and one in all on networks so large
-            that a single fit keeps the cores busy.
+            that a single fit keeps the cores busy. "auto" or an address such as "ray://head:10001" trains on a Ray cluster.
 
     Attributes:
         model_: the trained module; ``models_`` has all of an ensemble.
@@ -117,7 +117,7 @@ class DynamicsRegressor(BaseEstimator):
         dtype: str | torch.dtype = "float32",
         progress: bool | None = None,
         ensemble: int = 1,
-        jobs: int | None = None,
+        jobs: int | str | None = None,
     ) -> None:
         self.model = model
         self.preset = preset
