@@ -257,7 +257,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     reg.save(path)
     with pytest.raises(ValueError, match="not a checkpoint of this version"):
         coarse(checkpoint=path, epochs=5).fit(DATA, resume=True)
-    path.write_bytes(whole.replace(b'\\"version\\": 1', b'\\"version\\": 9'))
+    path.write_bytes(whole.replace(b'\\"version\\": 2', b'\\"version\\": 9'))
     with pytest.raises(ValueError, match="not a checkpoint of this version"):
         coarse(checkpoint=path, epochs=5).fit(DATA, resume=True)
     path.write_bytes(whole.replace(b"weight.2", b"weighs.2"))

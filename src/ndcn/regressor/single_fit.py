@@ -12,9 +12,9 @@ from torch import nn
 from .._support.checks import device_named, dtype_named
 from ..data import Trajectory
 from ..neural import Continuation, Curve
-from ..training import History, Objective, Plan, Problem, Recipe, train, units_of
-from .fitting import Start, check_curve, check_model, fingerprint, hold_out, problem_of
-from .named_models import build
+from ..training import History, Objective, Plan, Problem, Recipe, TrajectoryTask, fingerprint, train, units_of
+from .fitting import Start, check_curve, check_model, hold_out, problem_of
+from .named_models import build, width_of
 
 if TYPE_CHECKING:
     from .estimator import DynamicsRegressor
@@ -46,7 +46,10 @@ def fit_one(estimator: DynamicsRegressor, trajectories: list[Trajectory], recipe
     plan = _plan(estimator, model, recipe, trajectories)
     estimator.models_, estimator.histories_ = [model], [History()]
     estimator.units_, estimator.train_ = units, starts
-    train(model, learn, problems(held_out) if held_out else [], objective, plan, estimator.history_, resume=resume)
+    width = width_of(estimator.model, estimator.hidden)
+    held = problems(held_out) if held_out else []
+    task = TrajectoryTask(model, learn, held, objective, seed=int(estimator.seed), width=width)
+    train(task, plan, estimator.history_, resume=resume)
 
 
 def _plan(estimator: DynamicsRegressor, model: nn.Module, recipe: Recipe, trajectories: Sequence[Trajectory]) -> Plan:
@@ -58,10 +61,9 @@ def _plan(estimator: DynamicsRegressor, model: nn.Module, recipe: Recipe, trajec
         learning_rate=recipe.learning_rate,
         weight_decay=recipe.weight_decay,
         schedule=recipe.schedule,
-        seed=int(estimator.seed),
         clip_norm=estimator.clip_norm,
         patience=estimator.patience,
         checkpoint=None if estimator.checkpoint is None else Path(estimator.checkpoint),
-        fingerprint=fingerprint(settings, model, trajectories),
+        fingerprint=fingerprint(settings, model, [t.fingerprint for t in trajectories]),
         progress=estimator.progress,
     )
