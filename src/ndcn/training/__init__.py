@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .fingerprint import as_text as as_text
-from .fingerprint import fingerprint as fingerprint
+from .fingerprints import as_text as as_text
+from .fingerprints import fingerprint as fingerprint
 from .loop import History, TrainingError
 from .loop import Plan as Plan
 from .loop import train as train

@@ -55,7 +55,8 @@ def as_text(value: Any) -> str:
     if isinstance(value, nn.Module) or (callable(value) and not hasattr(value, "__qualname__")):
         return type(value).__qualname__  # a module's weights are counted among the first weights
     if callable(value):
-        return f"{value.__module__}.{value.__qualname__} {_body(value)}"
+        module = value.__module__.replace("ndcn.graph.operators", "ndcn.operators")  # where 0.1 had it: its runs go on
+        return f"{module}.{value.__qualname__} {_body(value)}"
     return repr(value)
 
 
