@@ -20,13 +20,17 @@ class NodeRun:
     recall: dict[str, float]  # of each class, on the test nodes
 
 
-def repeat(estimators: list[Any], data: NodeDataset, validated: bool, jobs: int | None) -> list[NodeRun]:
+def repeat(
+    estimators: list[Any], data: NodeDataset, validated: bool, jobs: int | str | None, *, resume: bool = False
+) -> list[NodeRun]:
     """Fit each estimator to the data, in several processes if there are several; in their order.
+
+    With ``resume`` each goes on from its checkpoint.
 
     Raises:
         OSError: a process died.
     """
-    tasks = [(k, estimator, data, validated) for k, estimator in enumerate(estimators)]
+    tasks = [(k, estimator, data, validated, resume) for k, estimator in enumerate(estimators)]
     done: dict[int, NodeRun] = {}
     alone = len(estimators) == 1  # it shows its epochs itself
     with Progress(len(estimators), 0, False if alone else None, unit="runs", name="classifying") as bar:
@@ -36,10 +40,11 @@ def repeat(estimators: list[Any], data: NodeDataset, validated: bool, jobs: int 
     return [done[k] for k in range(len(estimators))]
 
 
-def _run(task: tuple[int, Any, NodeDataset, bool]) -> NodeRun:
-    k, estimator, data, validated = task
+def _run(task: tuple[int, Any, NodeDataset, bool, bool]) -> NodeRun:
+    k, estimator, data, validated, resume = task
     codes = data.labels
-    estimator.fit(data.graph, data.features, codes, data.train_mask, data.val_mask if validated else None)
+    validation = data.val_mask if validated else None
+    estimator.fit(data.graph, data.features, codes, data.train_mask, validation, resume=resume)
     if estimator.history_.stopped == "interrupted":
         raise KeyboardInterrupt
     test = estimator.score(data.test_mask) if data.test_mask.any() else None

@@ -107,12 +107,22 @@ def classify(
         ),
     ] = None,
     save: Annotated[Path | None, typer.Option(help="File to write the classifier of the first run to.")] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="With --save: go on from SAVE.checkpoint if it is there; the result is that of a run never interrupted.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Classify the nodes of a graph, and measure the accuracy on those held out for test.
 
     Runs start from fresh weights and share one split. Where there are validation nodes, they choose the best epoch (but
     not with the paper's preset).
+
+    With --save, a checkpoint of each run is kept beside the model about every 20 seconds while it trains. After Ctrl-C, which
+    ends after the current epoch, or a crash, the same command with --resume goes on from there.
 
     Example: ndcn classify edges.csv --features features.csv --labels labels.csv --out predictions.csv
     """
@@ -128,6 +138,8 @@ def classify(
         check_output(save)
         if out is not None and out.absolute() == save.absolute():
             raise ValueError(f"--out and --save both name {out}")
+    elif resume:
+        raise ValueError("--resume goes on from the checkpoint beside a saved model: name the model with --save")
     estimators = [
         _estimator(
             graph, model, preset, terminal, alpha, hidden, epochs, seed + k, progress=None if runs == 1 else False
@@ -156,13 +168,11 @@ def classify(
         from ..classify import datasets
 
         found = datasets.planetoid(graph, data)
-    from ..classify import repeat
-
     validated = preset is not Preset.paper and bool(found.val_mask.any())
     if not sys.stderr.isatty():
         note(f"training {model.value} on {found!r}")
     began = time.monotonic()
-    done = repeat(estimators, found, validated, jobs)
+    done = _carry_out(estimators, found, validated, jobs, save, resume)
     seconds = time.monotonic() - began
     if out is not None:
         write_table(_table(done[0].estimator, found), out)
@@ -259,6 +269,35 @@ def _estimator(
         seed=seed,
         progress=progress,
     )
+
+
+def _carry_out(
+    estimators: list[NodeClassifier | NodeBaseline],
+    data: NodeDataset,
+    validated: bool,
+    jobs: int | None,
+    save: Path | None,
+    resume: bool,
+) -> list[NodeRun]:
+    """Fit all; checkpoints lie beside the model to be saved until all are done."""
+    from ..classify import repeat
+
+    checkpoints = [] if save is None else [save.with_name(f"{save.name}.checkpoint")]
+    if save is not None and len(estimators) > 1:
+        checkpoints = [Path(f"{checkpoints[0]}.{k}") for k in range(len(estimators))]
+    for estimator, path in zip(estimators, checkpoints, strict=False):
+        estimator.set_params(checkpoint=path)
+    if not resume and (found := [path for path in checkpoints if path.exists()]):
+        note(f"note: {found[0]} is from an earlier run and will be overwritten; --resume would go on from it")
+    try:
+        done = repeat(estimators, data, validated, jobs, resume=resume)
+    except KeyboardInterrupt:
+        if kept := [path for path in checkpoints if path.exists()]:
+            note(f"{save} was not written; {kept[0]} is kept: go on with --resume")
+        raise
+    for path in checkpoints:
+        path.unlink(missing_ok=True)
+    return done
 
 
 def _paper(graph: str, model: NodeModel) -> list[float] | None:
