@@ -18,7 +18,7 @@ import torch
 
 import ndcn
 from ndcn.experiments.spec import read_toml
-from ndcn.identify import gauss_newton, search, variants
+from ndcn.identify import pruning, search, shooting_fit, variants
 
 NETWORKS = ("grid", "random", "power_law", "small_world", "community")
 PAPER = {
@@ -169,15 +169,15 @@ def run(cell: dict) -> dict:
 def take_away(part: str) -> None:
     """A part of the search, in this process."""
     if part == "full_steps":  # only steps that lead down
-        search.dared = lambda model, *rest: model
+        search.undamped_gauss_newton = lambda model, *rest: model
     elif part == "logarithms":  # ends compared as they are, not as asinh(x / unit)
-        gauss_newton.Batch.residual = lambda self, ends: (self.target - ends) / self.unit * self.weight
-        gauss_newton.Batch.slope = lambda self, ends: self.weight / self.unit + 0 * ends
+        shooting_fit.Shots.residual = lambda self, ends: (self.target - ends) / self.unit * self.weight
+        shooting_fit.Shots.slope = lambda self, ends: self.weight / self.unit + 0 * ends
     elif part == "second_weighting":  # the weak form with one weighting only
         whole = search.weak_form
         search.weak_form = lambda data, chosen, terms, power, *rest: whole(data, chosen, terms, 0.5, *rest)
     elif part == "likely_starts":  # a dropped term leaves the others where they were
-        search.reduced = lambda equation, drop, covariance: variants.without_terms(equation, drop)
+        pruning.reduced = lambda equation, drop, covariance: variants.without_terms(equation, drop)
 
 
 def spoiled(train: ndcn.Trajectory, row: str, seed: int) -> ndcn.Trajectory:

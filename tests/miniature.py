@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ndcn.experiments.result import Result
-from ndcn.experiments.spec import Run, Table, load_table
+from ndcn.experiments.spec import ErrorTable, Run, load_table
 
 
-def miniature(name: str = "extrapolation", **choices: object) -> Table:
+def miniature(name: str = "extrapolation", **choices: object) -> ErrorTable:
     settings: dict[str, object] = {"only": ["heat/grid"], "models": ["ndcn"], "runs": 2, "nodes": 16, "epochs": 2}
     return load_table(name).narrowed(**(settings | choices))
 

@@ -128,14 +128,6 @@ def test_the_navigation_has_every_page_once() -> None:
     )
 
 
-def test_the_architecture_names_every_file() -> None:
-    tree = (ROOT / "docs" / "architecture.md").read_text()
-    files = [file for kind in ("*.py", "*.c", "*.h") for file in (ROOT / "src" / "ndcn").rglob(kind)]
-    # the files of cli/ are the commands, one for each, and are not listed one by one
-    listed = [file.name for file in files if file.name != "__init__.py" and file.parent.name != "cli"]
-    assert [name for name in listed if name not in tree] == []
-
-
 def test_a_block_that_fails_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = Path("page.md")

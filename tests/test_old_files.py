@@ -27,7 +27,7 @@ def close(found: torch.Tensor, expected: Any) -> None:
     torch.testing.assert_close(found.double(), wanted, rtol=1e-4, atol=1e-6 * float(wanted.abs().max()))
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "dated"])
+@pytest.mark.parametrize("name", MODELS)
 def test_models_predict_as_they_did(name: str) -> None:
     reg, then = ndcn.load(OLD / "models" / f"{name}.ndcn", model=OWN.get(name)), EXPECTED[name]
     assert isinstance(reg, ndcn.DynamicsRegressor)

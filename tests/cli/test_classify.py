@@ -12,6 +12,7 @@ import threading
 import time
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -135,6 +136,26 @@ def test_own_files(own) -> None:
     ]
 
 
+def test_files_as_fit_reads_them(own) -> None:
+    """A graph file, another encoding and separator, words for missing values, and columns named by options."""
+    words = [*SMALL, "--test", 0.25]
+    about = parsed(*OWN, *words)
+    edges, features, labels = (pd.read_csv(f"{name}.csv") for name in ("edges", "features", "labels"))
+    nx.write_graphml(nx.from_pandas_edgelist(edges), "edges.graphml")
+    features.assign(age=features.age + 0.5).to_csv("f.csv", index=False, sep=";", decimal=",", encoding="utf-16")
+    labels.rename(columns={"node": "who", "label": "stra\u00dfe"}).to_csv(
+        "l.csv", index=False, sep="\t", na_rep="#N/A", encoding="latin-1"
+    )
+    named = ["--label", "stra\u00dfe", "--node", 1]
+    result = run("classify", "edges.graphml", "--features", "f.csv", "--labels", "l.csv", *named, *words, "--json")
+    again = json.loads(result.stdout)
+    for fact in ("accuracy", "split", "classes", "nodes", "edges", "features"):
+        assert again[fact] == about[fact]
+    assert "note: edges.graphml: 16 nodes and 57 edges" in result.stderr
+    assert "note: l.csv: '#N/A' in column" in result.stderr
+    assert "--node, --label: for edges of your own" in refused("karate", *named)
+
+
 def test_parquet_and_baselines(own) -> None:
     for model in ("mlp", "label_propagation"):
         words = [] if model == "label_propagation" else SMALL
@@ -197,10 +218,10 @@ def _has_pyg() -> bool:
     [
         (["nowhere.csv"], "there is no file nowhere.csv, and no data set of that name; known are karate, cora"),
         (["edges.csv"], "say which classes are known: --labels"),
-        (["karate", "--labels", "labels.csv", "--test", 0.1], "--labels, --test: for a table of edges of your own"),
+        (["karate", "--labels", "labels.csv", "--test", 0.1], "--labels, --test: for edges of your own"),
         (["karate", "--data", "."], "--data: for cora"),
         (["cora", "--data", "missing"], "there is no folder missing"),
-        (["--model", "mlp", "--T", 2, "--preset", "paper"], "--T, --preset: of no effect on mlp"),
+        (["--model", "mlp", "--T", 2, "--preset", "paper"], "mlp does not use --T, --preset; remove it"),
         (["--model", "mlp", "--save", "m.ndcn"], "--save writes ndcn's classifiers"),
         (["--model", "label_propagation", "--runs", 2], "all runs are the same"),
         (["--model", "label_propagation", "--hidden", 2], "label_propagation does not use hidden"),
@@ -213,15 +234,15 @@ def _has_pyg() -> bool:
         (["--out", "p.csv", "--save", "p.csv"], "--out and --save both name p.csv"),
         (["edges.csv", "--labels", "missing.csv"], "there is no file missing.csv to read labels from"),
         (["edges.csv", "--labels", "edges.csv"], "rows that disagree about node 'p0'"),
-        (["labels.csv", "--labels", "labels.csv"], "must name a node in each row"),
+        (["labels.csv", "--labels", "labels.csv"], "labels.csv line 8: column 'label' must name a node and is empty"),
         ([*OWN, "--test", 1.5], "test must be a share"),
-        ([*OWN[:-1], "broken.csv", "--out", "p.csv"], "cannot be read as csv"),
+        ([*OWN[:-1], "broken.csv", "--out", "p.csv"], "broken.csv is not text: it holds zero bytes"),
         (["--model", "transformer"], "label_propagation"),
         (["--runs", 0], "--runs"),
     ],
 )  # fmt: skip
 def test_what_is_refused(own, words, message) -> None:
-    Path("broken.csv").write_bytes(b"node,label\np1,\xff\xfe\n")
+    Path("broken.csv").write_bytes(b"node,label\np1,\x00\x01\xff\n")
     assert message in refused(*words)
 
 

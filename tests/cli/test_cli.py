@@ -36,14 +36,13 @@ def test_version():
 
 
 def test_names_are_those_of_the_library():
-    from ndcn.regressor.named_models import ACTIVATIONS
-    from ndcn.regressor.named_models import NAMED as models
+    from ndcn._support.registries import ACTIVATIONS, MODELS
     from ndcn.training.recipes import RECIPES
 
     for names, known in (
         (options.LawName, ndcn.laws.NAMED),
         (options.NetworkName, ndcn.networks.NAMED),
-        (options.ModelName, models),
+        (options.ModelName, MODELS),
         (options.Preset, RECIPES),
         (options.OperatorName, ndcn.operators.NAMED),
         (options.Activation, ACTIVATIONS),

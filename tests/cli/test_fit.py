@@ -54,7 +54,7 @@ def test_baselines_are_fitted_predicted_and_evaluated(folder):
     assert (about["loss"], about["epochs"], about["parameters"]) == (None, 0, 0)
     assert "spline: nothing to learn" in run("fit", "data", "--model", "spline").stdout
     assert parsed("predict", "model.ndcn", "--times", "0.1,9")["times"] == [0.1, 9.0]
-    assert "ensemble: of no effect on spline" in refused("fit", "data", "--model", "spline", "--ensemble", 2)
+    assert "`spline` does not use `ensemble`" in refused("fit", "data", "--model", "spline", "--ensemble", 2)
 
 
 def test_fit_on_all_snapshots_and_with_the_papers_recipe(folder, made):

@@ -81,7 +81,7 @@ def test_fit_as_json_and_from_a_folder(files: Path) -> None:
 
 def test_trained_models_are_compared_on_request(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "NAMES", ("gru_gnn",))
-    monkeypatch.setattr("ndcn.forecast.NAMES", ("gru_gnn",))
+    monkeypatch.setattr("ndcn.regressor.kinds.forecast.NAMES", ("gru_gnn",))
     monkeypatch.setattr(learned, "EPOCHS", 2)
     about = json.loads(out("fit", "edges.csv", "states.csv", "--horizon", 2, "--compare-learned", "--json"))
     assert "gru_gnn" in [row["name"] for row in about["features"]["x"]["table"]["rows"]]
@@ -94,22 +94,22 @@ def test_what_is_refused(files: Path) -> None:
     out("fit", "edges.csv", "states.csv", "--horizon", 5)
     two = ("fit", "edges.csv", "states.csv")
     for words, message in (
-        ((*two, "--epochs", 5), "epochs: of no effect on auto; drop it, or name a model that is trained"),
-        ((*two, "--resume"), "drop --resume"),
+        ((*two, "--epochs", 5), "`auto` does not use `epochs`; remove it, or name a model that is trained"),
+        ((*two, "--resume"), "`auto` does not use `--resume`"),
         ((*two, "--extrapolation", 0.2), "--extrapolation: auto learns from all snapshots"),
         ((*two, "--horizon", 31), "from 1 to 30"),
-        ((*two, "--model", "ndcn", "--horizon", 5), "--horizon is for forecasts"),
-        ((*two, "--model", "ndcn", "--compare-learned"), "--compare-learned is for forecasts"),
+        ((*two, "--model", "ndcn", "--horizon", 5), "`ndcn` does not use `--horizon`; remove it"),
+        ((*two, "--model", "ndcn", "--compare-learned"), "`ndcn` does not use `--compare-learned`"),
         (("predict", "model.ndcn", "--times", "2021-03-20"), "goes from 2021-03-02 to 2021-03-06, and 2021-03-20"),
         (("predict", "model.ndcn", "--until", "2021-02-01"), "nothing about the times of the data themselves"),
         (("predict", "model.ndcn", "--times", "2021-03-02", "--until", "2021-03-04"), "not both"),
-        (("predict", "model.ndcn", "--what-if", "remove n1"), "a forecast has no dynamics that a change could act on"),
+        (("predict", "model.ndcn", "--what-if", "remove n1"), "--what-if: this model cannot start from another state"),
         (("predict", "model.ndcn", "--count", 5), "drop it"),
         (("predict", "model.ndcn", "--level", 1.5), "--level must lie between 0 and 1"),
     ):
         assert message in refused(*words)
     ndcn.read("edges.csv", "states.csv").trajectory.save("data")
-    assert "--data: a forecast goes on from its own data" in refused("predict", "model.ndcn", "--data", "data")
+    assert "--data: this model goes on from its own data" in refused("predict", "model.ndcn", "--data", "data")
 
 
 def test_ctrl_c_leaves_what_was_there(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

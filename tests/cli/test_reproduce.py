@@ -20,9 +20,9 @@ from miniature import miniature
 from ndcn.cli import app
 from ndcn.experiments.attempt import attempt
 from ndcn.experiments.result import Result
-from ndcn.experiments.spec import TABLES
 from ndcn.experiments.store import Store
 
+TABLES = ("extrapolation", "interpolation", "regular")
 NDCN = Path(sys.executable).with_name("ndcn")
 SMALL = ("--nodes", "16", "--epochs", "2", "--runs", "1", "--only", "heat/grid")
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from ndcn import Graph, Trajectory, laws, networks, simulate
+from ndcn.identify.data_smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
 from ndcn.identify.observations import inside, integrals, observed
-from ndcn.identify.smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
 
 GRID = networks.grid(25)
 TIMES = np.linspace(0.0, 2.0, 50)

@@ -13,7 +13,7 @@ from ndcn.laws.network import Network
 from problems import SIGNED_GRAPHS, equation, heat, states
 
 SPANS = torch.tensor([0.1, 0.3, 0.2], dtype=torch.float64)
-STEPS = (1, 3, 2)
+SPLINE_STEPS = (1, 3, 2)
 HEAT = equation((0.7, "x_j - x_i", True))
 GENE = equation((-1.0, "x", False), (1.0, "x_j^h/(1 + x_j^h)", True, [2.0]))
 TWO = equation(
@@ -28,7 +28,7 @@ MODELS = {"heat": HEAT, "gene": GENE, "two features": TWO}
 
 def tape_of(model: Equation, name: str = "signed") -> Tape:
     graph = SIGNED_GRAPHS[name]
-    tape = record(model, Network(graph), states(graph, model.features), SPANS, STEPS)
+    tape = record(model, Network(graph), states(graph, model.features), SPANS, SPLINE_STEPS)
     assert tape is not None
     return tape
 
@@ -46,7 +46,7 @@ def test_rolling_follows_the_matrix_exponential(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_tapes_record_what_roll_computes(name: str) -> None:
     model, graph = MODELS[name], SIGNED_GRAPHS["signed"]
-    rolled = roll(model, Network(graph), states(graph, model.features), SPANS, STEPS)
+    rolled = roll(model, Network(graph), states(graph, model.features), SPANS, SPLINE_STEPS)
     assert rolled is not None
     torch.testing.assert_close(tape_of(model).states, rolled)
 
@@ -70,7 +70,7 @@ def test_tangents_are_derivatives(name: str) -> None:
     model, graph = MODELS[name], SIGNED_GRAPHS["signed"]
     network, x0, tape, h = Network(graph), states(graph, model.features), tape_of(model), 1e-5
     v = torch.randn(x0.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    up, down = (roll(model, network, x0 + s * h * v, SPANS, STEPS) for s in (1, -1))
+    up, down = (roll(model, network, x0 + s * h * v, SPANS, SPLINE_STEPS) for s in (1, -1))
     found = np.stack(list(tape.tangent(v.reshape(-1, 1).numpy(), False)))
     np.testing.assert_allclose(found.ravel(), ((up - down) / (2 * h)).numpy().ravel(), atol=1e-7, rtol=1e-6)
     p = model.parameters
@@ -78,7 +78,7 @@ def test_tangents_are_derivatives(name: str) -> None:
     for k in range(len(p)):
         e = torch.zeros_like(p)
         e[k] = h
-        up, down = (roll(model.with_parameters(q), network, x0, SPANS, STEPS) for q in (p + e, p - e))
+        up, down = (roll(model.with_parameters(q), network, x0, SPANS, SPLINE_STEPS) for q in (p + e, p - e))
         np.testing.assert_allclose(
             columns[..., k].ravel(), ((up - down) / (2 * h)).numpy().ravel(), atol=1e-7, rtol=1e-6
         )

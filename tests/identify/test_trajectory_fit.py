@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from ndcn import Trajectory, laws, networks, simulate
-from ndcn.identify import first_state
+from ndcn.identify import initial_states
+from ndcn.identify.data_smoothing import Noise
 from ndcn.identify.discovery import _warn_if_poor
 from ndcn.identify.observations import observed
 from ndcn.identify.shooting import steps_needed
-from ndcn.identify.smoothing import Noise
 from ndcn.identify.tape import roll
-from ndcn.identify.trajectory_fit import Course, Path, Prior, fit_path, followable, objective, samples, steps_along
+from ndcn.identify.trajectory_fit import Prior, TrajectoryFit, fit_trajectories, objective, posterior_samples
+from ndcn.identify.trajectory_problem import TrajectoryProblem, problems_for, steps_along
 from ndcn.laws.equation import Equation
 from ndcn.solve.methods.tableau import RK4
 from problems import equation
@@ -30,9 +31,9 @@ HEAT = equation((0.7, "x_j - x_i", True))
 GENE = equation((-1.0, "x", False), (1.0, "x_j^h/(1 + x_j^h)", True, [2.0]))
 
 
-def course(
+def problem(
     law: laws.Law, model: Equation, noise: float = 0.0, missing: float = 0.0, first: bool = True, seed: int = 0
-) -> tuple[Course, torch.Tensor]:
+) -> tuple[TrajectoryProblem, torch.Tensor]:
     """Twenty snapshots, and the true first state."""
     generator = torch.Generator().manual_seed(seed)
     x0 = 3 * torch.rand(16, 1, generator=generator, dtype=torch.float64) + 0.5
@@ -44,78 +45,78 @@ def course(
     one = observed(
         Trajectory(times=data.times, states=noisy, graph=GRAPH, mask=None if whole else mask), noisy=noise > 0
     )
-    found = followable([one], model, TOLERANCE)
+    found = problems_for([one], model, TOLERANCE)
     assert found is not None
     return found[0], x0
 
 
 def test_explosions_are_none() -> None:
-    found, _ = course(laws.Heat(0.7), HEAT)
+    found, _ = problem(laws.Heat(0.7), HEAT)
     assert objective(equation((1e5, "x^3", False)), [found]) is None
-    assert fit_path(equation((1e5, "x^3", False)), [found]) is None
-    assert followable([found.data], equation((-1e7, "x", False)), TOLERANCE) is None
+    assert fit_trajectories(equation((1e5, "x^3", False)), [found]) is None
+    assert problems_for([found.data], equation((-1e7, "x", False)), TOLERANCE) is None
 
 
 def test_parameters_are_recovered() -> None:
-    found, _ = course(laws.Gene(), GENE)
+    found, _ = problem(laws.Gene(), GENE)
     start = GENE.with_parameters(torch.tensor([-0.7, 1.3, 1.6], dtype=torch.float64))
-    path = fit_path(start, [found], iterations=25)
+    path = fit_trajectories(start, [found], iterations=25)
     assert path is not None
     assert path.model.parameters.tolist() == pytest.approx([-1.0, 1.0, 2.0], rel=1e-3)
     assert path.excess < 5
 
 
 def test_an_unknown_first_state_is_recovered() -> None:
-    found, x0 = course(laws.Heat(0.7), HEAT, missing=0.2, first=False)
+    found, x0 = problem(laws.Heat(0.7), HEAT, missing=0.2, first=False)
     assert (found.x0 - x0).abs().mean() > 0.005
-    path = fit_path(HEAT.with_parameters(torch.tensor([0.5], dtype=torch.float64)), [found], iterations=25)
+    path = fit_trajectories(HEAT.with_parameters(torch.tensor([0.5], dtype=torch.float64)), [found], iterations=25)
     assert path is not None
     assert path.model.parameters.tolist() == pytest.approx([0.7], rel=1e-3)
-    assert (path.courses[0].x0 - x0).abs().max() < 0.01 * x0.abs().max()
+    assert (path.problems[0].x0 - x0).abs().max() < 0.01 * x0.abs().max()
 
 
 def test_noise_is_averaged_and_its_size_found() -> None:
-    found, x0 = course(laws.Heat(0.7), HEAT, noise=0.05)
-    path = fit_path(HEAT.with_parameters(torch.tensor([0.5], dtype=torch.float64)), [found], iterations=15)
+    found, x0 = problem(laws.Heat(0.7), HEAT, noise=0.05)
+    path = fit_trajectories(HEAT.with_parameters(torch.tensor([0.5], dtype=torch.float64)), [found], iterations=15)
     assert path is not None
     assert path.model.parameters.tolist() == pytest.approx([0.7], rel=0.05)
     assert 0.7 < path.excess < 2
-    assert (path.courses[0].x0 - x0).abs().mean() < (found.guess - x0).abs().mean()
+    assert (path.problems[0].x0 - x0).abs().mean() < (found.guess - x0).abs().mean()
 
 
 def test_a_few_gross_errors_do_little_harm() -> None:
-    found, _ = course(laws.Heat(0.7), HEAT, noise=0.05)
+    found, _ = problem(laws.Heat(0.7), HEAT, noise=0.05)
     states = found.data.states.clone()
     states[[3, 9, 15], [0, 5, 11]] *= 10
     spoiled = replace(found, data=replace(found.data, states=states))
-    path = fit_path(HEAT.with_parameters(torch.tensor([0.6], dtype=torch.float64)), [spoiled], iterations=15)
+    path = fit_trajectories(HEAT.with_parameters(torch.tensor([0.6], dtype=torch.float64)), [spoiled], iterations=15)
     assert path is not None
     assert path.model.parameters.tolist() == pytest.approx([0.7], rel=0.1)
 
 
 def test_several_trajectories_together() -> None:
-    courses = [course(laws.Heat(0.7), HEAT, noise=0.05, seed=seed)[0] for seed in (1, 2)]
-    path = fit_path(HEAT.with_parameters(torch.tensor([0.5], dtype=torch.float64)), courses, iterations=15)
+    problems = [problem(laws.Heat(0.7), HEAT, noise=0.05, seed=seed)[0] for seed in (1, 2)]
+    path = fit_trajectories(HEAT.with_parameters(torch.tensor([0.5], dtype=torch.float64)), problems, iterations=15)
     assert path is not None
     assert path.model.parameters.tolist() == pytest.approx([0.7], rel=0.04)
-    assert path.count == sum(c.data.states[1:].numel() for c in courses)
+    assert path.count == sum(c.data.states[1:].numel() for c in problems)
 
 
 def test_the_first_state_can_be_held() -> None:
-    found, _ = course(laws.Heat(0.7), HEAT, noise=0.05)
-    path = fit_path(HEAT, [found], iterations=3, move_start=False)
+    found, _ = problem(laws.Heat(0.7), HEAT, noise=0.05)
+    path = fit_trajectories(HEAT, [found], iterations=3, move_initial=False)
     assert path is not None
-    assert torch.equal(path.courses[0].x0, found.x0)
-    parameters, starts = samples(path, 5, 0, move_start=False)
+    assert torch.equal(path.problems[0].x0, found.x0)
+    parameters, starts = posterior_samples(path, 5, 0, move_initial=False)
     assert parameters.shape == (5, 1)
     assert torch.equal(starts[0], found.x0.expand(5, -1, -1))
 
 
 def test_draws_are_as_wide_as_the_information_says() -> None:
-    found, _ = course(laws.Heat(0.7), HEAT, noise=0.05)
-    path = fit_path(HEAT, [found], iterations=10)
+    found, _ = problem(laws.Heat(0.7), HEAT, noise=0.05)
+    path = fit_trajectories(HEAT, [found], iterations=10)
     assert path is not None
-    parameters, starts = samples(path, 200, 0)
+    parameters, starts = posterior_samples(path, 200, 0)
     assert parameters.shape == (200, 1)
     assert starts[0].shape == (200, 16, 1)
     unit = max(1.0, path.excess)  # residuals larger than the noise was taken to be
@@ -123,29 +124,29 @@ def test_draws_are_as_wide_as_the_information_says() -> None:
     assert float(parameters.std()) == pytest.approx(width, rel=0.25)
     assert abs(float(parameters.mean() - path.model.parameters)) < 4 * width / 200**0.5
     assert (starts[0].std(0) < unit * found.error * 1.3).float().mean() > 0.9
-    again, _ = samples(path, 200, 0)
+    again, _ = posterior_samples(path, 200, 0)
     assert torch.equal(again, parameters)
-    other, _ = samples(path, 200, 1)
+    other, _ = posterior_samples(path, 200, 1)
     assert not torch.equal(other, parameters)
 
 
 def test_first_states_stay_near_what_was_seen() -> None:
-    found, _ = course(laws.Heat(0.7), HEAT)
+    found, _ = problem(laws.Heat(0.7), HEAT)
     far = found.moved(torch.full_like(found.x0, 1e6))
     assert far.x0.max() <= found.bounds[1].max()
     assert found.moved(torch.full_like(found.x0, -1e6)).x0.min() >= 0
 
 
 def test_what_was_known_before_counts() -> None:
-    found, _ = course(laws.Heat(0.7), HEAT, noise=0.05)
-    free = fit_path(HEAT, [found], iterations=15)
+    found, _ = problem(laws.Heat(0.7), HEAT, noise=0.05)
+    free = fit_trajectories(HEAT, [found], iterations=15)
     mean = torch.tensor([0.2], dtype=torch.float64)
-    firm = fit_path(HEAT, [found], iterations=15, prior=Prior(mean, torch.tensor([[1e9]], dtype=torch.float64)))
+    firm = fit_trajectories(HEAT, [found], iterations=15, prior=Prior(mean, torch.tensor([[1e9]], dtype=torch.float64)))
     assert free is not None
     assert firm is not None
     assert firm.model.parameters.tolist() == pytest.approx([0.2], rel=1e-2)
     as_sure = Prior(mean, free.normal)
-    between = fit_path(HEAT, [found], iterations=15, prior=as_sure)
+    between = fit_trajectories(HEAT, [found], iterations=15, prior=as_sure)
     assert between is not None
     assert 0.2 < float(between.model.parameters) < float(free.model.parameters)
     assert as_sure.cost(mean) == 0
@@ -155,14 +156,14 @@ def test_what_was_known_before_counts() -> None:
 
 
 def test_draws_are_no_wider_than_what_was_known_before() -> None:
-    found, _ = course(laws.Heat(0.7), HEAT, noise=0.05)
+    found, _ = problem(laws.Heat(0.7), HEAT, noise=0.05)
     tiny = Noise(torch.full((1,), 1e-6).double(), torch.zeros(1).double())
     sharp = replace(found, data=replace(found.data, measured=tiny))
     prior = Prior(torch.tensor([0.7], dtype=torch.float64), torch.tensor([[1e16]], dtype=torch.float64))
-    path = fit_path(HEAT, [sharp], iterations=3, prior=prior)
+    path = fit_trajectories(HEAT, [sharp], iterations=3, prior=prior)
     assert path is not None
     assert path.excess > 50  # the noise is far larger than it is taken to be
-    parameters, _ = samples(path, 200, 0)
+    parameters, _ = posterior_samples(path, 200, 0)
     assert float(parameters.std()) == pytest.approx(1e-8, rel=0.3)
 
 
@@ -176,7 +177,7 @@ def test_the_share_that_is_missed_is_that_of_the_worst_feature() -> None:
     )
     states = torch.stack([x0[:, 0].expand(12, -1), x0[:, 1] * torch.exp(-times)[:, None]], dim=-1)
     one = observed(Trajectory(times=times, states=states, graph=GRAPH, features=("v", "w")), noisy=False)
-    right, wrong = (fit_path(m, followable([one], m, TOLERANCE), iterations=0) for m in (decay, still))
+    right, wrong = (fit_trajectories(m, problems_for([one], m, TOLERANCE), iterations=0) for m in (decay, still))
     assert right.share() < 1e-4
     assert wrong.share() > 0.5
 
@@ -194,9 +195,9 @@ def test_steps_do_not_depend_on_units(unit: float) -> None:
 # Gaps ---------------------------------------------------------------------------------------------------------------
 
 
-def half() -> Course:
+def half() -> TrajectoryProblem:
     """Half of the entries unseen, first ones too."""
-    found, _ = course(laws.Gene(), GENE, missing=0.5)
+    found, _ = problem(laws.Gene(), GENE, missing=0.5)
     assert found.data.gaps
     assert 0 < int(found.data.seen[0].sum()) < 16
     return found
@@ -204,27 +205,27 @@ def half() -> Course:
 
 def test_unseen_first_states_are_eliminated_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     start = GENE.with_parameters(torch.tensor([-0.9, 1.1, 1.9], dtype=torch.float64))
-    exact = fit_path(start, [half()], iterations=1)
-    monkeypatch.setattr(first_state, "EXACTLY", 0)
-    monkeypatch.setattr(first_state, "SOLVED", 1e-14)
-    by_gradients = fit_path(start, [half()], iterations=1, cg=400)
+    exact = fit_trajectories(start, [half()], iterations=1)
+    monkeypatch.setattr(initial_states, "EXACT_UNKNOWNS", 0)
+    monkeypatch.setattr(initial_states, "CG_TOLERANCE", 1e-14)
+    by_gradients = fit_trajectories(start, [half()], iterations=1, cg=400)
     assert exact is not None
     assert by_gradients is not None
     torch.testing.assert_close(exact.model.parameters, by_gradients.model.parameters, rtol=1e-5, atol=1e-7)
     torch.testing.assert_close(exact.normal, by_gradients.normal, rtol=1e-4, atol=1e-4 * float(exact.normal.max()))
     seen = half().data.seen[0]
-    assert torch.equal(exact.courses[0].x0[seen], half().x0[seen])
-    assert not torch.equal(exact.courses[0].x0[~seen], half().x0[~seen])
+    assert torch.equal(exact.problems[0].x0[seen], half().x0[seen])
+    assert not torch.equal(exact.problems[0].x0[~seen], half().x0[~seen])
 
 
 @pytest.mark.parametrize("cg", [1, 3])
 def test_steps_lead_down_however_little_is_known_of_first_states(monkeypatch: pytest.MonkeyPatch, cg: int) -> None:
-    monkeypatch.setattr(first_state, "EXACTLY", 0)
-    path: Path | None = fit_path(GENE, [half()], iterations=0)
+    monkeypatch.setattr(initial_states, "EXACT_UNKNOWNS", 0)
+    path: TrajectoryFit | None = fit_trajectories(GENE, [half()], iterations=0)
     assert path is not None
     chi2 = [path.chi2]
     for _ in range(6):
-        path = fit_path(path.model, path.courses, iterations=1, cg=cg)
+        path = fit_trajectories(path.model, path.problems, iterations=1, cg=cg)
         assert path is not None
         chi2.append(path.chi2)
     assert all(b < a for a, b in itertools.pairwise(chi2[:5]))
@@ -232,16 +233,18 @@ def test_steps_lead_down_however_little_is_known_of_first_states(monkeypatch: py
 
 
 def test_the_law_and_first_states_are_found_through_gaps() -> None:
-    found, x0 = course(laws.Gene(), GENE, missing=0.5)
-    path = fit_path(GENE.with_parameters(torch.tensor([-0.7, 1.3, 1.6], dtype=torch.float64)), [found], iterations=25)
+    found, x0 = problem(laws.Gene(), GENE, missing=0.5)
+    path = fit_trajectories(
+        GENE.with_parameters(torch.tensor([-0.7, 1.3, 1.6], dtype=torch.float64)), [found], iterations=25
+    )
     assert path is not None
     assert path.model.parameters.tolist() == pytest.approx([-1.0, 1.0, 2.0], rel=1e-3)
-    assert (path.courses[0].x0 - x0).abs().max() < 1e-3
+    assert (path.problems[0].x0 - x0).abs().max() < 1e-3
     assert path.excess < 5
 
 
 def test_first_states_at_their_bounds_move_inwards_only() -> None:
-    found, _ = course(laws.Heat(0.7), HEAT, noise=0.05)
+    found, _ = problem(laws.Heat(0.7), HEAT, noise=0.05)
     low = replace(found, x0=found.bounds[0].expand_as(found.x0).clone())
     down = np.where(np.arange(16) % 2, 1.0, -1.0)
     assert low.movable(down).tolist() == (down > 0).tolist()
@@ -252,7 +255,7 @@ def test_first_states_at_their_bounds_move_inwards_only() -> None:
 
 def test_steps_are_stable_where_nothing_happens() -> None:
     fast = equation((-60.0, "x", False), (60.0, "1", False))  # 1 is where it stands still
-    found, _ = course(laws.Heat(0.7), HEAT)
+    found, _ = problem(laws.Heat(0.7), HEAT)
     still = torch.ones_like(found.data.level)
     one = replace(found.data, times=torch.linspace(0, 4, 20, dtype=torch.float64))
     needed = steps_needed(fast, one.network, still[:-1], one.spans, TOLERANCE, 128, RK4)
@@ -263,9 +266,11 @@ def test_steps_are_stable_where_nothing_happens() -> None:
 
 
 def test_poor_laws_through_gaps_are_said_to_be_so() -> None:
-    found, _ = course(laws.Gene(), GENE, missing=0.3)
-    right = fit_path(GENE, [found], iterations=15)
-    wrong = fit_path(GENE.with_parameters(torch.tensor([-1.0, 0.5, 2.0], dtype=torch.float64)), [found], iterations=0)
+    found, _ = problem(laws.Gene(), GENE, missing=0.3)
+    right = fit_trajectories(GENE, [found], iterations=15)
+    wrong = fit_trajectories(
+        GENE.with_parameters(torch.tensor([-1.0, 0.5, 2.0], dtype=torch.float64)), [found], iterations=0
+    )
     assert right is not None
     assert wrong is not None
     with warnings.catch_warnings():

@@ -74,6 +74,12 @@ CASES = {
         check=names("b", "ä"),
         noted=r"edges.csv is not UTF-8 \(line 2\)",
     ),
+    "latin-1 in the header": Case(
+        "source,target\nä,b\n",
+        "time,ä,b\n0,1,2\n1,3,4\n".encode("latin-1"),
+        check=names("b", "ä"),
+        noted=r"states.csv is not UTF-8 \(line 1\); it is read as cp1252",
+    ),
     "composed and decomposed": Case(
         "source,target\na\u0308,b\n", "node,time,x\n\u00e4,0,1\nb,0,1\n", check=names("b", "\u00e4")
     ),

@@ -7,7 +7,8 @@ import torch
 from ndcn.models import LawODE
 
 from ndcn import laws
-from ndcn.solve import IntegrationError
+from ndcn.solve import IntegrationError, Solver
+from ndcn.solve.solver import Reason
 from problems import GRAPHS, heat, states
 
 
@@ -53,6 +54,7 @@ def test_a_law_that_leads_to_infinity_says_so_and_what_to_do() -> None:
     with pytest.raises(IntegrationError, match=r"the learned law cannot be followed.*ndcn") as caught:
         LawODE(Explosive())(x0, torch.tensor([0.5, 2.0]), graph, 0.0)
     assert 0.9 < caught.value.time < 1.1
+    assert caught.value.reason in ("exploded", "tolerance")
     found = LawODE(Explosive())(x0, torch.tensor([0.5]), graph, 0.0)
     torch.testing.assert_close(found[0], 2 * x0, atol=1e-6, rtol=1e-6)
 
@@ -68,7 +70,25 @@ class Stiff(laws.Law):
 
 
 def test_stiff_laws_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ndcn.laws.law_ode.STEPS", 200)
+    monkeypatch.setattr("ndcn.laws.law_ode.DOPRI5_STEPS", 200)
     graph = GRAPHS["path"]
     found = LawODE(Stiff())(states(graph, 1), torch.tensor([1.0, 3.0]), graph, 0.0)
     torch.testing.assert_close(found, torch.ones(2, 4, 1, dtype=torch.float64), atol=1e-5, rtol=0)
+
+
+def test_the_stiff_solver_is_chosen_by_the_reason_of_an_error_not_by_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(reason: Reason, message: str) -> list[str]:
+        tried: list[str] = []
+
+        def integrated(*args: object, solver: Solver, **more: object) -> None:
+            tried.append(solver.method)
+            raise IntegrationError(message, time=0.5, reason=reason)
+
+        monkeypatch.setattr("ndcn.laws.law_ode.integrate", integrated)
+        with pytest.raises(IntegrationError) as caught:
+            LawODE(Stiff())(states(GRAPHS["path"], 1), torch.tensor([1.0]), GRAPHS["path"], 0.0)
+        assert caught.value.reason == reason
+        return tried
+
+    assert fails("max_steps", "given up") == ["dopri5", "bdf"]
+    assert fails("exploded", "infinite after 3 steps") == ["dopri5"]

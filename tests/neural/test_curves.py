@@ -134,9 +134,9 @@ def test_what_they_refuse(name: str) -> None:
 def test_what_has_no_effect_is_refused(name: str) -> None:
     settings = {"epochs": 5, "hidden": 3, "preset": "paper", "validation": 0.2, "ensemble": 3, "objective": "l2"}
     for setting, value in settings.items():
-        with pytest.raises(ValueError, match=f"^{setting}: of no effect on {name}; drop it$"):
+        with pytest.raises(ValueError, match=f"^`{name}` does not use `{setting}`; remove it$"):
             DynamicsRegressor(name, **{setting: value}).fit(polynomial(1.0))
-    with pytest.raises(ValueError, match=r"^epochs: of no effect on a ready module such as this Spline"):
+    with pytest.raises(ValueError, match=r"^a ready module such as this Spline does not use `epochs`"):
         DynamicsRegressor(Spline(), epochs=3).fit(polynomial(1.0))
 
 

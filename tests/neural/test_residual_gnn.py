@@ -82,7 +82,7 @@ def test_validation_and_missing_snapshots_stay_on_the_grid() -> None:
 
 
 def test_what_has_no_effect_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^knots, solver: of no effect on residual_gnn; drop them$"):
+    with pytest.raises(ValueError, match=r"^`residual_gnn` does not use `knots`, `solver`; remove them$"):
         DynamicsRegressor("residual_gnn", knots=[0.0, 1.0], solver=Solver()).fit(DATA)
     reg = DynamicsRegressor("residual_gnn", operator="kipf", activation="tanh", hidden=5, epochs=1).fit(DATA)
     assert reg.model_.field.operator is operators.kipf

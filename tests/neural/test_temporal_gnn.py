@@ -231,7 +231,7 @@ def test_what_has_no_effect_is_refused(name: str) -> None:
         "knots": [0.0, 1.0],
         "solver": ndcn.Solver(),
     }.items():
-        with pytest.raises(ValueError, match=f"^{setting}: of no effect on {name}; drop it$"):
+        with pytest.raises(ValueError, match=f"^`{name}` does not use `{setting}`; remove it$"):
             DynamicsRegressor(name, **{setting: value}).fit(DATA)
     assert DynamicsRegressor(name, hidden=3, epochs=1).fit(DATA).model_.cell.hidden_size == 3
     assert DynamicsRegressor(name, epochs=1).fit(DATA).model_.cell.hidden_size == 10

@@ -79,8 +79,8 @@ def test_scores_and_scikit_learn(reg: DynamicsRegressor) -> None:
 
 def test_settings() -> None:
     for settings, message in (
-        ({"epochs": 3}, "epochs: of no effect on auto; drop it, or name a model that is trained"),
-        ({"ensemble": 2, "hidden": 3}, "hidden, ensemble: of no effect on auto"),
+        ({"epochs": 3}, "`auto` does not use `epochs`; remove it, or name a model that is trained"),
+        ({"ensemble": 2, "hidden": 3}, "`auto` does not use `hidden`, `ensemble`"),
     ):
         for model in ("auto", Auto(horizon=2)):
             with pytest.raises(ValueError, match=message):

@@ -9,13 +9,16 @@ import pytest
 import torch
 
 import ndcn
-from ndcn.regressor import ensemble as module
+from ndcn.regressor.kinds import ensemble as module
+from ndcn.regressor.kinds.training import TrainedModel
+from ndcn.regressor.settings import Settings
 
 GRAPH = ndcn.networks.grid(16)
 DATA = ndcn.simulate(
     ndcn.laws.Heat(), GRAPH, ndcn.laws.initial_state(GRAPH), ndcn.sampling.irregular_times(1.0, count=15, seed=0)
 )
 TIMES = [0.3, 1.4]
+FIT = module._fit
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +53,12 @@ def test_one_process_gives_the_same(fitted: ndcn.DynamicsRegressor) -> None:
     assert torch.equal(alone.predict(TIMES).states, fitted.predict(TIMES).states)
 
 
+def test_members_with_equal_steps_are_sent_to_processes() -> None:
+    data = ndcn.simulate(ndcn.laws.Heat(), GRAPH, ndcn.laws.initial_state(GRAPH), torch.linspace(0, 1, 11))
+    two, one = (ndcn.DynamicsRegressor("gru_gnn", epochs=3, ensemble=2, jobs=jobs).fit(data) for jobs in (2, 1))
+    assert torch.equal(two.predict([1.1]).states, one.predict([1.1]).states)
+
+
 def test_resume_goes_on_for_each_member(tmp_path: Path) -> None:
     settings = {"epochs": 5, "ensemble": 2, "jobs": 1, "checkpoint": tmp_path / "run"}
     first = ndcn.DynamicsRegressor(**settings).fit(DATA)
@@ -61,9 +70,9 @@ def test_resume_goes_on_for_each_member(tmp_path: Path) -> None:
 def test_large_networks_are_fitted_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def note(task: tuple) -> ndcn.DynamicsRegressor:
+    def note(task: tuple[Settings, list[ndcn.Trajectory]]) -> TrainedModel:
         seen.append(os.getpid())
-        return task[0].fit(DATA)
+        return FIT(task)
 
     monkeypatch.setattr(module, "WORTH_TWO", 100)
     monkeypatch.setattr(module, "_fit", note)
@@ -72,11 +81,10 @@ def test_large_networks_are_fitted_one_after_the_other(monkeypatch: pytest.Monke
 
 
 def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    def second_is_interrupted(task: tuple) -> ndcn.DynamicsRegressor:
-        member = task[0]
-        if member.seed == stop:
+    def second_is_interrupted(task: tuple[Settings, list[ndcn.Trajectory]]) -> TrainedModel:
+        if task[0].seed == stop:
             raise KeyboardInterrupt
-        return member.fit(DATA)
+        return FIT(task)
 
     monkeypatch.setattr(module, "_fit", second_is_interrupted)
     stop = 1
@@ -90,12 +98,11 @@ def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_ctrl_c_ends_the_whole_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
-    def marked(task: tuple) -> ndcn.DynamicsRegressor:
-        member = task[0]
-        seen.append(member.seed)
-        member.fit(DATA)
-        if member.seed == stop:
-            member.history_.stopped = "interrupted"
+    def marked(task: tuple[Settings, list[ndcn.Trajectory]]) -> TrainedModel:
+        seen.append(task[0].seed)
+        member = FIT(task)
+        if task[0].seed == stop:
+            member.histories[0].stopped = "interrupted"
         return member
 
     monkeypatch.setattr(module, "_fit", marked)

@@ -242,11 +242,11 @@ def test_modules_that_do_not_fit_are_explained() -> None:
 def test_what_a_ready_module_would_ignore_is_refused() -> None:
     settings = {"hidden": 5, "preset": "paper", "operator": "kipf", "activation": "tanh", "knots": np.array([0.0, 1.0])}
     for name, value in settings.items():
-        with pytest.raises(ValueError, match=f"^{name}: of no effect on a ready module such as this Decay; drop it"):
+        with pytest.raises(ValueError, match=f"^a ready module such as this Decay does not use `{name}`; remove it"):
             regressor(Decay(), **{name: value}).fit(DATA)
-    with pytest.raises(ValueError, match=r"^hidden, solver: of no effect .* Steps; drop them"):
+    with pytest.raises(ValueError, match=r"such as this Steps does not use `hidden`, `solver`; remove them"):
         regressor(Steps(), hidden=3, solver=Solver()).fit(DATA)
-    with pytest.raises(ValueError, match=r"^solver: of no effect"):
+    with pytest.raises(ValueError, match=r"does not use `solver`"):
         regressor(GraphODE(nn.Identity(), Decay(), nn.Identity()), solver=Solver()).fit(DATA)
 
 

@@ -10,15 +10,15 @@ import torch
 from ndcn.fields import ClosedForm, FreeForm
 
 from ndcn import Trajectory, laws
-from ndcn.identify.discovery import Discovery, Evidence
-from ndcn.laws.corrected import Corrected
+from ndcn.identify import Evidence, FoundLaw
+from ndcn.laws import Corrected, law_of
 from ndcn.laws.equation import Equation, Term
 from ndcn.laws.formula import Formula
 from ndcn.laws.free import FreeModel, basis_for
-from ndcn.regressor import learned_law
-from ndcn.regressor.fitting import Start
-from ndcn.regressor.learned_law import LearnedLaw
-from ndcn.regressor.prediction import Question, question
+from ndcn.regressor.initial import InitialCondition as Start
+from ndcn.regressor.kinds import learned_law
+from ndcn.regressor.kinds.learned_law import LearnedLaw
+from ndcn.regressor.query import Prediction, Query, query_of
 from ndcn.solve import IntegrationError
 from problems import GRAPHS, heat, states
 
@@ -31,8 +31,12 @@ SEEN = torch.linspace(0.1, 3.1, 50, dtype=torch.float64).unsqueeze(1)
 EVIDENCE = Evidence("closed", "for a test", (1e-7,), 0.5)
 
 
-def asked(times: object, **arguments: object) -> Question:
-    return question(START, times, arguments.get("graph"), arguments.get("x0"), arguments.get("t0"))
+def asked(times: object, **arguments: object) -> Query:
+    return query_of(START, times, arguments.get("graph"), arguments.get("x0"), arguments.get("t0"))
+
+
+def answer(law: LearnedLaw, query: Query, spread: bool = False) -> Prediction:
+    return law.predict(query, START.features, spread)
 
 
 def learned(
@@ -41,7 +45,9 @@ def learned(
     p = model.parameters
     draws = p + error * torch.linspace(-1, 1, 5, dtype=torch.float64).unsqueeze(1) * torch.ones_like(p)
     covariance = error**2 * torch.eye(len(p), dtype=torch.float64)
-    return LearnedLaw.of(Discovery(model, covariance, [X0], draws, start_draws, EVIDENCE, SEEN, names=("x",)))
+    errors = covariance.diagonal().sqrt()
+    law = law_of(model, ("x",))
+    return LearnedLaw.of(FoundLaw(law, covariance, errors, draws, [X0], start_draws, EVIDENCE, SEEN))
 
 
 def free(slope: float = 1.0) -> FreeModel:
@@ -61,7 +67,7 @@ def test_both_forms_are_laws() -> None:
 @pytest.mark.parametrize("model", [HEAT, free()], ids=["closed", "free"])
 def test_predictions_are_solutions(model: Equation | FreeModel) -> None:
     times = [0.7, 0.2, 2.0]
-    found = learned(model).predict(asked(times), START, False)
+    found = answer(learned(model), asked(times)).mean
     assert isinstance(found, Trajectory)
     torch.testing.assert_close(found.states, heat(GRAPH, X0, times), atol=1e-5, rtol=1e-5)
     assert found.times.tolist() == times
@@ -70,7 +76,7 @@ def test_predictions_are_solutions(model: Equation | FreeModel) -> None:
 def test_other_graphs_and_starts() -> None:
     graph = GRAPHS["directed"]
     x0 = states(graph, 1, seed=4)
-    found = learned().predict(asked([1.5], graph=graph, x0=x0, t0=1.0), START, False)
+    found = answer(learned(), asked([1.5], graph=graph, x0=x0, t0=1.0)).mean
     assert isinstance(found, Trajectory)
     torch.testing.assert_close(found.states, heat(graph, x0, [0.5]), atol=1e-5, rtol=1e-5)
 
@@ -78,8 +84,9 @@ def test_other_graphs_and_starts() -> None:
 @pytest.mark.parametrize("model", [HEAT, free()], ids=["closed", "free"])
 def test_the_spread_is_that_of_the_draws(model: Equation | FreeModel) -> None:
     law = learned(model, 0.02)
-    mean, deviation = law.predict(asked([0.0, 0.5]), START, True)
-    alone = law.predict(asked([0.0, 0.5]), START, False)
+    both = answer(law, asked([0.0, 0.5]), True)
+    mean, deviation = both.mean, both.std
+    alone = answer(law, asked([0.0, 0.5])).mean
     assert torch.equal(mean.states, alone.states)
     assert deviation.states[0].abs().max() == 0
     assert deviation.states[1].max() > 0
@@ -91,9 +98,9 @@ def test_the_spread_is_that_of_the_draws(model: Equation | FreeModel) -> None:
 def test_first_states_that_are_drawn_widen_the_band() -> None:
     draws = X0 + 0.1 * torch.randn(5, 4, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     law = learned(error=1e-6, start_draws=[draws])
-    _, deviation = law.predict(asked([0.0]), START, True)
+    deviation = answer(law, asked([0.0]), True).std
     torch.testing.assert_close(deviation.states[0], draws.std(0))
-    _, known = law.predict(asked([0.0], x0=X0, t0=0.0), START, True)
+    known = answer(law, asked([0.0], x0=X0, t0=0.0), True).std
     assert known.states.abs().max() < 1e-6
 
 
@@ -101,23 +108,23 @@ def test_draws_that_explode_are_left_out_and_too_many_are_an_error() -> None:
     x0 = torch.full((4, 1), 1.0, dtype=torch.float64)
     law = learned(BLOWUP)  # infinite at t = 1/c
     some = replace(law, draws=torch.tensor([[0.9], [1.1], [20.0]], dtype=torch.float64))
-    _, deviation = some.predict(asked([0.1], x0=x0, t0=0.0), START, True)
+    deviation = answer(some, asked([0.1], x0=x0, t0=0.0), True).std
     expected = torch.tensor([1 / (1 - 0.09), 1 / (1 - 0.11)]).std().item()
     assert deviation.states.flatten().tolist() == pytest.approx([expected] * 4, rel=1e-4)
     wild = replace(law, draws=torch.tensor([[1.0], [50.0]], dtype=torch.float64))
-    with pytest.raises(IntegrationError, match="as likely"):
-        wild.predict(asked([0.1], x0=x0, t0=0.0), START, True)
+    with pytest.raises(IntegrationError, match="posterior samples diverge"):
+        answer(wild, asked([0.1], x0=x0, t0=0.0), True)
 
 
 def test_draws_far_faster_than_the_law_are_left_out() -> None:
     law = learned(Equation((Term(Formula("x"), False),), torch.tensor([-1.0], dtype=torch.float64)))
     some = replace(law, draws=torch.tensor([[-1.0], [-1.1], [-1e5]], dtype=torch.float64))
-    _, deviation = some.predict(asked([1.0]), START, True)
+    deviation = answer(some, asked([1.0]), True).std
     expected = torch.tensor([-1.0, -1.1]).exp().std()
     torch.testing.assert_close(deviation.states[0], X0 * expected, atol=1e-5, rtol=1e-4)
     few = replace(law, draws=torch.tensor([[-1.0], [-1.1], [-1e5], [-2e5], [-3e5]], dtype=torch.float64))
-    with pytest.warns(UserWarning, match="of 5 laws that are as likely as this one only 2"):
-        few.predict(asked([1.0]), START, True)
+    with pytest.warns(UserWarning, match="only 2 of 5 posterior samples"):
+        answer(few, asked([1.0]), True)
 
 
 HILL = Equation(
@@ -142,7 +149,7 @@ def test_laws_side_by_side_are_each_of_them(model: Equation | FreeModel) -> None
     names = ("v", "w") if isinstance(model, FreeModel) and len(model.coefficients) == 2 else ("x",)
     generator = torch.Generator().manual_seed(2)
     draws = model.parameters + 0.05 * torch.randn(4, len(model.parameters), generator=generator, dtype=torch.float64)
-    law = LearnedLaw.of(Discovery(model, torch.eye(1), [X0], draws, None, EVIDENCE, SEEN, names=names))
+    law = LearnedLaw.of(FoundLaw(law_of(model, names), torch.eye(1), torch.ones(1), draws, [X0], None, EVIDENCE, SEEN))
     together = law._side_by_side()
     assert together is not None
     x = 1.5 * torch.rand(4, 4, len(names), generator=generator, dtype=torch.float64)  # some outside the knots
@@ -161,7 +168,7 @@ class FirstOfAll(laws.Law):
 def test_laws_known_in_part_are_followed_one_by_one() -> None:
     law = replace(learned(error=0.02), law=Corrected(FirstOfAll(), learned().found))
     assert law._side_by_side() is None
-    _, deviation = law.predict(asked([0.5]), START, True)
+    deviation = answer(law, asked([0.5]), True).std
     assert 0 < deviation.states.max() < 0.1
 
 
@@ -170,20 +177,20 @@ def test_large_graphs_are_followed_law_by_law_to_the_same_band(
     model: Equation | FreeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     law = learned(model, 0.02)
-    _, together = law.predict(asked([0.5, 1.0]), START, True)
+    together = answer(law, asked([0.5, 1.0]), True).std
     monkeypatch.setattr(learned_law, "SMALL", 0)
-    _, apart = law.predict(asked([0.5, 1.0]), START, True)
+    apart = answer(law, asked([0.5, 1.0]), True).std
     torch.testing.assert_close(together.states, apart.states, rtol=1e-4, atol=1e-7)
 
 
 def test_the_free_form_warns_outside_the_states_seen() -> None:
     x0 = torch.tensor([[1.0], [2.0], [9.0], [1.0]], dtype=torch.float64)
     with pytest.warns(UserWarning, match=r"from t = 0 on .* leaves the range of states .*0\.1 to 3\.1"):
-        learned(free()).predict(asked([0.0, 0.5], x0=x0, t0=0.0), START, False)
+        answer(learned(free()), asked([0.0, 0.5], x0=x0, t0=0.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        learned(free()).predict(asked([0.0, 0.5]), START, False)
-        learned(HEAT).predict(asked([0.0, 0.5], x0=x0, t0=0.0), START, False)  # a formula is known everywhere
+        answer(learned(free()), asked([0.0, 0.5]))
+        answer(learned(HEAT), asked([0.0, 0.5], x0=x0, t0=0.0))  # a formula is known everywhere
 
 
 def test_the_warning_names_the_first_time_outside() -> None:
@@ -191,7 +198,7 @@ def test_the_warning_names_the_first_time_outside() -> None:
     c = torch.zeros(1, basis.size, dtype=torch.float64)
     c[0, basis.blocks["f0"]] = 1.0  # dx/dt = 1
     with pytest.warns(UserWarning, match="from t = 3 on"):
-        learned(FreeModel(basis, c)).predict(asked([4.0, 0.0, 3.0], x0=torch.ones(4, 1), t0=0.0), START, False)
+        answer(learned(FreeModel(basis, c)), asked([4.0, 0.0, 3.0], x0=torch.ones(4, 1), t0=0.0))
 
 
 def test_equations_of_the_closed_form_alone() -> None:

@@ -8,8 +8,6 @@ import pytest
 import torch
 
 import ndcn
-from ndcn.regressor.course import changed_course
-from ndcn.regressor.piecewise import predict_piecewise
 from ndcn.regressor.what_if import Cut, Remove, Shock, changed_graph, changed_state, parse
 
 CHAIN = ndcn.Graph.from_edges([("a", "b"), ("b", "c", 2.0)])
@@ -124,7 +122,7 @@ def test_a_shock_acts_from_its_time_on(heat: ndcn.DynamicsRegressor) -> None:
     times = [0.0, 0.5, 1.0, 1.5]
     base = heat.predict(times)
     at_one = heat.predict([1.0]).states[0]
-    changed = changed_course(heat, base, [Shock("4", "+", 9.0)], at=1.0, start=at_one)
+    changed = heat.what_if("shock 4 +9", times, at=1.0).states
     assert torch.equal(changed[:2], base.states[:2])
     torch.testing.assert_close(changed[2, 4] - base.states[2, 4], torch.tensor([9.0]).to(changed.dtype))
     graph = heat.train_[0].graph
@@ -143,8 +141,7 @@ def test_a_model_that_misses_the_shock_says_so() -> None:
     change = [Shock("4", "=", 0.0)]
 
     def state(model: ndcn.DynamicsRegressor) -> float:
-        base = model.predict([1.0])
-        return changed_course(model, base, change, at=1.0, start=base.states[0])[0, 4, 0].item()
+        return model.what_if(change, [1.0], at=1.0).states[0, 4, 0].item()
 
     with pytest.warns(
         UserWarning, match='x is up to .* off the state that was asked for .*model="interaction"'
@@ -158,10 +155,10 @@ def test_a_model_that_misses_the_shock_says_so() -> None:
 
 def test_a_removed_node_is_gone(heat: ndcn.DynamicsRegressor) -> None:
     base = heat.predict([0.0, 1.0])
-    changed = changed_course(heat, base, [Remove("4")], at=0.0, start=heat.predict([0.0]).states[0])
+    changed = heat.what_if(Remove("4"), [0.0, 1.0]).states
     assert changed[:, 4].isnan().all()
     assert changed[:, [0, 1, 2, 3, 5, 6, 7, 8]].isfinite().all()
-    late = changed_course(heat, base, [Remove("4")], at=5.0, start=base.states[-1])
+    late = heat.what_if(["remove 4"], [0.0, 1.0], at=5.0).states
     assert torch.equal(late, base.states)
 
 
@@ -169,11 +166,11 @@ def test_a_graph_that_changes(heat: ndcn.DynamicsRegressor) -> None:
     """The same graph twice is one graph; without edges nothing changes any more."""
     graph = heat.train_[0].graph
     once = heat.predict([0.25, 2.0, 0.5])
-    twice = predict_piecewise(heat, [0.25, 2.0, 0.5], ndcn.GraphSequence([0.0, 0.5, 1.0], [graph] * 3))
+    twice = heat.predict([0.25, 2.0, 0.5], graph=ndcn.GraphSequence([0.0, 0.5, 1.0], [graph] * 3))
     torch.testing.assert_close(once.states, twice.states, rtol=1e-3, atol=1e-3)
     assert once.times.tolist() == twice.times.tolist()
     apart = ndcn.Graph.from_edges([], num_nodes=9)
-    still = predict_piecewise(heat, [0.5, 1.0, 3.0], ndcn.GraphSequence([0.0, 0.5], [graph, apart]))
+    still = heat.predict([0.5, 1.0, 3.0], graph=ndcn.GraphSequence([0.0, 0.5], [graph, apart]))
     torch.testing.assert_close(still.states[0], still.states[2], rtol=1e-3, atol=1e-3)
-    with pytest.raises(ValueError, match="at or after 1"):
-        predict_piecewise(heat, [0.5], ndcn.GraphSequence([0.0], [graph]), x0=heat.train_[0].x0, t0=1.0)
+    with pytest.raises(ValueError, match="the state x0 is given at 1"):
+        heat.predict([0.5], graph=ndcn.GraphSequence([0.0], [graph]), x0=heat.train_[0].x0, t0=1.0)

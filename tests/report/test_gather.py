@@ -13,11 +13,10 @@ from ndcn.tables import Calendar
 import ndcn
 import pages
 from ndcn.regressor.evaluation import forecast_scores
-from ndcn.regressor.piecewise import predict_piecewise
 from ndcn.report.dates import ticks_of
 from ndcn.report.encode import unpack_integers, unpack_rows
 from ndcn.report.gather import gather
-from ndcn.report.laws import law_of
+from ndcn.report.sections.law import law_of
 from ndcn.solve import IntegrationError
 
 
@@ -55,12 +54,12 @@ def test_small_errors_keep_their_digits() -> None:
 
 
 def test_scores_are_those_of_evaluate_and_of_the_simple_guesses() -> None:
-    from ndcn.cli.evaluate import score_parts
+    from ndcn.regressor import score_parts
 
     reg, data = pages.heat()
     rows = {row["name"]: row["parts"] for row in content_of(reg, data)["scores"]["rows"]}
     assert list(rows) == ["ndcn", "persistence", "linear", "spline"]
-    assert rows["ndcn"]["extrapolation"] == pytest.approx(score_parts(reg, data)["extrapolation"])
+    assert rows["ndcn"]["extrapolation"] == pytest.approx(score_parts(reg, data)[0]["extrapolation"])
     parts = ndcn.split(data, seed=0)
     line = ndcn.DynamicsRegressor("linear").fit(parts.train).predict(parts.extrapolation.times)
     assert rows["linear"]["extrapolation"]["normalized_l1"] == pytest.approx(
@@ -136,10 +135,14 @@ def test_splines_have_functions_and_no_equation() -> None:
 
 def test_laws_that_cannot_be_followed_leave_no_band(monkeypatch: pytest.MonkeyPatch) -> None:
     reg, data = pages.law()
-    monkeypatch.setattr("ndcn.report.spread.STEPS", 1)
+
+    def diverges(*arguments: object) -> torch.Tensor:
+        raise ndcn.IntegrationError("it explodes", time=0.0)
+
+    monkeypatch.setattr(ndcn.models.LawODE, "by", diverges)
     content = content_of(reg, data)
     assert content["states"]["std"] is None
-    assert any("spread is not shown" in note for note in content["notes"])
+    assert any("The standard deviation is not shown: posterior samples diverge" in note for note in content["notes"])
 
 
 def test_without_data_it_shows_what_the_model_says_half_as_far_beyond() -> None:
@@ -309,7 +312,7 @@ def test_of_a_network_that_changes_the_last_graph_is_drawn() -> None:
     assert content["graph"]["edges"] == 1
     assert "the last of its 2 graphs is drawn" in content["notes"][0]
     assert content["kinds"].startswith("t" * 30)
-    guess = predict_piecewise(reg, data.times, graphs).states.double().numpy()
+    guess = reg.predict(data.times).states.double().numpy()
     assert np.abs(states(content, "prediction")[:30] - guess).max() < 1e-4 * np.abs(guess).max()
 
 

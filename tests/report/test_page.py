@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Iterator
 from graphlib import CycleError
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,8 +12,13 @@ import pytest
 
 import ndcn
 import pages
+from browser import browser, why_not
+from ndcn._support.registries import SECTIONS
 from ndcn.report import write_report
+from ndcn.report.gather import gather
 from ndcn.report.page import ASSETS, joined, page, scripts
+
+FILES = [file for file in Path(str(ASSETS)).rglob("*") if file.is_file()]
 
 
 class Reader(HTMLParser):
@@ -78,7 +85,7 @@ def test_every_element_that_the_script_asks_for_is_there(text: str) -> None:
 
 
 def test_every_script_of_the_package_is_used() -> None:
-    there = {file.name for file in ASSETS.iterdir() if file.name.endswith(".js")}
+    there = {str(file.relative_to(ASSETS)) for file in FILES if file.suffix == ".js"}
     assert there == {f"{name}.js" for name in scripts()}
 
 
@@ -86,7 +93,7 @@ def test_a_script_comes_after_those_it_imports() -> None:
     modules = {name: f"// {name}\n{text}" for name, text in scripts().items()}
     place = {name: joined(modules).index(f"// {name}\n") for name in modules}
     for name, text in modules.items():
-        for other in re.findall(r'from "\./(\w+)\.js"', text):
+        for other in re.findall(r'from "\.\.?/(\w+)\.js"', text):
             assert place[other] < place[name], f"{other} before {name}"
     assert max(place, key=lambda name: place[name]) == "main"
 
@@ -97,34 +104,44 @@ def test_scripts_that_import_each_other_are_refused() -> None:
 
 
 def test_scripts_fit_together() -> None:
-    """In one function they share its names: each is declared once, and what is imported is exported."""
-    declared: dict[str, str] = {}
+    """In one function they share its names: each is declared once, and what is imported is exported.
+
+    A section has its names to itself, but it declares none of those that all share.
+    """
+    shared: dict[str, str] = {}
     exported = {}
-    for name, text in scripts().items():
+    for name, text in sorted(scripts().items(), key=lambda item: item[0].startswith("sections/")):
         found = re.findall(r"^(export )?(?:const|let|function|async function|class) ([\w$]+)\b", text, re.MULTILINE)
         assert not re.search(r"^(?:export )?(?:const|let) [^\w$]", text, re.MULTILINE), f"{name}: one name a statement"
+        declared = dict(shared) if name.startswith("sections/") else shared
         for _, one in found:
             assert declared.setdefault(one, name) == name, f"{one} is declared in {declared[one]} and in {name}"
         exported[name] = {one for export, one in found if export}
         assert len(found) == len({one for _, one in found}), f"{name} declares a name twice"
     for name, text in scripts().items():
-        for names, other in re.findall(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', text, re.MULTILINE):
+        for names, other in re.findall(r'^import \{([^}]*)\} from "\.\.?/(\w+)\.js";$', text, re.MULTILINE):
             missing = {one.strip() for one in names.split(",") if one.strip()} - exported[other]
             assert not missing, f"{name} imports {missing}, which {other} does not export"
     assert not re.search(r"^(import|export)\b", joined(scripts()), re.MULTILINE)
 
 
 def test_no_line_of_the_page_is_long() -> None:
-    for file in ASSETS.iterdir():
+    for file in FILES:
         lines = file.read_text(encoding="utf-8").splitlines()
         assert max(map(len, lines)) <= 120, file.name
 
 
 def test_words_are_in_one_place() -> None:
-    """No other script has a text of several words; names of elements, colours, fonts and paths are none."""
+    """No other script has a text of several words; names of elements, colours, fonts and paths are none.
+
+    A section has its words in an object TEXT, so that a new section is one script.
+    """
     for name, text in scripts().items():
         if name == "words":
             continue
+        if name.startswith("sections/"):
+            text, objects = re.subn(r"^const TEXT = \{\n.*?^\};\n", "", text, flags=re.MULTILINE | re.DOTALL)
+            assert objects == 1, name
         code = re.sub(r"(^| )//.*|^import .*", "", text, flags=re.MULTILINE)
         quoted = re.findall(r'"([^"\n]*)"|`([^`]*)`', code)
         sentences = [a or b for a, b in quoted if re.search(r"[A-Za-z]{3,} [A-Za-z]{3,} [a-z]{2,}", a or b)]
@@ -155,3 +172,74 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError):
         ndcn.DynamicsRegressor().report(tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
+
+
+# Sections ------------------------------------------------------------------------------------------------------------
+
+TOY_PYTHON = """
+from pathlib import Path
+from ndcn.report.section import Section
+
+def part(page):
+    return {"nodes": page.shown.graph.num_nodes} if page.scores else None
+
+SECTION = Section("Nodes & <more>", Path(__file__).with_name("toy_section.js"), part)
+"""
+
+TOY_SCRIPT = """
+import { make } from "../dom.js";
+import { section } from "../sections.js";
+
+const TEXT = { nodes: (count) => `this network has ${count} nodes` };
+
+section("toy", ({ nodes }, element) => element.append(make("p", { id: "toy-text" }, TEXT.nodes(nodes))));
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A section in a folder of its own: a Python file, a script, and a line in the registry."""
+    (tmp_path / "toy_section.py").write_text(TOY_PYTHON)
+    (tmp_path / "toy_section.js").write_text(TOY_SCRIPT)
+    monkeypatch.syspath_prepend(tmp_path)
+    SECTIONS.add("toy", "toy_section:SECTION")
+    yield
+    SECTIONS.remove("toy")
+    sys.modules.pop("toy_section", None)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_section_is_a_python_file_a_script_and_a_line(tmp_path: Path) -> None:
+    reg, data = pages.law()
+    write_report(reg, tmp_path / "page.html", data)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    reader = read(text)
+    content = json.loads(reader.scripts[0])
+    assert content["toy"] == {"nodes": data.graph.num_nodes}
+    assert content["sections"] == ["errors", "law", "training", "repeat", "toy"]
+    assert '<h2 id="toy-title">Nodes &amp; &lt;more&gt;</h2>' in text
+    if why_not() is None:
+        with browser() as running:
+            page = running.new_page()
+            page.goto((tmp_path / "page.html").as_uri())
+            page.wait_for_selector("html[data-ready]")
+            assert page.inner_text("#toy #toy-text") == f"this network has {data.graph.num_nodes} nodes"
+            assert page.inner_text("#toy h2") == "Nodes & <more>"
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_section_without_content_is_left_out(tmp_path: Path) -> None:
+    write_report(pages.ensemble(), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert json.loads(read(text).scripts[0])["sections"] == ["training", "repeat"]
+    assert 'id="toy"' not in text
+    assert "toy-text" not in text
+
+
+def test_a_section_cannot_take_the_name_of_a_part() -> None:
+    SECTIONS.add("graph", SECTIONS.place("training"))
+    try:
+        with pytest.raises(ValueError, match="cannot be called 'graph'"):
+            gather(*pages.law())
+    finally:
+        SECTIONS.remove("graph")

@@ -250,6 +250,7 @@ def test_a_start_that_is_not_finite(method: str, times: list[float]) -> None:
     with pytest.raises(IntegrationError, match="the state at the start, t = 0, holds NaN") as caught:
         integrate(laws.Heat(), GRAPH, X0 * math.nan, times, solver=solver(method))
     assert caught.value.time == 0
+    assert caught.value.reason == "start"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -261,6 +262,7 @@ def test_an_explosion_is_reported_with_its_time(method: str, gradient: str) -> N
     with pytest.raises(IntegrationError) as caught:
         integrate(field, GRAPHS["edgeless"], x0, [0.4, 3.0], solver=chosen)
     assert caught.value.time == pytest.approx(0.5, abs=0.03)
+    assert caught.value.reason == "exploded" or (caught.value.reason == "tolerance" and method not in FIXED)
     found = integrate(field, GRAPHS["edgeless"], x0, [0.4], solver=chosen).states
     torch.testing.assert_close(found[0], x0 / (1 - 0.4 * x0), rtol=0.03, atol=0)
 
@@ -293,6 +295,7 @@ def test_too_many_steps(method: str) -> None:
     with pytest.raises(IntegrationError, match="max_steps") as caught:
         integrate(laws.Heat(), GRAPH, X0, [1000.0], solver=solver(method, max_steps=9))
     assert 0 <= caught.value.time < 1000
+    assert caught.value.reason == "max_steps"
 
 
 def test_too_many_observations_to_step_on() -> None:

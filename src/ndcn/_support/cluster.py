@@ -28,7 +28,7 @@ class Ray:
 
     def __init__(self, work: Callable[[Any], Any], address: str) -> None:
         try:
-            import ray
+            import ray  # noqa: PLC0415  # an extra
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("--ray needs Ray: pip install 'ndcn[ray]'") from error
         self.ray: Any = ray

@@ -1,4 +1,4 @@
-"""All that goes by a name, and where it lives: a new one is a file in its room and a line here.
+"""All that goes by a name, and where it lives: a new one is a file in its package and a line here.
 
 Nothing is imported: the command line builds its choices from these names without loading torch.
 """
@@ -44,4 +44,87 @@ OPERATORS = Registry(
 MODEL_FILES = Registry(
     "model file",
     {"DynamicsRegressor": "ndcn.regressor.files:load", "NodeClassifier": "ndcn.classify.files:load"},
+)
+MODELS = Registry(
+    "model",
+    {
+        "ndcn": "ndcn.regressor.kinds.trained:NDCN",
+        "no_encode": "ndcn.regressor.kinds.trained:NO_ENCODE",
+        "no_graph": "ndcn.regressor.kinds.trained:NO_GRAPH",
+        "no_control": "ndcn.regressor.kinds.trained:NO_CONTROL",
+        "residual_gnn": "ndcn.regressor.kinds.trained:RESIDUAL_GNN",
+        "rnn_gnn": "ndcn.regressor.kinds.trained:RNN_GNN",
+        "gru_gnn": "ndcn.regressor.kinds.trained:GRU_GNN",
+        "lstm_gnn": "ndcn.regressor.kinds.trained:LSTM_GNN",
+        "persistence": "ndcn.regressor.kinds.curve:PERSISTENCE",
+        "linear": "ndcn.regressor.kinds.curve:LINEAR",
+        "spline": "ndcn.regressor.kinds.curve:SPLINE",
+        "interaction": "ndcn.regressor.kinds.interaction:INTERACTION",
+        "closed_form": "ndcn.regressor.kinds.interaction:CLOSED_FORM",
+        "free_form": "ndcn.regressor.kinds.interaction:FREE_FORM",
+        "auto": "ndcn.regressor.kinds.forecast:AUTO",
+    },
+)
+# What can be passed as a model besides a name; the first kind that accepts it takes it.
+MODEL_OBJECTS = Registry(
+    "model",
+    {
+        "Interaction": "ndcn.regressor.kinds.interaction:INTERACTION",
+        "Auto": "ndcn.regressor.kinds.forecast:AUTO",
+        "Law": "ndcn.regressor.kinds.known_law:KNOWN_LAW",
+        "Curve": "ndcn.regressor.kinds.curve:READY_CURVE",
+        "Module": "ndcn.regressor.kinds.module:MODULE",
+    },
+)
+ACTIVATIONS = Registry(
+    "activation", {"relu": "torch:relu", "tanh": "torch:tanh", "softplus": "torch.nn.functional:softplus"}
+)
+NODE_MODELS = Registry(
+    "node model",
+    {
+        "ndcn": "ndcn.classify.classifier:NodeClassifier",
+        **dict.fromkeys(("gcn", "gat", "agnn", "mlp", "label_propagation"), "ndcn.classify.baselines:NodeBaseline"),
+    },
+)
+NEED_PYG = ("gcn", "gat", "agnn")  # of NODE_MODELS, those with layers of PyTorch Geometric
+TABLES = Registry(
+    "table",
+    {
+        **dict.fromkeys(("extrapolation", "interpolation", "regular"), "ndcn.experiments.targets:Errors"),
+        "classification": "ndcn.experiments.targets:Accuracies",
+        "parameters": "ndcn.experiments.targets:Parameters",
+    },
+)
+FIGURES = Registry(
+    "figure",
+    {
+        "figures": "ndcn.experiments.targets:DynamicsFigures",
+        "sweep": "ndcn.experiments.targets:AccuracySweep",
+    },
+)
+SECTIONS = Registry(
+    "section of the page",
+    {name: f"ndcn.report.sections.{name}:SECTION" for name in ("errors", "forecast", "law", "training", "repeat")},
+)
+# File formats, by the ending of the file's name. A table holds edges, states, features or labels; a graph holds edges.
+TABLE_FORMATS = Registry(
+    "table format",
+    {
+        **dict.fromkeys(
+            (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".ssv", ".psv"),
+            "ndcn.io.formats.text:TextTable",
+        ),
+        **dict.fromkeys((".parquet", ".pq"), "ndcn.io.formats.parquet:read"),
+        **dict.fromkeys((".nc", ".nc4", ".netcdf"), "ndcn.io.formats.netcdf:read"),
+    },
+)
+GRAPH_FORMATS = Registry(
+    "graph format",
+    {
+        ".graphml": "ndcn.io.formats.graphml:read",
+        ".gml": "ndcn.io.formats.gml:read",
+        ".json": "ndcn.io.formats.node_link_json:read",
+        ".npz": "ndcn.io.formats.npz:read",
+        ".mtx": "ndcn.io.formats.matrix_market:read",
+    },
 )

@@ -41,6 +41,10 @@ class Registry(Mapping[str, Any]):
         """Register another thing, by where it lives."""
         self._places[name] = place
 
+    def place(self, name: str) -> str:
+        """Where a thing lives, "package.module:name", without importing it."""
+        return self._places[name]
+
     def remove(self, name: str) -> None:
         """Forget a name."""
         del self._places[name]

@@ -220,7 +220,7 @@ def _after_the_product(layer: Any) -> Any:
 
 def _layer(name: str) -> Any:
     try:
-        import torch_geometric.nn as pyg
+        import torch_geometric.nn as pyg  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise ImportError(f"{name} is a layer of PyTorch Geometric: pip install 'ndcn[pyg]'") from error
     return getattr(pyg, name)

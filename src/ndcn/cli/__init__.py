@@ -59,7 +59,8 @@ for _command in (
     reproduce.reproduce,
     doctor.doctor,
 ):
-    app.command(help=_help(_command.__doc__ or ""))(_command)
+    _class = simulate.NamesParameters if _command is simulate.simulate else None
+    app.command(help=_help(_command.__doc__ or ""), cls=_class)(_command)
 
 
 def main() -> None:

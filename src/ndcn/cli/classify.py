@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import reading
+from .checkpoints import fit_nodes
 from .guard import note
 from .options import (
     NEED_PYG,
@@ -31,17 +34,20 @@ if TYPE_CHECKING:
 CITATIONS = ("cora", "citeseer", "pubmed")
 
 
+@reading.reads_files
 def classify(
     graph: Annotated[
         str,
         typer.Argument(
             metavar="karate|cora|citeseer|pubmed|EDGES",
-            help="A data set, or your own table of edges: source, target and perhaps weight; .csv, .tsv, .txt or .parquet.",
+            help=f"A data set, or your own file of edges: {reading.EDGE_ENDINGS}.",
         ),
     ] = "karate",
     features: Annotated[
         Path | None,
-        typer.Option(help="With EDGES: table of a node's features, numbers or text. Default: none but who it is."),
+        typer.Option(
+            help="With EDGES: table of the nodes' features, numbers or text. Default: a node's own indicator."
+        ),
     ] = None,
     labels: Annotated[
         Path | None,
@@ -55,15 +61,15 @@ def classify(
     ] = None,
     model: Annotated[NodeModel, typer.Option(help="NDCN, or a baseline in the same protocol.")] = NodeModel.ndcn,
     preset: Annotated[
-        Preset, typer.Option(help="Of ndcn; paper is the published one, with its inaccurate solver.")
+        Preset, typer.Option(help="ndcn only: training recipe; paper is the published one, with its inaccurate solver.")
     ] = Preset.default,
     terminal: Annotated[
-        float | None, typer.Option("--T", help="Of ndcn: terminal time. Default: 8; paper 1.2.", show_default=False)
+        float | None, typer.Option("--T", help="ndcn only: terminal time. Default: 8; paper 1.2.", show_default=False)
     ] = None,
     alpha: Annotated[
         float | None,
         typer.Option(
-            help="Of ndcn: how much a node listens to itself, in [0, 1]. Default: 0.5; paper 0.", show_default=False
+            help="ndcn only: weight of a node's own state, in [0, 1]. Default: 0.5; paper 0.", show_default=False
         ),
     ] = None,
     hidden: Annotated[
@@ -92,9 +98,6 @@ def classify(
     fill: Annotated[
         float | None, typer.Option(help="With EDGES: number in place of missing features. Default: refuse.")
     ] = None,
-    directed: Annotated[
-        bool, typer.Option("--directed", help="With EDGES: the source acts on the target only.")
-    ] = False,
     duplicates: Annotated[Duplicates, typer.Option(help="With EDGES: what to do with repeated edges.")] = (
         Duplicates.error
     ),
@@ -114,6 +117,7 @@ def classify(
             help="With --save: go on from SAVE.checkpoint if it is there; the result is that of a run never interrupted.",
         ),
     ] = False,
+    how: reading.NodeTableOptions = reading.NODE_TABLES,
     as_json: Json = False,
 ) -> None:
     """Classify the nodes of a graph, and measure the accuracy on those held out for test.
@@ -130,8 +134,8 @@ def classify(
     _check_options(kind, graph, model, preset, data, runs, save, validation,
                    {"--T": terminal, "--alpha": alpha, "--preset": None if preset is Preset.default else preset},
                    {"--features": features, "--labels": labels, "--test": test, "--validation": validation, "--fill": fill,
-                    "--directed": directed or None,
-                    "--duplicates": None if duplicates is Duplicates.error else duplicates})  # fmt: skip
+                    "--duplicates": None if duplicates is Duplicates.error else duplicates,
+                    **dict.fromkeys((word for word in how.words() if word.startswith("--")), True)})  # fmt: skip
     if out is not None:
         check_table_output(out)
     if save is not None:
@@ -146,33 +150,21 @@ def classify(
         )
         for k in range(runs)
     ]
+    from ..classify import datasets
+
     if kind == "own":
-        from ..classify import datasets
-
-        found = datasets.node_tables(
-            graph,
-            features,
-            labels,
-            test=test,
-            validation=validation,
-            seed=seed,
-            directed=directed,
-            duplicates=duplicates.value,
-            fill=fill,
-        )
-    elif kind == "karate":
-        from ..classify import datasets
-
-        found = datasets.karate_club()
+        held_out: dict[str, Any] = {"test": test, "validation": validation, "seed": seed}
+        reader: dict[str, Any] = {"fill": fill, "duplicates": duplicates.value, **asdict(how)}
+        found = datasets.node_tables(graph, features, labels, **held_out, **reader)
     else:
-        from ..classify import datasets
-
-        found = datasets.planetoid(graph, data)
+        found = datasets.karate_club() if kind == "karate" else datasets.planetoid(graph, data)
+    for line in found.notes:
+        note(f"note: {line}")
     validated = preset is not Preset.paper and bool(found.val_mask.any())
     if not sys.stderr.isatty():
         note(f"training {model.value} on {found!r}")
     began = time.monotonic()
-    done = _carry_out(estimators, found, validated, jobs, save, resume)
+    done = fit_nodes(estimators, found, validated, jobs, save, resume)
     seconds = time.monotonic() - began
     if out is not None:
         write_table(_table(done[0].estimator, found), out)
@@ -210,10 +202,10 @@ def _check_options(
     of_ndcn: dict[str, object],
     of_own: dict[str, object],
 ) -> None:
-    """Refuse options that would have no effect."""
+    """Raise ValueError for options that the data or the model do not use."""
     idle = [name for name, value in of_own.items() if value is not None and kind != "own"]
     if idle:
-        raise ValueError(f"{', '.join(idle)}: for a table of edges of your own; {graph} comes with all that")
+        raise ValueError(f"{', '.join(idle)}: for edges of your own; {graph} comes with features and labels")
     if kind == "own" and of_own["--labels"] is None:
         raise ValueError("say which classes are known: --labels labels.csv, a table of nodes and labels")
     if data is not None:
@@ -225,7 +217,7 @@ def _check_options(
             )
     idle = [name for name, value in of_ndcn.items() if value is not None and model is not NodeModel.ndcn]
     if idle:
-        raise ValueError(f"{', '.join(idle)}: of no effect on {model.value}; drop it")
+        raise ValueError(f"{model.value} does not use {', '.join(idle)}; remove it")
     if model is not NodeModel.ndcn and save is not None:
         raise ValueError(f"--save writes ndcn's classifiers; {model.value} has no file of its own")
     if model is NodeModel.label_propagation and runs > 1:
@@ -269,35 +261,6 @@ def _estimator(
         seed=seed,
         progress=progress,
     )
-
-
-def _carry_out(
-    estimators: list[NodeClassifier | NodeBaseline],
-    data: NodeDataset,
-    validated: bool,
-    jobs: int | None,
-    save: Path | None,
-    resume: bool,
-) -> list[NodeRun]:
-    """Fit all; checkpoints lie beside the model to be saved until all are done."""
-    from ..classify import repeat
-
-    checkpoints = [] if save is None else [save.with_name(f"{save.name}.checkpoint")]
-    if save is not None and len(estimators) > 1:
-        checkpoints = [Path(f"{checkpoints[0]}.{k}") for k in range(len(estimators))]
-    for estimator, path in zip(estimators, checkpoints, strict=False):
-        estimator.set_params(checkpoint=path)
-    if not resume and (found := [path for path in checkpoints if path.exists()]):
-        note(f"note: {found[0]} is from an earlier run and will be overwritten; --resume would go on from it")
-    try:
-        done = repeat(estimators, data, validated, jobs, resume=resume)
-    except KeyboardInterrupt:
-        if kept := [path for path in checkpoints if path.exists()]:
-            note(f"{save} was not written; {kept[0]} is kept: go on with --resume")
-        raise
-    for path in checkpoints:
-        path.unlink(missing_ok=True)
-    return done
 
 
 def _paper(graph: str, model: NodeModel) -> list[float] | None:
@@ -404,7 +367,7 @@ def _report(
         typer.echo(f"test accuracy {_percent(accuracy, spread)} of {count} nodes{several}{theirs}")
         worst = min(recall, key=lambda name: recall[name])
         typer.echo(
-            f"of the classes alike {_percent(mean(recall.values()), None)}; lowest: {worst}, {_percent(recall[worst], None)}"
+            f"balanced accuracy {_percent(mean(recall.values()), None)}; lowest: {worst}, {_percent(recall[worst], None)}"
         )
         typer.echo(f"(always the most common class of training: {_percent(common or 0.0, None)})")
     typer.echo(f"{seconds:.1f} s" + "".join(f"\nwritten to {path}" for path in (out, save) if path is not None))

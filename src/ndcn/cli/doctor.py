@@ -20,9 +20,9 @@ def doctor(as_json: Json = False) -> None:
 
     import ndcn
 
-    from ..solve.kernels import euler_compiled
+    from ..solve import kernel_in_use
 
-    kernel = "torch" if euler_compiled.library() is None else "compiled"
+    kernel = kernel_in_use()
     about = {
         "ndcn": ndcn.__version__,
         "python": platform.python_version(),

@@ -45,30 +45,15 @@ def evaluate(
     known = how.read(data, states)
     for line in known.notes:
         note(f"note: {line}")
-    truth = _truth(estimator, known)
-    scores = score_parts(estimator, truth)
+    from ..regressor import score_parts
+
+    scores, notes = score_parts(estimator, _truth(estimator, known))
+    for line in notes:
+        note(f"note: {line}")
     if as_json:
         print_json(scores)
     else:
         _print_table(scores)
-
-
-def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> dict[str, Scores | None]:
-    """Errors on the training, interpolation and extrapolation times; None for a part without snapshots.
-
-    Raises:
-        ValueError: the data live on another graph, or have other features.
-    """
-    from ..regressor import evaluation
-
-    if hasattr(estimator, "forecast_"):
-        return {"train": None, "interpolation": None, "extrapolation": evaluation.forecast_scores(estimator, truth)}
-    parts = evaluation.parts_of(estimator, truth)
-    if parts.x0 is not None:
-        note("note: the data start from another state than the training data: no snapshot counts as trained on")
-    prediction = estimator.predict(truth.times, x0=parts.x0)
-    inside = {"train": parts.train, "interpolation": parts.interpolation, "extrapolation": parts.extrapolation}
-    return {name: evaluation.scores(prediction, truth, where) for name, where in inside.items()}
 
 
 def _truth(estimator: DynamicsRegressor, known: Dataset) -> Trajectory:
@@ -76,7 +61,7 @@ def _truth(estimator: DynamicsRegressor, known: Dataset) -> Trajectory:
     from ..regressor import in_time_of, longest_run
 
     run, graphs = longest_run(known)
-    if graphs is not None and not hasattr(estimator, "forecast_"):
+    if graphs is not None and estimator.fitted_.can.any_graph:
         raise ValueError("the graph changes, and the errors of a model are measured on one graph: give --one-graph")
     if known.calendar is not None and estimator.calendar_ is None:
         raise ValueError(f"the data have dates ({known.calendar}), but the model was trained on times that are numbers")

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import automatic, reading
+from . import reading
 from .guard import FAILED, note
-from .options import Activation, Json, Loss, ModelName, OperatorName, Precision, Preset, check_output, print_json
+from .options import (
+    Activation,
+    Json,
+    Loss,
+    ModelName,
+    OperatorName,
+    Precision,
+    Preset,
+    check_output,
+    print_json,
+    time_text,
+)
 
 if TYPE_CHECKING:
-    from ..data import Split
-    from ..regressor import DynamicsRegressor
+    from ..data import Dataset, Split, Trajectory
+    from ..regressor import DynamicsRegressor, Kind
 
 
 @reading.reads_files
@@ -45,7 +57,7 @@ def fit(
         int | None,
         typer.Option(
             min=1,
-            help="Of auto: how many steps ahead to forecast. Default: 14, or a quarter of the snapshots if that is less.",
+            help="auto only: forecast horizon in steps. Default: 14, or a quarter of the snapshots if that is less.",
             show_default=False,
         ),
     ] = None,
@@ -53,7 +65,7 @@ def fit(
         bool,
         typer.Option(
             "--compare-learned",
-            help="Of auto: train ndcn, interaction and gru_gnn on past windows and compare them too; minutes.",
+            help="auto only: train ndcn, interaction and gru_gnn on past windows and compare them too; minutes.",
         ),
     ] = False,
     preset: Annotated[Preset, typer.Option(help="Training recipe; paper is the published one.")] = Preset.default,
@@ -149,19 +161,17 @@ def fit(
     Example: ndcn fit edges.csv states.csv --horizon 28 --out model.ndcn, or: ndcn fit data --epochs 1000
     """
     check_output(out)
-    unfinished = out.with_name(out.name + ".partial") if out.exists() else out
-    checkpoint = out.with_name(out.name + ".checkpoint")
-    name = model.value if model is not None else "ndcn" if states is None else "auto"
-    automatic.check_options(
-        name, horizon, compare_learned, resume=resume, interpolation=interpolation, extrapolation=extrapolation
-    )
     import ndcn
 
-    known = how.read(data, states)
-    for line in known.notes:
-        note(f"note: {line}")
+    from ..regressor import kind_for
+
+    kind = kind_for(model.value if model is not None else "ndcn" if states is None else "auto")
+    options = {"horizon": horizon, "compare_learned": compare_learned or None}
+    asked = kind.configured({name: value for name, value in options.items() if value is not None})
+    _check_held_out(kind, interpolation, extrapolation)
+    files = Files(out, ensemble)
     estimator = ndcn.DynamicsRegressor(
-        model=automatic.model_named(name, horizon, compare_learned),
+        model=asked,
         preset=preset.value,
         hidden=hidden,
         operator=operator.value,
@@ -173,102 +183,159 @@ def fit(
         clip_norm=clip_norm,
         validation=validation,
         patience=patience,
-        checkpoint=checkpoint,
+        checkpoint=files.checkpoint,
         seed=seed,
         device=device,
         dtype=dtype.value,
         ensemble=ensemble,
         jobs=jobs,
     )
-    if name == "auto":
-        automatic.fit(estimator, known, out, as_json)
-        return
+    if resume and not kind.can.resume:
+        raise ValueError(f"`{kind.name}` does not use `--resume`, for it keeps no checkpoints; remove it")
+    known = how.read(data, states)
+    for line in known.notes:
+        note(f"note: {line}")
     between, after = (1 / 6 if share is None else share for share in (interpolation, extrapolation))
-    parts = [ndcn.split(one, interpolation=between, extrapolation=after, seed=split_seed) for one in known.runs]
-    train = replace(known, runs=tuple(part.train for part in parts))
-    checkpoints = [checkpoint] if ensemble == 1 else [Path(f"{checkpoint}.{k}") for k in range(ensemble)]
-    found = [path for path in checkpoints if path.exists()]
-    if found and not resume:
-        note(f"note: {found[0]} is from an earlier run and will be overwritten; --resume would go on from it")
-    if not sys.stderr.isatty():
-        note(f"{'resuming' if found and resume else 'training'} {name} on {train!r}")
-    try:
-        estimator.fit(train if states is not None else parts[0].train, resume=resume)
-    except ndcn.TrainingError:
-        if hasattr(estimator, "models_") and estimator.history_.loss:
-            estimator.save(unfinished)
-            note(f"note: the last good weights are in {unfinished}{_unchanged(out, unfinished)}")
-        raise
-    except KeyboardInterrupt:
-        kept = [path for path in checkpoints if path.exists()]
-        note(f"stopped at once: {out} was not written" + (f"; {kept[0]} is kept: go on with --resume" if kept else ""))
-        raise
-    if len(estimator.models_) < ensemble or any(h.stopped == "interrupted" for h in estimator.histories_):
-        estimator.save(unfinished)
-        _report(estimator, parts, unfinished, as_json)
+    runs = () if kind.can.judges_itself else known.runs
+    parts = [ndcn.split(run, interpolation=between, extrapolation=after, seed=split_seed) for run in runs]
+    train = replace(known, runs=tuple(part.train for part in parts)) if parts else known
+    _announce(kind, train, files, resume)
+    _learn(estimator, train if states is not None or not parts else parts[0].train, files, resume)
+    interrupted = len(estimator.models_) < ensemble or any(h.stopped == "interrupted" for h in estimator.histories_)
+    written = files.unfinished if interrupted else out
+    estimator.save(written)
+    for line in estimator.fitted_.notes:
+        note(f"note: {line}")
+    (_print_json if as_json else _print)(estimator, known, parts, written)
+    if interrupted:
         note(
-            f"error: interrupted; {unfinished} holds the best weights so far{_unchanged(out, unfinished)}. "
+            f"error: interrupted; {written} holds the best weights so far{files.unchanged}. "
             "Go on with the same command and --resume"
         )
         raise typer.Exit(FAILED)
-    estimator.save(out)
-    for path in (*checkpoints, unfinished if unfinished != out else None):
-        if path is not None:
+    files.remove_checkpoints()
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where a fit writes: the model, its checkpoints beside it, and a model that is not finished.
+
+    An unfinished model never takes the place of one that was there before.
+    """
+
+    out: Path
+    ensemble: int
+
+    @property
+    def checkpoint(self) -> Path:
+        """Of one model; of an ensemble, the beginning of the name of each."""
+        return self.out.with_name(self.out.name + ".checkpoint")
+
+    @property
+    def checkpoints(self) -> list[Path]:
+        """One for each member."""
+        one = self.checkpoint
+        return [one] if self.ensemble == 1 else [Path(f"{one}.{k}") for k in range(self.ensemble)]
+
+    @cached_property
+    def unfinished(self) -> Path:
+        """Where a model goes that was interrupted or failed."""
+        return self.out.with_name(self.out.name + ".partial") if self.out.exists() else self.out
+
+    @property
+    def unchanged(self) -> str:
+        """What became of a model that was there before, for messages."""
+        return "" if self.unfinished == self.out else f"; {self.out} is as it was"
+
+    def remove_checkpoints(self) -> None:
+        """Once the model is written, nothing else is needed."""
+        partial = self.out.with_name(self.out.name + ".partial")
+        for path in (*self.checkpoints, partial):
             path.unlink(missing_ok=True)
-    _report(estimator, parts, out, as_json)
 
 
-def _unchanged(out: Path, unfinished: Path) -> str:
-    return "" if unfinished == out else f"; {out} is as it was"
+def _check_held_out(kind: Kind, interpolation: float | None, extrapolation: float | None) -> None:
+    """Refuse to hold out snapshots from a model that is judged by its own past forecasts."""
+    for option, share in (("--interpolation", interpolation), ("--extrapolation", extrapolation)):
+        if share and kind.can.judges_itself:
+            raise ValueError(
+                f"{option}: {kind.name} learns from all snapshots and is judged by its past forecasts: drop it, or name a model that "
+                "is trained, as --model ndcn"
+            )
 
 
-def _report(estimator: DynamicsRegressor, parts: list[Split], out: Path, as_json: bool) -> None:
-    histories = estimator.histories_
-    history, members = histories[0], len(histories)
-    loss = sum(h.loss[-1] for h in histories) / members if history.loss else None
-    seconds = sum(h.seconds for h in histories)
-    law = _law(estimator)
-    if as_json:
-        validated = (value for h in histories for _, value in h.validation if isfinite(value))
-        print_json(
-            {
-                "out": str(out),
-                "model": estimator.model,
-                "members": members,
-                "parameters": sum(p.numel() for p in estimator.model_.parameters()),
-                "epochs": len(history.loss),
-                "loss": loss,
-                "validation_loss": min(validated, default=None),
-                "stopped": history.stopped,
-                "seconds": seconds,
-                "law": law,
-                "snapshots": {
-                    name: sum(len(part) for split in parts if (part := getattr(split, name)) is not None)
-                    for name in ("train", "interpolation", "extrapolation")
-                },
-                **({} if estimator.calendar_ is None else {"calendar": estimator.calendar_.to_json()}),
-            }
-        )
-        return
-    if law is not None:
-        found = law["equation"] or "f and g are smooth functions without a formula"
-        typer.echo(f"{found}\n{law['reason']}\n{seconds:.1f} s; written to {out}")
-        return
-    if loss is None:
-        typer.echo(f"{estimator.model}: nothing to learn\nwritten to {out}")
-        return
-    ended = {"early": ", stopped early", "interrupted": ", interrupted"}.get(history.stopped, "")
-    count = "" if members == 1 else f"{members} members, "
-    typer.echo(
-        f"{estimator.model}: {count}{len(history.loss)} epochs in {seconds:.1f} s{ended}, "
-        f"last training loss {loss:.4g}\nwritten to {out}"
+def _announce(kind: Kind, train: Dataset, files: Files, resume: bool) -> None:
+    """Say what begins, where no progress bar does, and what will be overwritten."""
+    found = [path for path in files.checkpoints if path.exists()]
+    if found and not resume:
+        note(f"note: {found[0]} is from an earlier run and will be overwritten; --resume would go on from it")
+    if not sys.stderr.isatty():
+        doing = "resuming" if found and resume else "comparing forecasts of" if kind.can.judges_itself else "training"
+        note(f"{doing} {train!r}" if kind.can.judges_itself else f"{doing} {kind.name} on {train!r}")
+
+
+def _learn(estimator: DynamicsRegressor, train: Trajectory | Dataset, files: Files, resume: bool) -> None:
+    """Fit; what is left of a fit that failed is kept."""
+    import ndcn
+
+    try:
+        estimator.fit(train, resume=resume)
+    except ndcn.TrainingError as error:
+        if error.fitted is not None and estimator.history_.loss:
+            estimator.save(files.unfinished)
+            note(f"note: the last good weights are in {files.unfinished}{files.unchanged}")
+        raise
+    except KeyboardInterrupt:
+        kept = [path for path in files.checkpoints if path.exists()]
+        left = f"; {kept[0]} is kept: go on with --resume" if kept else ""
+        note(f"stopped at once: {files.out} {'is as it was' if files.out.exists() else 'was not written'}{left}")
+        raise
+
+
+def _print_json(estimator: DynamicsRegressor, known: Dataset, parts: list[Split], out: Path) -> None:
+    fitted, calendar = estimator.fitted_, estimator.calendar_
+    history, losses = fitted.histories[0], [h.loss[-1] for h in fitted.histories if h.loss]
+    validated = [value for h in fitted.histories for _, value in h.validation if isfinite(value)]
+    held_out = {
+        name: sum(len(part) for split in parts if (part := getattr(split, name)) is not None)
+        for name in ("train", "interpolation", "extrapolation")
+    }
+    print_json(
+        {
+            "out": str(out),
+            "model": estimator.title_,
+            "members": len(fitted.modules),
+            "parameters": sum(p.numel() for p in fitted.modules[0].parameters()),
+            "epochs": len(history.loss),
+            "loss": sum(losses) / len(losses) if losses else None,
+            "validation_loss": min(validated, default=None),
+            "stopped": history.stopped,
+            "seconds": sum(h.seconds for h in fitted.histories),
+            "snapshots": held_out if parts else {"train": len(fitted.initial[0].times)},
+            "notes": [*known.notes, *fitted.notes],
+            **fitted.facts(),
+            **({} if calendar is None else {"calendar": calendar.to_json()}),
+        }
     )
 
 
-def _law(estimator: DynamicsRegressor) -> dict[str, str | None] | None:
-    """Of a law that was identified: its form, its equation, and why it was chosen."""
-    if not hasattr(estimator, "learned_"):
-        return None
-    evidence = estimator.evidence_
-    equation = str(estimator.equations()) if evidence.form == "closed" else None
-    return {"form": evidence.form, "equation": equation, "reason": evidence.reason}
+def _print(estimator: DynamicsRegressor, known: Dataset, parts: list[Split], out: Path) -> None:
+    fitted = estimator.fitted_
+    history, members = fitted.histories[0], len(fitted.modules)
+    seconds, summary, ahead = sum(h.seconds for h in fitted.histories), fitted.summary(), fitted.ahead
+    if summary is not None:
+        first, last = (
+            (time_text(t, estimator.calendar_) for t in (ahead.times[0], ahead.times[-1])) if ahead else ("", "")
+        )
+        made = f"forecasts of {ahead.steps} steps, {first} to {last}, " if ahead else ""
+        typer.echo(f"{summary}\n{seconds:.1f} s; {made}written to {out}")
+    elif not history.loss:
+        typer.echo(f"{estimator.title_}: nothing to learn\nwritten to {out}")
+    else:
+        ended = {"early": ", stopped early", "interrupted": ", interrupted"}.get(history.stopped, "")
+        count = "" if members == 1 else f"{members} members, "
+        loss = sum(h.loss[-1] for h in fitted.histories) / members
+        typer.echo(
+            f"{estimator.title_}: {count}{len(history.loss)} epochs in {seconds:.1f} s{ended}, "
+            f"last training loss {loss:.4g}\nwritten to {out}"
+        )

@@ -15,12 +15,13 @@ from .options import Json, check_picture, print_json
 def inspect(
     edges: Annotated[
         Path,
-        typer.Argument(metavar="EDGES", help="CSV, TSV, Parquet, GraphML, GML, JSON, npz or Matrix Market."),
+        typer.Argument(metavar="EDGES", help=f"File of edges: {reading.EDGE_ENDINGS}."),
     ],
     states: Annotated[
         Path,
         typer.Argument(
-            metavar="STATES", help="CSV, TSV, Parquet or NetCDF; node, time, values, or a column for each node."
+            metavar="STATES",
+            help=f"File of states: {reading.TABLE_ENDINGS}; columns node, time and values, or time and one for each node.",
         ),
     ],
     out: Annotated[

@@ -1,147 +1,103 @@
-"""Names that options accept, checks of where output goes, and printing for machines."""
+"""Names that options accept, checks of output paths, and printing for machines."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from enum import Enum
+from collections.abc import Iterable, Mapping
+from enum import Enum, EnumMeta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._support.registries import ACTIVATIONS, LAWS, MODELS, NETWORKS, NODE_MODELS, OPERATORS
+from .._support.registries import NEED_PYG as NEED_PYG
+
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..data import Calendar
     from ..regressor import DynamicsRegressor
 
-TABLES = (".csv", ".parquet")
-PICTURES = (".png", ".pdf", ".svg")
+TABLE_SUFFIXES = (".csv", ".parquet")
+PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 
 
-class LawName(str, Enum):
+class _FromNames(EnumMeta):
+    """Makes a member of each of ``names``; a registry is an iterable of names."""
+
+    @classmethod
+    def __prepare__(metacls, cls: str, bases: tuple[type, ...], **more: Any) -> Any:  # type: ignore[override]
+        members = super().__prepare__(cls, bases)
+        for name in more.get("names", ()):
+            members[name] = name
+        return members
+
+    def __new__(metacls, cls: str, bases: tuple[type, ...], members: Any, names: Iterable[str] = ()) -> Any:
+        return super().__new__(metacls, cls, bases, members)
+
+    if TYPE_CHECKING:  # the members are known at run time only
+
+        def __getattr__(cls, name: str) -> Any: ...
+
+
+class Choice(str, Enum, metaclass=_FromNames):
+    """One of the names that an option accepts: ``class LawName(Choice, names=LAWS)``.
+
+    Example:
+        >>> class Size(Choice, names=("small", "large")): ...
+        >>> list(Size), Size("large").value
+        ([<Size.small: 'small'>, <Size.large: 'large'>], 'large')
+    """
+
+
+class LawName(Choice, names=LAWS):
     """Laws of ``ndcn.laws.NAMED``."""
 
-    heat = "heat"
-    mutualistic = "mutualistic"
-    gene = "gene"
-    sis = "sis"
-    sir = "sir"
-    kuramoto = "kuramoto"
-    consensus = "consensus"
-    lotka_volterra = "lotka_volterra"
-    wilson_cowan = "wilson_cowan"
-    fitzhugh_nagumo = "fitzhugh_nagumo"
-    michaelis_menten = "michaelis_menten"
 
-
-class NetworkName(str, Enum):
+class NetworkName(Choice, names=NETWORKS):
     """Networks of ``ndcn.networks.NAMED``."""
 
-    grid = "grid"
-    random = "random"
-    power_law = "power_law"
-    small_world = "small_world"
-    community = "community"
+
+class ModelName(Choice, names=MODELS):
+    """Models of dynamics."""
 
 
-class Order(str, Enum):
-    """How the nodes of a network are ordered."""
-
-    modularity = "modularity"
-    louvain = "louvain"
-    none = "none"
-
-
-class Sampling(str, Enum):
-    """How the times of snapshots are chosen."""
-
-    irregular = "irregular"
-    regular = "regular"
-
-
-class ModelName(str, Enum):
-    """Models of ``ndcn.regressor.named_models.NAMED``."""
-
-    ndcn = "ndcn"
-    no_encode = "no_encode"
-    no_graph = "no_graph"
-    no_control = "no_control"
-    residual_gnn = "residual_gnn"
-    rnn_gnn = "rnn_gnn"
-    gru_gnn = "gru_gnn"
-    lstm_gnn = "lstm_gnn"
-    persistence = "persistence"
-    linear = "linear"
-    spline = "spline"
-    interaction = "interaction"
-    closed_form = "closed_form"
-    free_form = "free_form"
-    auto = "auto"
-
-
-class OperatorName(str, Enum):
+class OperatorName(Choice, names=OPERATORS):
     """Operators of ``ndcn.operators.NAMED``."""
 
-    normalized_laplacian = "normalized_laplacian"
-    signed_laplacian = "signed_laplacian"
-    laplacian = "laplacian"
-    normalized_adjacency = "normalized_adjacency"
-    adjacency = "adjacency"
-    kipf = "kipf"
+
+class Activation(Choice, names=ACTIVATIONS):
+    """Activations of fields."""
 
 
-class Activation(str, Enum):
-    """Activations of ``ndcn.regressor.named_models.ACTIVATIONS``."""
-
-    relu = "relu"
-    tanh = "tanh"
-    softplus = "softplus"
-
-
-class Preset(str, Enum):
-    """Training recipes of ``ndcn.training.recipes.RECIPES``."""
-
-    default = "default"
-    paper = "paper"
-
-
-class NodeModel(str, Enum):
+class NodeModel(Choice, names=NODE_MODELS):
     """NodeClassifier, and the models of ``ndcn.NodeBaseline``."""
 
-    ndcn = "ndcn"
-    gcn = "gcn"
-    gat = "gat"
-    agnn = "agnn"
-    mlp = "mlp"
-    label_propagation = "label_propagation"
+
+class Order(Choice, names=("modularity", "louvain", "none")):
+    """How the nodes of a network are ordered."""
 
 
-NEED_PYG = ("gcn", "gat", "agnn")  # of the node models, those with layers of PyTorch Geometric
+class Sampling(Choice, names=("irregular", "regular")):
+    """How the times of snapshots are chosen."""
 
 
-class Duplicates(str, Enum):
+class Preset(Choice, names=("default", "paper")):
+    """Training recipes of ``ndcn.training.recipes.RECIPES``."""
+
+
+class Duplicates(Choice, names=("error", "sum", "first")):
     """What to do with repeated edges, as in ``Graph.from_edges``."""
 
-    error = "error"
-    sum = "sum"
-    first = "first"
 
-
-class Loss(str, Enum):
+class Loss(Choice, names=("l1", "l2", "huber")):
     """Running losses of ``ndcn.Objective``."""
 
-    l1 = "l1"
-    l2 = "l2"
-    huber = "huber"
 
-
-class Precision(str, Enum):
+class Precision(Choice, names=("float32", "float64")):
     """Floating types to compute in."""
-
-    float32 = "float32"
-    float64 = "float64"
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on standard output.")]
@@ -162,15 +118,17 @@ def check_output(path: Path) -> None:
 
 def check_picture(path: Path) -> None:
     """Refuse a name of a picture that no format goes by, and what ``check_output`` refuses."""
-    if path.suffix.lower() not in PICTURES:
-        raise ValueError(f"{path}: the name of the picture must end in {', '.join(PICTURES)}, which decides the format")
+    if path.suffix.lower() not in PICTURE_SUFFIXES:
+        raise ValueError(
+            f"{path}: the name of the picture must end in {', '.join(PICTURE_SUFFIXES)}, which decides the format"
+        )
     check_output(path)
 
 
 def check_table_output(path: Path) -> None:
     """Refuse a table that cannot be written to, or whose name does not say its format."""
-    if path.suffix.lower() not in TABLES:
-        raise ValueError(f"{path}: the name must end in {' or '.join(TABLES)}, which decides the format")
+    if path.suffix.lower() not in TABLE_SUFFIXES:
+        raise ValueError(f"{path}: the name must end in {' or '.join(TABLE_SUFFIXES)}, which decides the format")
     check_output(path)
 
 
@@ -215,6 +173,11 @@ def check_parent(path: Path) -> None:
         raise FileNotFoundError(f"there is no folder {parent} to write {path.name} into; make it first")
     if not os.access(parent, os.W_OK):
         raise PermissionError(f"could not write {path}: the folder {parent} is not writable; nothing was changed")
+
+
+def time_text(time: float, calendar: Calendar | None) -> str:
+    """A time as the data have it: a date, or t = 5."""
+    return f"t = {time:.15g}" if calendar is None else calendar.texts([time])[0]
 
 
 def print_json(content: Mapping[str, Any]) -> None:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import automatic
-from .options import Json, check_table_output, load_dynamics, print_json, write_table
+from .options import Json, check_table_output, load_dynamics, print_json, time_text, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
     import torch
 
     from ..data import Calendar, Trajectory
-    from ..regressor import Change, DynamicsRegressor
+    from ..regressor import Ahead, DynamicsRegressor, Fitted
 
 
 def predict(
@@ -92,51 +91,111 @@ def predict(
         raise ValueError(f"--level must lie between 0 and 1, as 0.9; got {level}")
     if at is not None and not what_if:
         raise ValueError("--at says when the changes of --what-if happen: give --what-if too, or drop --at")
-    from ..regressor import parse
-
-    changes = [parse(text) for text in what_if or []]
     if out is not None:
         check_table_output(out)
     import ndcn
 
+    from ..regressor import parse
+
+    changes = [parse(text) for text in what_if or []]
     estimator = load_dynamics(model)
-    other = None if data is None else ndcn.Trajectory.load(data)
-    calendar = estimator.calendar_
-    begin = estimator.train_[0].t0 if other is None else other.times[0].item()
+    fitted, calendar = estimator.fitted_, estimator.calendar_
+    _check_options(fitted, what_if=bool(changes), data=data is not None, count=count is not None)
+    where = {} if data is None else _start_of(ndcn.Trajectory.load(data))
+    begin = where.get("t0", estimator.train_[0].t0)
     given = None if times is None else [_time(word, calendar, "--times") for word in times.split(",")]
     end = None if until is None else _time(until, calendar, "--until")
     when = begin if at is None else _time(at, calendar, "--at")
-    forecast = getattr(estimator, "forecast_", None)
-    if forecast is not None:
-        automatic.check_forecast(changed=bool(changes), elsewhere=other is not None, counted=count is not None)
-        asked, level = automatic.steps_asked(forecast, given, end, calendar), 0.9 if level is None else level
+    if fitted.ahead is not None:
+        asked = _steps(fitted.ahead, given, end, calendar)
     elif given is not None:
         _check_start(min(given), begin, estimator, "--times")
         asked = given
     elif end is not None:
-        asked = _spread(begin, end, 100 if count is None else count, calendar)
+        asked = _between(begin, end, 100 if count is None else count, calendar)
     else:
         raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
     _check_start(when, begin, estimator, "--at")
-    prediction, spread = _predicted(estimator, asked, other)
-    beside = {} if spread is None else {"std": spread.states}
-    if level is not None:
-        beside |= _between(estimator, asked, other, level)
+    level = fitted.level if level is None else level
+    prediction, beside = _answer(estimator, asked, level, where)
     if changes:
-        beside["changed"] = _changed(estimator, prediction, changes, when, other)
+        beside["changed"] = estimator.what_if(changes, asked, at=when, **where).states
     table = _table(prediction, beside, calendar)
     if out is not None:
         write_table(table, out)
     if as_json:
-        about = _about(prediction, calendar)
-        content: dict[str, Any] = {"states": _lists(prediction.states)}
-        content |= {word: _lists(states) for word, states in beside.items()}
-        about |= {} if level is None else {"level": level}
+        about = _about(prediction, calendar) | ({} if level is None else {"level": level})
+        content = {"states": _lists(prediction.states), **{word: _lists(states) for word, states in beside.items()}}
         print_json({**about, **content} if out is None else {"out": str(out), "rows": len(table), **about})
     elif out is None:
         typer.echo(table.to_csv(index=False), nl=False)
     else:
         typer.echo(f"{_said(prediction, calendar)}\nwritten to {out}")
+
+
+def _check_options(fitted: Fitted, **given: bool) -> None:
+    """Refuse what only a model that starts anywhere, at any time, can be asked."""
+    dynamics = "fit a model of dynamics, as --model interaction or --model ndcn"
+    if given["what_if"] and not (fitted.can.any_start and fitted.can.any_graph):
+        raise ValueError(f"--what-if: this model cannot start from another state; {dynamics}")
+    if given["data"] and not (fitted.can.any_start and fitted.can.any_graph):
+        raise ValueError(f"--data: this model goes on from its own data only; {dynamics}")
+    if given["count"] and fitted.ahead is not None:
+        raise ValueError("--count: forecasts are made at the steps of the data; drop it")
+
+
+def _start_of(other: Trajectory) -> dict[str, Any]:
+    """Graph and initial condition of other data than those trained on."""
+    return {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
+
+
+def _answer(
+    estimator: DynamicsRegressor, asked: list[float], level: float | None, where: dict[str, Any]
+) -> tuple[Trajectory, dict[str, torch.Tensor]]:
+    """The prediction; beside it the standard deviation of an ensemble, and ends of intervals."""
+    fitted, changes = estimator.fitted_, _changes_graph(estimator) and not where
+    if level is not None and changes:
+        raise ValueError("there are no intervals for predictions that go from graph to graph: drop --level")
+    if level is not None and not fitted.can.spread:
+        raise ValueError(
+            "--level: one model has no spread. Fit several of them with `ndcn fit --ensemble 5`, a law with --model "
+            "interaction, or a forecast without --model; or drop --level"
+        )
+    beside: dict[str, torch.Tensor] = {}
+    if len(fitted.modules) > 1 and not changes:
+        prediction, std = estimator.predict(asked, return_std=True, **where)
+        beside["std"] = std.states
+    else:
+        prediction = estimator.predict(asked, **where)
+    if level is not None:
+        lower, upper = estimator.intervals(asked, level, **where)
+        beside |= {"lower": lower.states, "upper": upper.states}
+    return prediction, beside
+
+
+def _changes_graph(estimator: DynamicsRegressor) -> bool:
+    return estimator.graphs_ is not None and len(estimator.graphs_) > 1 and estimator.fitted_.can.any_graph
+
+
+def _steps(ahead: Ahead, asked: list[float] | None, until: float | None, calendar: Calendar | None) -> list[float]:
+    """The times to forecast: those asked for, or all steps up to ``until``, or up to the horizon.
+
+    Raises:
+        ValueError: a time that the forecast does not reach.
+    """
+    near, every = 1e-6 * ahead.step, ahead.times
+    wanted = asked if asked is not None else [t for t in every if until is None or t <= until + near]
+    named = [until] if asked is None and until is not None else wanted
+    outside = [t for t in named if not ahead.start + near < t <= every[-1] + near]
+    if outside:
+        first, last, bad = (time_text(t, calendar) for t in (every[0], every[-1], outside[0]))
+        what = (
+            "fit with a larger --horizon to go further"
+            if outside[0] > ahead.start
+            else "it says nothing about the times of the data themselves, a model that is trained does, as --model ndcn"
+        )
+        raise ValueError(f"the forecast goes from {first} to {last}, and {bad} was asked for: {what}")
+    return wanted
 
 
 def _said(prediction: Trajectory, calendar: Calendar | None) -> str:
@@ -147,58 +206,6 @@ def _said(prediction: Trajectory, calendar: Calendar | None) -> str:
     first, last = calendar.texts([prediction.times.min().item(), prediction.times.max().item()])
     times = f"1 time, {first}" if len(prediction) == 1 else f"{len(prediction)} times from {first} to {last}"
     return f"{times}, {counted(prediction.graph.num_nodes, 'node')}: {', '.join(prediction.features)}"
-
-
-def _predicted(
-    estimator: DynamicsRegressor, asked: list[float], other: Trajectory | None
-) -> tuple[Trajectory, Trajectory | None]:
-    """The prediction, and the spread of an ensemble."""
-    if (
-        other is None
-        and estimator.graphs_ is not None
-        and _changes_graph(estimator)
-        and not hasattr(estimator, "forecast_")
-    ):
-        from ..regressor import predict_piecewise
-
-        return predict_piecewise(estimator, asked, estimator.graphs_), None
-    where = _where(other)
-    if len(estimator.models_) == 1:
-        return estimator.predict(asked, **where), None
-    return estimator.predict(asked, return_std=True, **where)
-
-
-def _where(other: Trajectory | None) -> dict[str, Any]:
-    """Graph and start of other data than those trained on."""
-    return {} if other is None else {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
-
-
-def _between(
-    estimator: DynamicsRegressor, asked: list[float], other: Trajectory | None, level: float
-) -> dict[str, torch.Tensor]:
-    """Ends of intervals."""
-    if other is None and _changes_graph(estimator) and not hasattr(estimator, "forecast_"):
-        raise ValueError("there are no intervals for predictions that go from graph to graph: drop --level")
-    if len(estimator.models_) == 1 and not hasattr(estimator, "learned_") and not hasattr(estimator, "forecast_"):
-        raise ValueError(
-            "--level: one model has no spread. Fit several of them with `ndcn fit --ensemble 5`, a law with --model "
-            "interaction, or a forecast without --model; or drop --level"
-        )
-    lower, upper = estimator.intervals(asked, level, **_where(other))
-    return {"lower": lower.states, "upper": upper.states}
-
-
-def _changes_graph(estimator: DynamicsRegressor) -> bool:
-    return estimator.graphs_ is not None and len(estimator.graphs_) > 1
-
-
-def _changed(
-    estimator: DynamicsRegressor, base: Trajectory, changes: list[Change], at: float, other: Trajectory | None
-) -> torch.Tensor:
-    from ..regressor import changed_course
-
-    start, _ = _predicted(estimator, [at], other)
-    return changed_course(estimator, base, changes, at=at, start=start.states[0])
 
 
 def _time(text: str, calendar: Calendar | None, option: str) -> float:
@@ -212,15 +219,15 @@ def _time(text: str, calendar: Calendar | None, option: str) -> float:
 def _check_start(t: float, begin: float, estimator: DynamicsRegressor, option: str) -> None:
     """Refuse times before the model starts, in the words of the data."""
     if t < begin - estimator.train_[0].tolerance:
-        first, asked = (automatic.time_text(x, estimator.calendar_) for x in (begin, t))
+        first, asked = (time_text(x, estimator.calendar_) for x in (begin, t))
         raise ValueError(f"{option}: the prediction starts at {first} and only goes forward, but {asked} was asked for")
 
 
-def _spread(begin: float, until: float, count: int, calendar: Calendar | None) -> list[float]:
+def _between(begin: float, until: float, count: int, calendar: Calendar | None) -> list[float]:
     import numpy as np
 
     if not (until > begin and np.isfinite(until)):
-        first, last = (automatic.time_text(t, calendar) for t in (begin, until))
+        first, last = (time_text(t, calendar) for t in (begin, until))
         raise ValueError(f"--until must lie after the first time {first}, got {last}")
     spread: list[float] = np.linspace(begin, until, count).tolist()
     return spread

@@ -1,4 +1,4 @@
-"""Options that say how files of edges and states are to be understood, shared by the commands that read them."""
+"""Options that say how to read files of edges, states, features and labels, shared by the commands that read them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from .._support.registries import GRAPH_FORMATS, TABLE_FORMATS
+
 if TYPE_CHECKING:
     from ..data import Dataset
 
 PANEL = "How the files are understood"
+TABLE_ENDINGS = ", ".join(TABLE_FORMATS)
+EDGE_ENDINGS = ", ".join((*TABLE_FORMATS, *GRAPH_FORMATS))
 
 
 class Repeats(str, Enum):
@@ -60,7 +64,10 @@ EdgeTime = Annotated[
     str | None, _option("--edge-time", text="Column of edges: from when on; a graph for each time.", metavar="COLUMN")
 ]
 OneGraph = Annotated[bool, _option("--one-graph", text="Take all edges as one graph, whatever their times.")]
-Node = Annotated[str | None, _option("--node", text="Column of states: the node.", metavar="COLUMN")]
+Node = Annotated[
+    str | None, _option("--node", text="Column of states, features or labels: the node.", metavar="COLUMN")
+]
+Label = Annotated[str | None, _option("--label", text="Column of labels: the class.", metavar="COLUMN")]
 Time = Annotated[str | None, _option("--time", text="Column of states: the time.", metavar="COLUMN")]
 Values = Annotated[
     list[str] | None, _option("--values", text="Column of states: a value; give it again for more.", metavar="COLUMN")
@@ -81,25 +88,13 @@ SameNames = Annotated[bool, _option("--same-names", text="Refuse names of nodes 
 
 
 @dataclass(frozen=True)
-class How:
-    """How files are to be understood; each field is an option."""
+class EdgeOptions:
+    """How to read edges; each field is an option."""
 
     directed: Directed = None
     source: Source = None
     target: Target = None
     weight: Weight = None
-    edge_time: EdgeTime = None
-    one_graph: OneGraph = False
-    node: Node = None
-    time: Time = None
-    values: Values = None
-    run: Run = None
-    date_format: DateFormat = None
-    unit: TimeUnit = None
-    step: Step = None
-    duplicates: Duplicates = Repeats.error
-    infinite: InfiniteValues = Infinite.auto
-    same_names: SameNames = False
 
     def words(self) -> list[str]:
         """The options that are not as by default, as they are typed."""
@@ -114,6 +109,32 @@ class How:
             for each in value if isinstance(value, list) else [value]:
                 out += [option, str(each.value if isinstance(each, Enum) else each)]
         return out
+
+
+@dataclass(frozen=True)
+class NodeTableOptions(EdgeOptions):
+    """How to read edges, features and labels of nodes; each field is an option."""
+
+    node: Node = None
+    label: Label = None
+
+
+@dataclass(frozen=True)
+class How(EdgeOptions):
+    """How to read edges and states; each field is an option."""
+
+    edge_time: EdgeTime = None
+    one_graph: OneGraph = False
+    node: Node = None
+    time: Time = None
+    values: Values = None
+    run: Run = None
+    date_format: DateFormat = None
+    unit: TimeUnit = None
+    step: Step = None
+    duplicates: Duplicates = Repeats.error
+    infinite: InfiniteValues = Infinite.auto
+    same_names: SameNames = False
 
     def read(self, edges: Path, states: Path | None) -> Dataset:
         """``ndcn.read`` in this way; without states, the folder of data that ``edges`` names."""
@@ -147,23 +168,26 @@ class How:
 
 
 PLAIN = How()
+NODE_TABLES = NodeTableOptions()
 
 
 def reads_files(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of ``How`` in the place of its argument ``how``."""
-    types, own = get_type_hints(command, include_extras=True), get_type_hints(How, include_extras=True)
+    """The command with one option for each field of its argument ``how``, a dataclass, in the place of that argument."""
+    types = get_type_hints(command, include_extras=True)
+    kind = types["how"]
+    own = get_type_hints(kind, include_extras=True)
     parameters = []
     for parameter in signature(command).parameters.values():
         if parameter.name != "how":
             parameters.append(parameter.replace(annotation=types[parameter.name]))
             continue
-        for one in fields(How):
+        for one in fields(kind):
             option = Parameter(one.name, Parameter.POSITIONAL_OR_KEYWORD, default=one.default, annotation=own[one.name])
             parameters.append(option)
 
     @wraps(command)
     def with_options(**given: Any) -> None:
-        how = How(**{one.name: given.pop(one.name) for one in fields(How)})
+        how = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
         command(**given, how=how)
 
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # where typer looks

@@ -2,52 +2,34 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._support.registries import FIGURES, TABLES
 from .guard import FAILED, note
-from .options import NEED_PYG, check_output, print_json
+from .options import Choice, check_output, print_json
 
 if TYPE_CHECKING:
-    from ..experiments import Classification, Outcome, Row, Run, Table
+    from ..experiments import Outcome, Request, Run, Target
 
 
-class What(str, Enum):
+class What(Choice, names=(*TABLES, "all", *FIGURES, "status")):
     """What to reproduce, or to look at."""
 
-    extrapolation = "extrapolation"
-    interpolation = "interpolation"
-    regular = "regular"
-    parameters = "parameters"
-    classification = "classification"
-    all = "all"
-    figures = "figures"
-    sweep = "sweep"
-    status = "status"
 
-
-class Form(str, Enum):
+class Form(Choice, names=("text", "markdown", "latex", "csv", "json")):
     """How a table is printed."""
 
-    text = "text"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-    json = "json"
 
-
-class Equation(str, Enum):
+class Equation(Choice, names=("code", "paper")):
     """Which form of the mutualistic law is simulated."""
 
-    code = "code"
-    paper = "paper"
 
-
-HELP = """A table (extrapolation, interpolation, regular, parameters, classification), all of them, figures (pictures and
-animations of the dynamics), sweep (accuracy of classification over T and alpha), or status."""
+HELP = f"""A table ({", ".join(TABLES)}), all of them, figures (pictures and animations of the dynamics), sweep (accuracy
+of classification over T and alpha), or status."""
 
 
 def reproduce(
@@ -95,104 +77,51 @@ def reproduce(
     check_output(store)
     if as_json:
         form = Form.json
-    wanted, cells = _words(models), _words(only)
-    _check_names(what, wanted, cells)
-    from ..experiments import TABLES, load_classification, load_table, read_toml
+    from ..experiments import Request
 
-    names = {What.all: TABLES, What.status: TABLES, What.figures: (read_toml("figures")["table"],)}.get(
-        what, (what.value,)
+    request = Request(
+        only=_words(only),
+        models=_words(models),
+        runs=runs,
+        nodes=nodes,
+        epochs=epochs,
+        printed=mutualistic is Equation.paper,
+        folder=None if data is None else str(data.absolute()),
     )
-    tables = [
-        load_table(name).narrowed(
-            only=cells,
-            models=wanted,
-            runs=1 if what is What.figures and runs is None else runs,
-            nodes=nodes,
-            epochs=epochs,
-            printed=mutualistic is Equation.paper,
-        )
-        for name in names
-        if name in TABLES
-    ]
-    classes = load_classification().narrowed(
-        only=cells, models=wanted, runs=runs, epochs=epochs, folder=None if data is None else str(data.absolute())
-    )
-    if what not in (What.classification, What.sweep, What.all, What.status):
-        classes = classes.narrowed(only=("none",))
-    elif what is not What.status and not stored:
-        classes = _at_hand(classes, named=[*cells, *wanted])
+    targets = _targets(what.value, request)
+    _check_names(what.value, targets, request)
     if what is What.status:
-        _status(tables, classes, store, jobs, form)
+        _status([target for target in targets if target.trained], store, jobs, form)
         return
-    found = [run for table in tables for run in table.all_runs()]
-    if what is What.sweep:
-        kinds = classes.sweep_models()
-        found = [
-            run
-            for name in classes.datasets
-            for m in kinds
-            for _, _, some in classes.sweep_runs(name, m)
-            for run in some
-        ]
+    if not stored:
+        for target in targets:
+            target.leave_out(note)
+        _carry_out([run for target in targets for run in target.all_runs()], store, jobs, ray)
+    if what.value in FIGURES:
+        _figures(targets, store, out, form)
     else:
-        found += classes.all_runs()
-    if found and not stored:
-        _carry_out(found, store, jobs, ray)
-    if what in (What.figures, What.sweep):
-        _figures(tables, classes, store, out, form)
-        return
-    parameters = what in (What.parameters, What.all)
-    _print_tables(tables, classes, store, form, mutualistic, _parameters(wanted, nodes) if parameters else [])
+        _print_tables(targets, store, form)
 
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _check_names(what: What, models: list[str], cells: list[str]) -> None:
-    """Refuse rows and cells that none of the tables has."""
-    from ..experiments import TABLES, read_toml
+def _targets(what: str, request: Request) -> list[Target]:
+    """All tables, or the one table or figure that was asked for."""
+    if what in FIGURES:
+        return [FIGURES[what](what, request)]
+    names = (what,) if what in TABLES else tuple(TABLES)
+    return [TABLES[name](name, request) for name in names]
 
-    sources = {
-        What.all: (*TABLES, "parameters", "classification"),
-        What.status: (*TABLES, "classification"),
-        What.figures: (read_toml("figures")["table"],),
-        What.sweep: ("classification",),
-    }.get(what, (what.value,))
-    contents = [read_toml(name) for name in sources]
-    rows = list(dict.fromkeys(model for content in contents for model in content["models"]))
-    places: dict[str, None] = {}
-    for content in contents:
-        for law, networks in content.get("terminal_time", {}).items():
-            places |= dict.fromkeys([law, *(f"{law}/{network}" for network in networks)])
-        places |= dict.fromkeys(content.get("datasets", ()))
-    for kind, words, known in (("model", models, rows), ("cell", cells, list(places))):
+
+def _check_names(what: str, targets: list[Target], request: Request) -> None:
+    """Refuse rows and cells that none of the targets has."""
+    for kind, words in (("model", request.models), ("cell", request.only)):
+        known = list(dict.fromkeys(name for target in targets for name in target.names()[kind]))
         for word in words:
             if word not in known:
-                raise ValueError(f"{what.value} has no {kind} {word!r}; known are {', '.join(known) or 'none'}")
-
-
-def _at_hand(classes: Classification, named: list[str]) -> Classification:
-    """Those data sets and models whose files and extras are there; what was asked for by name must be."""
-    from importlib.util import find_spec
-
-    from ..classify import planetoid
-
-    datasets = []
-    for name in classes.datasets:
-        try:
-            planetoid(name, classes.folder)
-            datasets.append(name)
-        except ConnectionError as error:
-            if name in named:
-                raise
-            note(f"note: {name} is left out: {error}")
-    needs = [] if find_spec("torch_geometric") else [m.name for m in classes.models if m.name in NEED_PYG]
-    left_out = [name for name in needs if name not in named]
-    if left_out and datasets:
-        note(f"note: {', '.join(left_out)} are left out: they need PyTorch Geometric, pip install 'ndcn[pyg]'")
-    keep = [m.name for m in classes.models if m.name not in left_out]
-    return classes.narrowed(only=datasets or ["none"], models=keep)
+                raise ValueError(f"{what} has no {kind} {word!r}; known are {', '.join(known) or 'none'}")
 
 
 def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None:
@@ -202,8 +131,9 @@ def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None
     from ..experiments import Result, Store, attempt, missing, seconds_left, sweep
 
     runs = list({run.key: run for run in runs}.values())
-    left, seconds = runs, None
-    if store.exists():
+    left = runs
+    seconds = None
+    if runs and store.exists():
         with Store(store) as there:
             left = missing(runs, there)
             seconds = seconds_left(left, there, jobs or cores())
@@ -231,41 +161,22 @@ def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None
         raise
 
 
-def _parameters(models: list[str], nodes: int | None) -> list[Row]:
-    from ..experiments import parameter_rows
+def _print_tables(targets: list[Target], store: Path, form: Form) -> None:
+    from ..experiments import Store, layout, report
 
-    return parameter_rows(models, nodes)
-
-
-def _print_tables(
-    tables: list[Table],
-    classes: Classification,
-    store: Path,
-    form: Form,
-    mutualistic: Equation,
-    parameters: list[Row],
-) -> None:
-    from ..experiments import Store, layout, read_toml, report
-
-    rows: list[Row] = []
-    titles = {"parameters": read_toml("parameters")["title"], classes.name: classes.title}
-    notes: dict[str, list[str]] = {"parameters": [], classes.name: [CLASSES]}
+    keys = {run.key: run for target in targets for run in target.all_runs()}
     reasons: dict[str, str] = {}
-    if tables or classes.datasets:
-        with Store(store, create=False) as there:
-            for table in tables:
-                rows += report.rows_of(table, there)
-                titles[table.name], notes[table.name] = table.title, _notes(table, mutualistic)
-            rows += report.class_rows(classes, there)
-            every: list[Table | Classification] = [*tables, classes]
-            keys = {run.key: run for table in every for run in table.all_runs()}
+    with Store(store, create=False) if keys else nullcontext() as there:
+        rows = [row for target in targets for row in target.rows(there)]
+        if there is not None:
             reasons = {keys[key].name: reason for key, reason in there.failures().items() if key in keys}
-    rows += parameters
     if form is Form.json:
         typer.echo(report.as_json(rows))
     elif form is Form.csv:
         typer.echo(report.as_csv(rows))
     else:
+        titles = {target.name: target.title for target in targets}
+        notes = {target.name: list(target.notes) for target in targets}
         typer.echo(layout.FORMATS[form.value](layout.grids(rows, titles, notes)))
     for name, reason in reasons.items():
         note(f"failed: {name}: {reason}")
@@ -273,33 +184,14 @@ def _print_tables(
         raise typer.Exit(FAILED)
 
 
-MUTUALISTIC = {
-    Equation.code: "mutualistic law as in the published code, which exchanges e and h of the printed equation; "
-    "--mutualistic paper runs that",
-    Equation.paper: "mutualistic law as printed; the paper's figures are of its published code, which exchanges e and h",
-}
-CLASSES = (
-    "independent runs from fresh weights on the standard split; the published configuration includes a solver that is far "
-    "from the solution at T"
-)
-
-
-def _notes(table: Table, mutualistic: Equation) -> list[str]:
-    notes = [MUTUALISTIC[mutualistic]] if any(law == "mutualistic" for law, _ in table.cells) else []
-    changed = {"nodes": table.nodes, "epochs": table.epochs}
-    other = ", ".join(f"{name} = {value}" for name, value in changed.items() if value is not None)
-    return [*notes, f"not the paper's setting: {other}"] if other else notes
-
-
-def _status(tables: list[Table], classes: Classification, store: Path, jobs: int | None, form: Form) -> None:
+def _status(targets: list[Target], store: Path, jobs: int | None, form: Form) -> None:
     from .._support.threads import cores
     from ..experiments import Store, missing, seconds_left
 
     found: dict[str, dict[str, float | int | None]] = {}
     with Store(store if store.exists() else ":memory:") as there:
         failures = there.failures()
-        shown: list[Table | Classification] = [*tables, classes]
-        every = {table.name: list({run.key: run for run in table.all_runs()}.values()) for table in shown}
+        every = {target.name: list({run.key: run for run in target.all_runs()}.values()) for target in targets}
         every["all"] = list({run.key: run for runs in every.values() for run in runs}.values())
         for name, runs in every.items():
             left = missing(runs, there)
@@ -321,13 +213,9 @@ def _status(tables: list[Table], classes: Classification, store: Path, jobs: int
     typer.echo("extrapolation and interpolation are two views of the same runs")
 
 
-def _figures(tables: list[Table], classes: Classification, store: Path, out: Path, form: Form) -> None:
-    from ..experiments import draw, draw_sweep
-
-    files = [file for table in tables for file in draw(table, store, out)]
-    if classes.datasets:
-        files += draw_sweep(classes, store, out)
-    if len(files) <= len(tables):  # nothing, or the networks alone
+def _figures(targets: list[Target], store: Path, out: Path, form: Form) -> None:
+    files = [file for target in targets for file in target.draw(store, out)]
+    if len(files) < 2:  # nothing, or the networks alone
         note(f"note: {store} holds no runs for these figures; without --stored they are made first")
     if form is Form.json:
         print_json({"files": [str(file) for file in files]})

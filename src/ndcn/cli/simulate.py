@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from .._support.registries import LAWS, NETWORKS
 from .options import Json, LawName, NetworkName, Order, Sampling, check_data_output, print_json
 
 if TYPE_CHECKING:
     from ..graph import Graph
     from ..laws import Law
 
-# The paper's last times of heat diffusion, by network; of other laws those that need longer than 5.
-HEAT_TIMES = {"grid": 5.0, "random": 0.1, "power_law": 0.75, "small_world": 2.0, "community": 0.2}
+LAST_TIME = 5.0
+# Heat diffusion has equalised by then: the paper's last times. FitzHugh-Nagumo neurons oscillate slowly.
+HEAT_TIMES = {"random": 0.1, "power_law": 0.75, "small_world": 2.0, "community": 0.2}
 LAST_TIMES = {"fitzhugh_nagumo": 100.0}
+TIME_HELP = (
+    f"Last time T, in the law's own unit of time. Default: {LAST_TIME:g}, but "
+    + ", ".join(f"heat on {network} {time:g}" for network, time in HEAT_TIMES.items())
+    + "".join(f", {law} {time:g}" for law, time in LAST_TIMES.items())
+    + "."
+)
+
+
+PARAM_HELP = (
+    "A parameter of the law, repeatable. Default: those of ndcn.laws, for heat, mutualistic and gene the paper's. "
+    "The paper's tables for mutualistic used e=0.1 and h=0.9. Parameters are"
+)
+
+
+class NamesParameters(TyperCommand):
+    """A command whose help of ``--param`` names the parameters of each law, read only when the help is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, completed."""
+        names = "; ".join(f"{law}: {', '.join(_written_parameters(law))}" for law in LAWS)
+        for option in self.params:
+            if option.name == "param":
+                option.help = f"{PARAM_HELP} {names}."  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
 
 
 def simulate(
@@ -24,11 +52,7 @@ def simulate(
     nodes: Annotated[int, typer.Option(min=1, help="Number of nodes.")] = 400,
     time: Annotated[
         float | None,
-        typer.Option(
-            help="Last time T, in the law's own unit of time. Default: 5, but for heat on random 0.1, power_law 0.75, "
-            "small_world 2, community 0.2, and for fitzhugh_nagumo 100.",
-            show_default=False,
-        ),
+        typer.Option(help=TIME_HELP, show_default=False),
     ] = None,
     snapshots: Annotated[int, typer.Option(min=2, help="Number of times at which the states are kept.")] = 120,
     sampling: Annotated[
@@ -36,15 +60,7 @@ def simulate(
     ] = Sampling.irregular,
     param: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=NUMBER",
-            help="A parameter of the law, repeatable. heat: k; mutualistic: b, k, c, d, e, h; gene: b, f, h; "
-            "sis: beta, delta; sir: beta, gamma; kuramoto: omega, k; consensus: k, s; lotka_volterra: alpha, theta, c; "
-            "wilson_cowan: tau, mu; fitzhugh_nagumo: a, b, epsilon, current, k; michaelis_menten: h. "
-            "The paper's tables for mutualistic used e=0.1 and h=0.9. Default: those of ndcn.laws, for the first three "
-            "the paper's.",
-            show_default=False,
-        ),
+        typer.Option(metavar="NAME=NUMBER", help=PARAM_HELP, show_default=False),
     ] = None,
     order: Annotated[
         Order, typer.Option(help="Order of the nodes: by community (louvain is the fast one), or as drawn.")
@@ -91,14 +107,29 @@ def simulate(
 
 
 def _last_time(law: str, network: str) -> float:
-    return HEAT_TIMES[network] if law == "heat" else LAST_TIMES.get(law, 5.0)
+    if law == "heat":
+        return HEAT_TIMES.get(network, LAST_TIME)
+    return LAST_TIMES.get(law, LAST_TIME)
+
+
+def _written_parameters(law: str) -> list[str]:
+    """The parameters of a law as its source has them: importing the law would load torch, for seconds."""
+    module, _, name = LAWS.place(law).partition(":")
+    if not module.startswith("ndcn."):
+        return _parameters(law)
+    source = Path(__file__).parents[2].joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    (written,) = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == name)
+    init = next(node for node in written.body if isinstance(node, ast.FunctionDef) and node.name == "__init__")
+    return [argument.arg for argument in (*init.args.args[1:], *init.args.kwonlyargs)]
+
+
+def _parameters(law: str) -> list[str]:
+    return [name for name, _ in LAWS[law]().named_buffers()]
 
 
 def _law(name: str, settings: list[str]) -> Law:
-    from .._support.registries import LAWS as NAMED
-
     values: dict[str, float] = {}
-    known = [parameter for parameter, _ in NAMED[name]().named_buffers()]
+    known = _parameters(name)
     for setting in settings:
         parameter, _, text = setting.partition("=")
         if parameter not in known:
@@ -107,12 +138,10 @@ def _law(name: str, settings: list[str]) -> Law:
             values[parameter] = float(text)
         except ValueError:
             raise ValueError(f"--param {setting}: write a parameter as name=number, for example e=0.1") from None
-    return NAMED[name](**values)
+    return LAWS[name](**values)
 
 
 def _network(name: str, nodes: int, seed: int, order: Order) -> Graph:
-    from .._support.registries import NETWORKS as NAMED
-
     if name == "grid":
-        return NAMED[name](nodes)
-    return NAMED[name](nodes, seed=seed, order=None if order is Order.none else order.value)
+        return NETWORKS[name](nodes)
+    return NETWORKS[name](nodes, seed=seed, order=None if order is Order.none else order.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ from .trajectory import Trajectory
 if TYPE_CHECKING:
     from ..graph import GraphSequence
 
-LEAST = 12  # snapshots below which nothing can be compared
-EMPTY = 20  # steps of the grid for each snapshot, above which times are too uneven for one
+MIN_SNAPSHOTS = 12  # fewer leave no past origins to compare forecasts at
+MOST_STEPS = 20  # steps of the grid for each snapshot; above this, a few times are far away from the others
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Panel:
         start: t_0.
         step: s.
         graphs: one graph, or one for each step.
-        notes: what was done to the data to make steps equal.
+        time_notes: how the times were made equally spaced; empty if they were.
+        value_notes: how missing entries were filled; empty if there are none.
 
     Example:
         >>> import ndcn, numpy as np
@@ -45,10 +46,16 @@ class Panel:
     start: float
     step: float
     graphs: tuple[Graph, ...]
-    notes: tuple[str, ...] = field(default=())
+    time_notes: tuple[str, ...] = ()
+    value_notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to the data: ``time_notes`` and ``value_notes``."""
+        return (*self.time_notes, *self.value_notes)
 
     @property
     def last_time(self) -> float:
@@ -96,9 +103,9 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     """
     if not isinstance(data, Trajectory):
         raise TypeError(f"expected an ndcn.Trajectory, got {type(data).__name__}")
-    if len(data) < LEAST:
+    if len(data) < MIN_SNAPSHOTS:
         raise ValueError(
-            f"a forecast chosen by backtest needs at least {LEAST} snapshots, got {len(data)}; give more of them, or "
+            f"a forecast chosen by backtest needs at least {MIN_SNAPSHOTS} snapshots, got {len(data)}; give more of them, or "
             'fit one model by name, as model="ndcn" (--model ndcn)'
         )
     if graphs is not None and graphs.last.nodes != data.graph.nodes:
@@ -108,9 +115,10 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     seen = np.isfinite(x)
     gaps = np.diff(times)
     step = float(np.median(gaps))
-    notes: list[str] = []
+    time_notes: list[str] = []
+    value_notes: list[str] = []
     if not np.allclose(gaps, step, rtol=1e-3):
-        if times[-1] - times[0] > EMPTY * step * len(times):
+        if times[-1] - times[0] > MOST_STEPS * step * len(times):
             k = int(gaps.argmax())
             raise ValueError(
                 f"snapshots are usually {step:.4g} apart, but there are {gaps[k]:.4g} between t = {times[k]:.6g} and {times[k + 1]:.6g}: "
@@ -121,12 +129,12 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
         at = np.searchsorted(times, grid + 1e-6 * step, side="right") - 1
         fresh = np.diff(at, prepend=-1) > 0
         x, seen, times = x[at], seen[at] & fresh[:, None], grid
-        notes.append(f"times are not equally spaced: values were held on a grid of step {step:.4g}")
+        time_notes.append(f"times are not equally spaced: values were held on a grid of step {step:.4g}")
     if not seen.all():
         gone = f"{100 * (1 - seen.mean()):.3g} % of the entries of {short(data.features[feature])} are missing"
-        notes.append(f"{gone}: the last value before was used")
+        value_notes.append(f"{gone}: the last value before was used")
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
-    return Panel(_held(x), seen, float(times[0]), step, in_force, tuple(notes))
+    return Panel(_held(x), seen, float(times[0]), step, in_force, tuple(time_notes), tuple(value_notes))
 
 
 def _held(x: np.ndarray) -> np.ndarray:

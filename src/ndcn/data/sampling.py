@@ -42,6 +42,14 @@ def irregular_times(T: float, count: int = 120, *, ticks: int = 1000, seed: int 
     return torch.linspace(0, T, ticks, dtype=torch.float64)[torch.from_numpy(chosen)]
 
 
+class SplitRule(NamedTuple):
+    """How snapshots were held out: shares for interpolation and extrapolation, and the seed; see ``split``."""
+
+    interpolation: float
+    extrapolation: float
+    seed: int
+
+
 class Split(NamedTuple):
     """Snapshots to learn from, and those held back inside (interpolation) and after (extrapolation) them.
 
@@ -95,8 +103,10 @@ def split(data: Trajectory, *, interpolation: float = 1 / 6, extrapolation: floa
     generator = np.random.default_rng([seed, 1])  # not the stream from which ``irregular_times`` draws with this seed
     drawn = np.sort(1 + generator.choice(rest - 1, size=inside, replace=False))
     train = np.setdiff1d(np.arange(rest), drawn)
+    learned = data[train]
+    learned.split_rule = SplitRule(float(interpolation), float(extrapolation), int(seed))
     return Split(
-        train=data[train],
+        train=learned,
         interpolation=data[drawn] if inside else None,
         extrapolation=data[rest:] if after else None,
     )

@@ -13,12 +13,14 @@ import torch
 
 from ..graph import Graph
 from . import trajectory_folder, trajectory_table
+from .checks import checked_states, checked_times, feature_names
 from .html import trajectory_html
-from .values import checked_states, checked_times, feature_names
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+    from .sampling import SplitRule
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ class Trajectory:
         features: d names other than "time" and "node"; "x", or "x1", "x2", ... by default.
         ordered: False admits times in any order and repeated ones, as in the answer to such a query.
         statistics: how the solver fared, if a solver made the states.
+
+    Attributes:
+        split_rule: how other snapshots were held out, of the training part of ``ndcn.split``.
 
     Guarantees: T, n, d >= 1; times are finite, >= 0 and (with ``ordered``) strictly increasing; observed states are
     finite; entries that were not observed are NaN and nothing computes with them; shapes fit the graph; ``mask`` is
@@ -76,6 +81,7 @@ class Trajectory:
         self.states, self.mask = checked_states(states, mask, len(self.times), graph.num_nodes)
         self.features = feature_names(features, self.states.shape[2])
         self.statistics = statistics
+        self.split_rule: SplitRule | None = None
 
     def __len__(self) -> int:
         return len(self.times)

@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from ..graph import Graph, label_index
-from .values import in_days
+from .checks import in_days
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -144,7 +144,7 @@ def from_xarray(array: xr.DataArray, graph: Graph) -> dict[str, Any]:
 
 def _xarray() -> Any:
     try:
-        import xarray
+        import xarray  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise ImportError("this needs xarray: pip install 'ndcn[xarray]'") from error
     return xarray

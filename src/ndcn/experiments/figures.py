@@ -20,11 +20,11 @@ from ..data import Trajectory
 from ..plot import style
 from .classify import Classification
 from .run import truth, unpack
-from .spec import Table, load_table, read_toml
+from .spec import ErrorTable, load_table, read_toml
 from .store import Store
 
 
-def draw(table: Table, store: Path, out: Path, progress: bool | None = None) -> list[Path]:
+def draw(table: ErrorTable, store: Path, out: Path, progress: bool | None = None) -> list[Path]:
     """Draw all figures of the cells and models of a table whose first runs are done.
 
     Args:
@@ -85,7 +85,7 @@ class _Cell:
     errors: dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-def _cell(table: Table, store: Store, dynamics: str, network: str) -> _Cell:
+def _cell(table: ErrorTable, store: Store, dynamics: str, network: str) -> _Cell:
     parts, data = truth(table.cell_runs(dynamics, network, table.models[0])[0].settings)
     states, movie, errors = {}, {}, {}
     all_runs = table.narrowed(runs=load_table(table.name).runs)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import ndcn
 
 from .classify import Classification
-from .spec import Table, read_toml
+from .spec import ErrorTable, read_toml
 from .store import Store
 
 ACCURACY = "accuracy_percent"  # the one metric of which more is better
@@ -89,7 +89,7 @@ class Row:
         return "within" if loss <= (self.paper_std or 0.0) + 1e-9 else worse
 
 
-def rows_of(table: Table, store: Store) -> list[Row]:
+def rows_of(table: ErrorTable, store: Store) -> list[Row]:
     """The figures of a table as far as its runs are done: errors of the last epoch, by both metrics."""
     failures = store.failures()
     runs = {

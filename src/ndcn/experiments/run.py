@@ -16,7 +16,7 @@ import ndcn
 from .._support.threads import one_thread
 from ..data import Split, Trajectory
 from ..graph import Graph
-from ..solve.kernels import euler_compiled
+from ..solve import kernel_in_use
 from .result import Result
 
 
@@ -70,7 +70,7 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "kernel": "torch" if euler_compiled.library() is None else "compiled",
+        "kernel": kernel_in_use(),
     }
 
 

@@ -13,14 +13,12 @@ from typing import Any
 
 import ndcn
 
-from ..regressor import width_of
+from ..regressor import kind_for
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-TABLES = ("extrapolation", "interpolation", "regular")
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def _chosen(arguments: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class ErrorTable:
     """A table of errors: dynamics by network by model.
 
     Attributes:
@@ -127,7 +125,7 @@ class Table:
         nodes: int | None = None,
         epochs: int | None = None,
         printed: bool = False,
-    ) -> Table:
+    ) -> ErrorTable:
         """The same table with some of its cells and models, another number of runs, or another size.
 
         Args:
@@ -193,7 +191,7 @@ def resolved(kind: str, arguments: str) -> dict[str, Any]:
     """
     kinds = {"regressor": ndcn.DynamicsRegressor, "classifier": ndcn.NodeClassifier, "baseline": ndcn.NodeBaseline}
     estimator: Any = kinds[kind](**json.loads(arguments))
-    width = {"hidden": width_of(estimator.model, estimator.hidden)} if kind == "regressor" else {}
+    width = {"hidden": estimator.hidden or kind_for(estimator.model).width} if kind == "regressor" else {}
     given = {k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_DECIDING and v is not None}
     return {
         **asdict(estimator._recipe()),
@@ -205,7 +203,7 @@ def resolved(kind: str, arguments: str) -> dict[str, Any]:
 NOT_DECIDING = ("seed", "progress", "jobs", "device", "checkpoint")
 
 
-def load_table(name: str) -> Table:
+def load_table(name: str) -> ErrorTable:
     """A table of the paper, by name.
 
     Example:
@@ -214,7 +212,7 @@ def load_table(name: str) -> Table:
         (15, 20)
     """
     content = read_toml(name)
-    return Table(
+    return ErrorTable(
         name=name,
         title=content["title"],
         part=content["part"],

@@ -12,6 +12,6 @@ from .operators import normalized_adjacency as normalized_adjacency
 from .operators import signed_laplacian as signed_laplacian
 from .sequence import GraphSequence
 from .sparse import SparseMatrix
-from .sparse import kind_of as kind_of
+from .sparse import type_text as type_text
 
 __all__ = ["Graph", "GraphSequence", "SparseMatrix", "networks", "operators"]

@@ -333,7 +333,7 @@ class Graph:
     def to_pyg(self) -> Any:
         """As a PyTorch Geometric ``Data`` object with edge_index, edge_weight and num_nodes (needs PyG: ``pip install ndcn[pyg]``)."""
         try:
-            from torch_geometric.data import Data
+            from torch_geometric.data import Data  # noqa: PLC0415  # an extra
         except ImportError as error:
             raise ImportError("Graph.to_pyg needs PyTorch Geometric: pip install 'ndcn[pyg]'") from error
         target, source = self.edge_index()

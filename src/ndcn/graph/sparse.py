@@ -99,7 +99,7 @@ class SparseMatrix:
 
     def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
         if not isinstance(x, torch.Tensor) or not x.is_floating_point():
-            raise TypeError(f"a sparse operator multiplies floating-point tensors, got {kind_of(x)}; use x.float()")
+            raise TypeError(f"a sparse operator multiplies floating-point tensors, got {type_text(x)}; use x.float()")
         axis = -1 if x.dim() == 1 else -2
         if x.dim() == 0 or x.shape[axis] != self.shape[1]:
             raise ValueError(f"the operator has {self.shape[1]} columns, but x has shape {tuple(x.shape)}")
@@ -132,6 +132,6 @@ class _Product(torch.autograd.Function):
         return ctx.matrix.T @ grads[0], None
 
 
-def kind_of(x: object) -> str:
+def type_text(x: object) -> str:
     """What something is, for messages."""
     return f"a tensor of {x.dtype}" if isinstance(x, torch.Tensor) else type(x).__name__

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from .discovery import Discovery as Discovery
-from .discovery import Evidence
 from .discovery import discover as discover
-from .estimates import Estimates
-from .estimation import Estimation as Estimation
 from .estimation import estimate as estimate
 from .functions import Functions
 from .functions import functions_of as functions_of
 from .functions import states_along as states_along
 from .interaction import Interaction
+from .parameter_table import Estimates
+from .result import Evidence
+from .result import FoundLaw as FoundLaw
 
 __all__ = ["Estimates", "Evidence", "Functions", "Interaction"]

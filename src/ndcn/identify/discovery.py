@@ -4,85 +4,54 @@ from __future__ import annotations
 
 import copy
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 
+from .._support.callers import warn_user
 from ..data import Trajectory
-from ..laws import Equation, FreeModel, Law
-from .courses import EXPLAINED, as_good, closed_course, free_course
-from .free_fit import fit_free
-from .gauss_newton import Fit
+from ..laws import Equation, FreeModel, law_of
+from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
-from .observations import QUIET, SILENT, Observations, largest, observed, roughness_of, signed, some_states
-from .posterior import DRAWS, drawn, inverse, variance_of
-from .reweighting import only_noise, reweighted
-from .search import Found, Search
-from .trajectory_fit import HUBER, Path, samples
+from .observations import CLEAN_BELOW, NOISY_ABOVE, Observations, largest, observed, roughness_of, signed, some_states
+from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
+from .residual_noise import residuals_are_noise, reweighted
+from .result import Evidence, FoundLaw
+from .search import Search
+from .shooting_fit import ShotFit
+from .spline_fit import fit_splines
+from .trajectory_fit import TrajectoryFit, posterior_samples
+from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along
+from .trajectory_splines import free_form_along
+from .trajectory_system import HUBER
 
-POOR = 0.05  # weighted misfits above this are said aloud
-ROUNDED = 50.0  # residuals of so many times the rounding are explained along whole trajectories without noise
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Why this law.
-
-    Attributes:
-        form: "closed" or "free".
-        reason: the choice in words.
-        noise: share of the states that observations are off by, by feature.
-        closed, free: typical residual of each in units of the noise that a smooth path shows, if it was tried.
-        equation: the best closed form, also where it was not kept.
-    """
-
-    form: str
-    reason: str
-    noise: tuple[float, ...]
-    closed: float | None = None
-    free: float | None = None
-    equation: str | None = None
-
-    def __str__(self) -> str:
-        return self.reason
+POOR_MISFIT = 0.05
+"""Warn above this misfit, as a share of how far states move. Free forms of the laws of docs/interaction.md, Measured, stay far below it
+(0.6 % of the states at worst), so that 5 % is a sign of another law."""
+EXPLAINED_ROUNDING = 50.0
+"""Residuals along whole trajectories without noise below so many times the rounding are explained. Ten times ``EXPLAINED_EXCESS``, as errors
+of integration add up along a trajectory and do not over one interval."""
+NOISY_TOLERANCE = 1e-4  # of integration, as a share of the largest state: well below noise of ``NOISY_ABOVE``
+CLEAN_TOLERANCE = 1e-8  # below the rounding of float32, 6e-8
 
 
 @dataclass(frozen=True)
-class Discovery:
-    """What was found.
+class _Task:
+    """What is to be found, and where."""
 
-    Attributes:
-        model: with its parameters.
-        covariance: of them, (P, P).
-        starts: first state of each trajectory, (n, d).
-        draws: other parameters that are as likely, (draws, P).
-        start_draws: first states that belong to them, (draws, n, d) for each trajectory, or None where they are known.
-        evidence: why.
-        states: some of those seen, the least and largest among them, (N, d).
-        names: of the features, as they stand in formulas.
-        known: the law that it corrects, if there is one.
-        seconds: it took.
-    """
+    trajectories: Sequence[Trajectory]
+    what: Interaction
+    seed: int
 
-    model: Equation | FreeModel
-    covariance: torch.Tensor
-    starts: list[torch.Tensor]
-    draws: torch.Tensor
-    start_draws: list[torch.Tensor] | None
-    evidence: Evidence
-    states: torch.Tensor
-    names: tuple[str, ...] = ()
-    known: Law | None = None
-    seconds: float = 0.0
+    @property
+    def features(self) -> tuple[str, ...]:
+        return tuple(self.trajectories[0].features)
 
 
-def discover(
-    trajectories: Sequence[Trajectory], what: Interaction, seed: int = 0, say: Callable[[str], None] = lambda text: None
-) -> Discovery:
+def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 0) -> FoundLaw:
     """The law behind the trajectories, or what a known one leaves open of it.
 
     Raises:
@@ -93,162 +62,198 @@ def discover(
         raise ValueError("no state ever changes: there is no law to be seen in these trajectories")
     if what.known is not None:
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
+    task = _Task(trajectories, what, seed)
     rough = max(roughness_of(t) for t in trajectories)
-    quiet = rough < QUIET
-    complete = all(t.mask is None for t in trajectories)
-    found: Discovery | None = None
-    if quiet and complete:
-        found = _from_snapshots(trajectories, what, seed, sure=rough < SILENT, say=say)
+    found: FoundLaw | None = None
+    if rough < NOISY_ABOVE and all(t.mask is None for t in trajectories):
+        found = _from_snapshots(task, sure=rough < CLEAN_BELOW)
     if found is None:
-        found = _from_courses(trajectories, what, seed, noisy=rough >= SILENT, say=say)
+        found = _from_trajectories(task, noisy=rough >= CLEAN_BELOW)
     if found is None:
         raise ValueError(
             "no law of this form could be fitted to the data: the trajectories cannot be followed. Take more snapshots "
             'where the states change fastest, or use model="ndcn", which assumes less'
         )
-    if isinstance(found.model, FreeModel):
-        _warn_if_few(trajectories, found.model)
-    if what.known is not None:
-        reason = f"with {type(what.known).__name__} as the known law, {found.evidence.reason}"
-        if isinstance(found.model, Equation) and not found.model.terms:
-            reason += "; nothing was left to correct"
-        found = replace(found, known=what.known, evidence=replace(found.evidence, reason=reason))
-    return replace(found, names=_names(found.model, trajectories[0].features), seconds=time.monotonic() - began)
+    return replace(found, seconds=time.monotonic() - began)
 
 
-def _warn_if_few(trajectories: Sequence[Trajectory], model: FreeModel) -> None:
-    """Splines go through few increments whatever the law is."""
-    increments = sum(
-        int(t.states[1:, :, 0].numel() if t.mask is None else t.mask[1:, :, 0].sum()) for t in trajectories
-    )
-    if increments < model.basis.size / 2:
-        warnings.warn(
-            f"{increments} changes of states are too few to see f and g: splines of {model.basis.size} coefficients were drawn through "
-            "them, do not trust these far. Take more snapshots, or give a law whose parameters are estimated",
-            stacklevel=5,
-        )
-
-
-def _names(model: Equation | FreeModel, features: Sequence[str]) -> tuple[str, ...]:
-    return formula_names(features) if isinstance(model, Equation) else tuple(features)
-
-
-def _prepared(
-    trajectories: Sequence[Trajectory], what: Interaction, *, noisy: bool
-) -> tuple[list[Observations], KnownLaw | None]:
+def _prepared(task: _Task, *, noisy: bool) -> tuple[list[Observations], KnownLaw | None]:
     """The trajectories as observed, and the known law as a model.
 
     Raises:
         ValueError: the law is not for such states, or not defined at some of them.
     """
-    data = [observed(t, noisy=noisy) for t in trajectories]
-    if what.known is None:
+    data = [observed(t, noisy=noisy) for t in task.trajectories]
+    known = task.what.known
+    if known is None:
         return data, None
     data = [signed(one) for one in data]
-    base = checked_law(what.known, data[0].network, data[0].level)
+    base = checked_law(known, data[0].network, data[0].level)
     for one in data:
         if not base.rate(one.inner.flatten(0, 1), one.network).isfinite().all():
             raise ValueError(
-                f"{type(what.known).__name__} is NaN or infinite at some of the states seen, so it cannot be part of their law: "
+                f"{type(known).__name__} is NaN or infinite at some of the states seen, so it cannot be part of their law: "
                 "check its parameters and the range of states for which it is defined"
             )
     return data, base
 
 
-def _search(
-    data: Sequence[Observations],
-    trajectories: Sequence[Trajectory],
-    what: Interaction,
-    base: KnownLaw | None,
-    say: Callable[[str], None],
-) -> Search:
+def _search(task: _Task, data: Sequence[Observations], base: KnownLaw | None) -> Search:
     ranges = ranges_of(torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data]))
-    return Search(data, library(formula_names(trajectories[0].features), ranges, what.terms, what.without), say, base)
+    terms = library(formula_names(task.features), ranges, task.what.terms, task.what.without)
+    return Search(data, terms, base)
+
+
+def _found(
+    task: _Task,
+    data: Sequence[Observations],
+    model: Equation | FreeModel,
+    covariance: torch.Tensor,
+    samples: torch.Tensor,
+    initial: tuple[list[torch.Tensor], list[torch.Tensor] | None],
+    evidence: Evidence,
+) -> FoundLaw:
+    """The result; ``initial`` has the initial states and posterior samples of them."""
+    known = task.what.known
+    if isinstance(model, FreeModel):
+        _warn_if_few(task.trajectories, model)
+    if known is not None:
+        reason = f"with {type(known).__name__} as the known law, {evidence.reason}"
+        if isinstance(model, Equation) and not model.terms:
+            reason += "; nothing was left to correct"
+        evidence = replace(evidence, reason=reason)
+    names = formula_names(task.features) if isinstance(model, Equation) else task.features
+    law = law_of(model, names, known)
+    errors = standard_errors(covariance)
+    return FoundLaw(law, covariance, errors, samples, *initial, evidence, some_states(data))
+
+
+def _warn_if_few(trajectories: Sequence[Trajectory], model: FreeModel) -> None:
+    """Splines go through few increments whatever the law is: fewer than one for two coefficients tell nothing."""
+    increments = sum(
+        int(t.states[1:, :, 0].numel() if t.mask is None else t.mask[1:, :, 0].sum()) for t in trajectories
+    )
+    if increments < model.basis.size / 2:
+        warn_user(
+            f"{increments} changes of states are too few to see f and g: splines of {model.basis.size} coefficients were drawn through "
+            "them, do not trust these far. Take more snapshots, or give a law whose parameters are estimated"
+        )
+
+
+def _warn(how: str) -> None:
+    warn_user(
+        f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
+        "fastest would help; or these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j) with the same f and g at every node: if "
+        'nodes differ, give a law and estimate it with per_node; model="ndcn" assumes less'
+    )
 
 
 # Complete observations without noise --------------------------------------------------------------------------------
 
 
-def _from_snapshots(
-    trajectories: Sequence[Trajectory], what: Interaction, seed: int, *, sure: bool, say: Callable[[str], None]
-) -> Discovery | None:
-    """By shots from snapshot to snapshot; None if what is left open may be noise."""
-    data, base = _prepared(trajectories, what, noisy=False)
-    closed: Found | None = None
-    if what.form != "free":
-        closed = _search(data, trajectories, what, base, say).run()
-        if closed is not None and (closed.explains() or (what.form == "closed" and sure)):
-            explained = closed.explains()
-            reason = (
-                f"the closed form explains every snapshot from the one before to {closed.fit.excess:.2g} times the rounding"
-                if explained
-                else f"a closed form was asked for; it misses snapshots by {closed.fit.excess:.2g} times the rounding, so it is "
-                'not the whole law: form="free" follows the data better'
-            )
-            if not explained:
-                warnings.warn(reason, stacklevel=5)
-            return _of_snapshots(data, closed.fit, seed, "closed", reason, closed, None)
-    if not sure:
-        return None  # noise, or curves that are coarsely sampled: judged along whole trajectories
-    if what.form == "closed":
+def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
+    """By shots from snapshot to snapshot; None if what is left open may be noise.
+
+    If the data are not surely free of noise, they may as well be curves that are coarsely sampled: what no closed form explains
+    is judged along whole trajectories.
+    """
+    data, base = _prepared(task, noisy=False)
+    closed: FittedEquation | None = None
+    if task.what.form != "free":
+        closed = _search(task, data, base).run()
+        if closed is not None and (closed.explains() or (task.what.form == "closed" and sure)):
+            return _closed_from_snapshots(task, data, closed)
+    if not sure or task.what.form == "closed":
         return None
-    free = fit_free(data, say, base)
-    if free is None:
-        return None
-    reason = (
-        "the free form was asked for"
-        if what.form == "free"
-        else "no closed form of the library explains the snapshots"
-        + ("" if closed is None else f" (the best misses them by {closed.fit.excess:.2g} times the rounding)")
-        + f"; the free form misses them by {free.excess:.2g} times"
-    )
-    if free.misfit > POOR:
+    free = fit_splines(data, base)
+    return None if free is None else _free_from_snapshots(task, data, free, closed)
+
+
+def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: FittedEquation) -> FoundLaw:
+    explained = closed.explains()
+    if explained:
+        reason = (
+            f"the closed form explains every snapshot from the one before to {closed.fit.excess:.2g} times the rounding"
+        )
+    else:
+        reason = (
+            f"a closed form was asked for; it misses snapshots by {closed.fit.excess:.2g} times the rounding, so it is "
+            'not the whole law: form="free" follows the data better'
+        )
+        warn_user(reason)
+    noise = tuple(data[0].measured.share.tolist())
+    evidence = Evidence("closed", reason, noise, closed.fit.excess, None, str(closed.equation), explained)
+    return _of_shots(task, data, closed.fit, evidence)
+
+
+def _free_from_snapshots(
+    task: _Task, data: Sequence[Observations], free: ShotFit, closed: FittedEquation | None
+) -> FoundLaw:
+    if task.what.form == "free":
+        reason = "the free form was asked for"
+    else:
+        best = "" if closed is None else f" (the best misses them by {closed.fit.excess:.2g} times the rounding)"
+        reason = (
+            f"no closed form of the library explains the snapshots{best}; the free form misses them by "
+            f"{free.excess:.2g} times"
+        )
+    if free.misfit > POOR_MISFIT:
         _warn(f"misses typical snapshots by {100 * free.misfit:.2g} % of the way from the one before")
-    return _of_snapshots(data, free, seed, "free", reason, closed, free)
-
-
-def _of_snapshots(
-    data: Sequence[Observations], fit: Fit, seed: int, form: str, reason: str, closed: Found | None, free: Fit | None
-) -> Discovery:
-    assert isinstance(fit.model, (Equation, FreeModel))
-    covariance = variance_of(fit) * inverse(fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count))
     evidence = Evidence(
-        form,
+        "free",
         reason,
         tuple(data[0].measured.share.tolist()),
         None if closed is None else closed.fit.excess,
-        None if free is None else free.excess,
-        None if closed is None else closed.text(),
+        free.excess,
+        None if closed is None else str(closed.equation),
+        free.lost == 0 and free.excess < EXPLAINED_EXCESS,
     )
-    draws = drawn(fit.model.parameters, covariance, seed)
-    return Discovery(fit.model, covariance, [one.states[0] for one in data], draws, None, evidence, some_states(data))
+    return _of_shots(task, data, free, evidence)
+
+
+def _of_shots(task: _Task, data: Sequence[Observations], fit: ShotFit, evidence: Evidence) -> FoundLaw:
+    """The initial states are the first snapshots, which are known."""
+    assert isinstance(fit.model, (Equation, FreeModel))
+    precision = fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count)
+    covariance = residual_variance(fit) * pseudo_inverse(precision)
+    samples = normal_samples(fit.model.parameters, covariance, task.seed)
+    return _found(task, data, fit.model, covariance, samples, ([one.states[0] for one in data], None), evidence)
 
 
 # Noise and gaps -----------------------------------------------------------------------------------------------------
 
 
-def _from_courses(
-    trajectories: Sequence[Trajectory], what: Interaction, seed: int, *, noisy: bool, say: Callable[[str], None]
-) -> Discovery | None:
-    """Along whole trajectories, with their first states."""
-    data, base = _prepared(trajectories, what, noisy=noisy)
-    tolerance = (1e-4 if noisy else 1e-8) * largest(data)
-    closed: Path | None = None
-    if what.form != "free":
-        search = _search(data, trajectories, what, base, say)
-        closed = closed_course(search, data, tolerance, say)
-        if closed is not None and (what.form == "closed" or closed.excess < EXPLAINED):
-            _warn_if_poor(closed, noisy)
-            return _of_courses(data, closed, seed, "closed", _reason(closed, None, what, noisy), closed, None, noisy)
-    free = None if what.form == "closed" else free_course(data, tolerance, say, base)
+def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
+    """Along whole trajectories, with their initial states."""
+    data, base = _prepared(task, noisy=noisy)
+    form = task.what.form
+    tolerance = (NOISY_TOLERANCE if noisy else CLEAN_TOLERANCE) * largest(data)
+    closed: TrajectoryFit | None = None
+    free: TrajectoryFit | None = None
+    if form != "free":
+        closed = closed_form_along(_search(task, data, base), data, tolerance)
+    if form != "closed" and (closed is None or closed.excess >= NOTHING_LEFT_EXCESS):
+        free = free_form_along(data, tolerance, base)
     if free is None and closed is None:
         return None
-    best, form = _better(closed, free, noisy)
+    best, chosen = _better(closed, free, noisy)
     _warn_if_poor(best, noisy)
-    return _of_courses(data, best, seed, form, _reason(closed, free, what, noisy), closed, free, noisy)
+    explained = _explains(best, noisy)
+    if noisy and chosen == "closed":
+        best = reweighted(best)
+    evidence = Evidence(
+        chosen,
+        _reason(closed, free, task.what, noisy),
+        tuple(best.problems[0].data.measured.share.tolist()),
+        None if closed is None else closed.excess,
+        None if free is None else free.excess,
+        None if closed is None else str(closed.model),
+        explained,
+    )
+    return _of_trajectories(task, data, best, evidence)
 
 
-def _better(closed: Path | None, free: Path | None, noisy: bool) -> tuple[Path, str]:
+def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: bool) -> tuple[TrajectoryFit, str]:
     """The formula if it is as good; one that does not explain the data must be nearer to them than splines."""
     if closed is None:
         assert free is not None
@@ -258,29 +263,20 @@ def _better(closed: Path | None, free: Path | None, noisy: bool) -> tuple[Path, 
     return free, "free"
 
 
-def _explains(path: Path, noisy: bool) -> bool:
-    return only_noise(path) if noisy else path.excess < ROUNDED
+def _explains(fitted: TrajectoryFit, noisy: bool) -> bool:
+    return residuals_are_noise(fitted) if noisy else fitted.excess < EXPLAINED_ROUNDING
 
 
-def _warn_if_poor(path: Path, noisy: bool) -> None:
-    if _explains(path, noisy):
+def _warn_if_poor(fitted: TrajectoryFit, noisy: bool) -> None:
+    if _explains(fitted, noisy):
         return
     if noisy:
-        _warn(f"leaves residuals of {path.excess:.3g} times the noise", deeper=1)
-    elif (share := path.share()) > POOR:
-        _warn(f"misses typical states by {100 * share:.2g} % of how far they are from their mean", deeper=1)
+        _warn(f"leaves residuals of {fitted.excess:.3g} times the noise")
+    elif (share := fitted.share()) > POOR_MISFIT:
+        _warn(f"misses typical states by {100 * share:.2g} % of how far they are from their mean")
 
 
-def _warn(how: str, deeper: int = 0) -> None:
-    warnings.warn(
-        f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
-        "fastest would help; or these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j) with the same f and g at every node: if "
-        'nodes differ, give a law and estimate it with per_node; model="ndcn" assumes less',
-        stacklevel=6 + deeper,
-    )
-
-
-def _reason(closed: Path | None, free: Path | None, what: Interaction, noisy: bool) -> str:
+def _reason(closed: TrajectoryFit | None, free: TrajectoryFit | None, what: Interaction, noisy: bool) -> str:
     if what.form != "auto":
         return f"the {what.form} form was asked for"
     unit = "the noise" if noisy else "the rounding"
@@ -294,39 +290,15 @@ def _reason(closed: Path | None, free: Path | None, what: Interaction, noisy: bo
     )
 
 
-def _of_courses(
-    data: Sequence[Observations],
-    path: Path,
-    seed: int,
-    form: str,
-    reason: str,
-    closed: Path | None,
-    free: Path | None,
-    noisy: bool,
-) -> Discovery:
-    if noisy and form == "closed":
-        path = reweighted(path)
-    assert isinstance(path.model, (Equation, FreeModel))
-    parameters, starts = samples(path, DRAWS, seed)
-    evidence = Evidence(
-        form,
-        reason,
-        tuple(path.courses[0].data.measured.share.tolist()),
-        None if closed is None else closed.excess,
-        None if free is None else free.excess,
-        None if closed is None else Found.text_of(closed.model),
-    )
-    if form == "free" or path.excess > HUBER:  # information that counts large residuals less does not tell their size
-        covariance = torch.cov(parameters.T)
+def _of_trajectories(task: _Task, data: Sequence[Observations], fitted: TrajectoryFit, evidence: Evidence) -> FoundLaw:
+    assert isinstance(fitted.model, (Equation, FreeModel))
+    samples, initial_samples = posterior_samples(fitted, POSTERIOR_SAMPLES, task.seed)
+    if (
+        evidence.form == "free" or fitted.excess > HUBER
+    ):  # information that counts large residuals less does not tell their size
+        covariance = torch.cov(samples.T)
     else:
-        covariance = max(1.0, path.excess) ** 2 * inverse(path.normal)
-    firsts = [course.x0 for course in path.courses]
-    return Discovery(
-        path.model,
-        covariance.reshape(parameters.shape[1], parameters.shape[1]),
-        firsts,
-        parameters,
-        starts,
-        evidence,
-        some_states(data),
-    )
+        covariance = max(1.0, fitted.excess) ** 2 * pseudo_inverse(fitted.normal)
+    covariance = covariance.reshape(samples.shape[1], samples.shape[1])
+    initial = [problem.x0 for problem in fitted.problems]
+    return _found(task, data, fitted.model, covariance, samples, (initial, initial_samples), evidence)

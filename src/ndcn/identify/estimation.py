@@ -4,67 +4,47 @@ from __future__ import annotations
 
 import itertools
 import time
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
+from .._support.callers import warn_user
 from .._support.threads import threads_for
 from ..data import Trajectory
 from ..laws import Law
-from .discovery import Evidence
-from .gauss_newton import Batch, Fit, batch_of, dared, fit, misfit_of, residuals
+from .equation_fit import EXPLAINED_EXCESS
 from .known_law import KnownLaw, checked_law
-from .node_values import CG, fit_nodes
-from .observations import QUIET, SILENT, Observations, largest, observed, roughness_of, signed, some_states
-from .posterior import DRAWS, drawn, inverse, variance_of
-from .reweighting import only_noise, reweighted
-from .search import ENOUGH
-from .trajectory_fit import Path, fit_path, followable, samples
+from .node_values import NODE_VALUE_CG, fit_nodes
+from .observations import CLEAN_BELOW, NOISY_ABOVE, Observations, largest, observed, roughness_of, signed, some_states
+from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
+from .residual_noise import residuals_are_noise, reweighted
+from .result import Evidence, FoundLaw
+from .shooting_fit import ShotFit, Shots, fit, grouped_by_steps, misfit_of, shots_of, undamped_gauss_newton
+from .trajectory_fit import COMMON_CG, TrajectoryFit, fit_trajectories, posterior_samples
+from .trajectory_problem import problems_for
 
-SCALES = (0.1, 1.0, 10.0)  # of first values
-PRECISION = 1e-8  # of integration, as a share of the states' size
-TRIES = 12  # shots by which first values are judged
-GOOD = 1e-3  # a misfit of shots with which other first values need not be tried
-
-
-@dataclass(frozen=True)
-class Estimation:
-    """What was estimated.
-
-    Attributes:
-        law: with numbers.
-        names: of parameters with one value, then of those with one for each node.
-        values: of all of them in one vector, (P + n q,): n values in turn for each of q parameters of nodes.
-        errors: their standard errors.
-        covariance: of the P values that are common to all nodes, (P, P).
-        draws: other values that are as likely, (draws, P + n q).
-        starts: first state of each trajectory, (n, d).
-        start_draws: first states that belong to ``draws``, or None where they are known.
-        evidence: whether the law explains the data.
-        states: some of those seen, (N, d).
-        seconds: it took.
-    """
-
-    law: Law
-    names: tuple[tuple[str, ...], tuple[str, ...]]
-    values: torch.Tensor
-    errors: torch.Tensor
-    covariance: torch.Tensor
-    draws: torch.Tensor
-    starts: list[torch.Tensor]
-    start_draws: list[torch.Tensor] | None
-    evidence: Evidence
-    states: torch.Tensor
-    seconds: float = 0.0
+FIRST_SCALES = (0.1, 1.0, 10.0)  # of first values: users write laws in units in which parameters are about 1
+BY_COMBINATION = 3  # parameters at most whose scales are combined: 27 trials; of more, all have the same scale
+APART = 0.1  # by so much first values differ, lest parameters that act alike stay alike
+BEST_STARTS = 3  # first values that are fitted
+TRIAL_SHOTS = 12  # by which first values are judged
+TRIAL_COARSER = 1e3  # times the tolerance: first values are far off, so that 1e-5 of the states is exact enough
+TRIAL_STEPS = 64  # of the first look at values, at most; fits may take twice as many
+TRIAL_ITERATIONS = 8
+TRIAL_ENOUGH = 1e-3
+SHOT_ITERATIONS = 30
+TRAJECTORY_ITERATIONS = 20
+GOOD_MISFIT = 1e-3  # of how far states move: with it, other first values need not be tried
+CLEAN_TOLERANCE = 1e-8  # of integration, as a share of the largest state: below the rounding of float32, 6e-8
+NOISY_TOLERANCE = 1e-5  # below the least noise, ``CLEAN_BELOW``
 
 
-def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Estimation:
+def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> FoundLaw:
     """The unknown parameters of a law from trajectories.
 
     Observations that are complete and free of noise are fitted by shots from snapshot to snapshot, others, and parameters
-    of nodes, along whole trajectories together with their first states.
+    of nodes, along whole trajectories together with their initial states.
 
     Raises:
         ValueError: the law cannot be followed along the data, or does not fit them in form.
@@ -80,19 +60,21 @@ def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Est
     _check(law, trajectories)
     with threads_for(max(t.graph.num_nodes for t in trajectories)):
         found = _estimated(law, trajectories, seed)
-    if "not the whole law" in found.evidence.reason:
-        warnings.warn(found.evidence.reason, stacklevel=4)
+    if not found.evidence.explained:
+        warn_user(found.evidence.reason)
     return replace(found, seconds=time.monotonic() - began)
 
 
-def _estimated(law: Law, trajectories: Sequence[Trajectory], seed: int) -> Estimation:
+def _estimated(law: Law, trajectories: Sequence[Trajectory], seed: int) -> FoundLaw:
     rough = max(roughness_of(t) for t in trajectories)
-    found: Estimation | None = None
-    if rough < QUIET and all(t.mask is None for t in trajectories) and not law.unknown_per_node:
-        found = _by_shots(law, [signed(observed(t, noisy=False)) for t in trajectories], seed, sure=rough < SILENT)
+    found: FoundLaw | None = None
+    if rough < NOISY_ABOVE and all(t.mask is None for t in trajectories) and not law.unknown_per_node:
+        data = [signed(observed(t, noisy=False)) for t in trajectories]
+        found = _by_shots(law, data, seed, sure=rough < CLEAN_BELOW)
     if found is None:
-        noisy = rough >= SILENT
-        found = _by_courses(law, [signed(observed(t, noisy=noisy)) for t in trajectories], seed, noisy)
+        noisy = rough >= CLEAN_BELOW
+        data = [signed(observed(t, noisy=noisy)) for t in trajectories]
+        found = _by_trajectories(law, data, seed, noisy=noisy)
     return found
 
 
@@ -110,35 +92,29 @@ def _check(law: Law, trajectories: Sequence[Trajectory]) -> None:
         )
 
 
+def _described(law: Law) -> str:
+    return f"{type(law).__name__} with {', '.join(law.unknown)} estimated"
+
+
 # One value for all nodes ----------------------------------------------------------------------------------------------
 
 
-def _fitted(law: Law, data: Sequence[Observations]) -> Fit:
-    """All that is unknown with one value for all nodes, by shots from snapshot to snapshot."""
+def _fitted(law: Law, data: Sequence[Observations]) -> ShotFit:
+    """All that is unknown with one value for all nodes, by shots from snapshot to snapshot.
+
+    Raises:
+        ValueError: the law cannot be followed from any first values.
+    """
     model = checked_law(law, data[0].network, data[0].level)
     model = replace(model, names=law.unknown, values=torch.ones(len(law.unknown), dtype=torch.float64), per_node=())
-    tolerance = PRECISION * largest(data)
-    few = [batch_of(one, torch.linspace(0, len(one.spans) - 1, TRIES).round().long().unique()) for one in data]
-    tried = []
-    for trial in _first_models(model, few, 1e3 * tolerance):
-        found = fit(
-            dared(trial, few, 8, 1e3 * tolerance, 128),
-            few,
-            iterations=8,
-            tolerance=1e3 * tolerance,
-            enough=1e-3,
-            most_steps=128,
-        )
-        if found is not None:
-            tried.append(found)
-            if found.misfit < GOOD:
-                break
-    best: Fit | None = None
-    for first in sorted(tried, key=lambda one: one.misfit):
-        found = fit(first.model, [b for one in data for b in _batches(one)], iterations=30, tolerance=tolerance)
+    tolerance = CLEAN_TOLERANCE * largest(data)
+    shots = [part for one in data for part in _all_shots(one)]
+    best: ShotFit | None = None
+    for first in _first_fits(model, data, TRIAL_COARSER * tolerance):
+        found = fit(first.model, shots, iterations=SHOT_ITERATIONS, tolerance=tolerance)
         if found is not None and (best is None or found.misfit < best.misfit):
             best = found
-        if best is not None and best.excess < ENOUGH:
+        if best is not None and best.excess < EXPLAINED_EXCESS:
             break
     if best is None:
         raise ValueError(_lost(law))
@@ -152,106 +128,127 @@ def _lost(law: Law) -> str:
     )
 
 
-def _first_models(model: KnownLaw, few: Sequence[Batch], tolerance: torch.Tensor) -> list[KnownLaw]:
-    """First values, the three best of several scales; no two parameters have the same, lest they stay the same."""
+def _first_fits(model: KnownLaw, data: Sequence[Observations], tolerance: torch.Tensor) -> list[ShotFit]:
+    """Fits to a few shots from several first values, best first."""
+    few = [shots_of(one, torch.linspace(0, len(one.spans) - 1, TRIAL_SHOTS).round().long().unique()) for one in data]
+    most = 2 * TRIAL_STEPS
+    tried: list[ShotFit] = []
+    for trial in _first_models(model, few, tolerance):
+        bold = undamped_gauss_newton(trial, few, TRIAL_ITERATIONS, tolerance, most)
+        found = fit(bold, few, iterations=TRIAL_ITERATIONS, tolerance=tolerance, enough=TRIAL_ENOUGH, most_steps=most)
+        if found is not None:
+            tried.append(found)
+            if found.misfit < GOOD_MISFIT:
+                break
+    return sorted(tried, key=lambda one: one.misfit)
+
+
+def _first_models(model: KnownLaw, few: Sequence[Shots], tolerance: torch.Tensor) -> list[KnownLaw]:
+    """First values, the best of several scales."""
     count = len(model.names)
-    every = itertools.product(SCALES, repeat=count) if count <= 3 else [(s,) * count for s in SCALES]
-    apart = 1 + 0.1 * torch.arange(count, dtype=torch.float64)
+    combined = count <= BY_COMBINATION
+    every = itertools.product(FIRST_SCALES, repeat=count) if combined else [(s,) * count for s in FIRST_SCALES]
+    apart = 1 + APART * torch.arange(count, dtype=torch.float64)
     tried = []
     for scales in every:
         trial = model.with_parameters(torch.tensor(scales, dtype=torch.float64) * apart)
-        groups = residuals(trial, few, tolerance, 64)
+        groups = grouped_by_steps(trial, few, tolerance, TRIAL_STEPS)
         if groups:
             tried.append((misfit_of(trial, groups), trial))
-    return [trial for value, trial in sorted(tried, key=lambda one: one[0])[:3] if value < float("inf")]
+    best = sorted(tried, key=lambda one: one[0])[:BEST_STARTS]
+    return [trial for misfit, trial in best if misfit < float("inf")]
 
 
-def _batches(one: Observations) -> list[Batch]:
+def _all_shots(one: Observations) -> list[Shots]:
     """All shots of a trajectory, in parts that fit into memory."""
     each = one.network.together()
-    return [batch_of(one, part) for part in torch.arange(len(one.spans)).split(each)]
+    return [shots_of(one, part) for part in torch.arange(len(one.spans)).split(each)]
 
 
-def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) -> Estimation | None:
+def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) -> FoundLaw | None:
     """None if what is left open may be noise."""
     found = _fitted(law, data)
-    explained = found.excess < ENOUGH
+    explained = found.excess < EXPLAINED_EXCESS
     if not (explained or sure):
         return None
     assert isinstance(found.model, KnownLaw)
-    what = f"{type(law).__name__} with {', '.join(law.unknown)} estimated"
     reason = (
-        f"{what} explains every snapshot from the one before to {found.excess:.2g} times the rounding"
+        f"{_described(law)} explains every snapshot from the one before to {found.excess:.2g} times the rounding"
         if explained
-        else f"{what} misses snapshots by {found.excess:.2g} times the rounding, so it is not the whole law, or "
+        else f"{_described(law)} misses snapshots by {found.excess:.2g} times the rounding, so it is not the whole law, or "
         'better values were not found: give some of them a number, or let model="interaction" look for a law that fits'
     )
-    values, covariance = found.model.values, variance_of(found) * inverse(found.normal)
-    return Estimation(
-        found.model.with_numbers(),
-        (law.unknown, ()),
-        values,
-        covariance.diagonal().clamp(min=0).sqrt(),
-        covariance,
-        drawn(values, covariance, seed),
-        [one.states[0] for one in data],
-        None,
-        Evidence("known", reason, tuple(data[0].measured.share.tolist()), closed=found.excess),
-        some_states(data),
+    noise = tuple(data[0].measured.share.tolist())
+    covariance = residual_variance(found) * pseudo_inverse(found.normal)
+    return FoundLaw(
+        law=found.model.with_numbers(),
+        covariance=covariance,
+        errors=standard_errors(covariance),
+        posterior_samples=normal_samples(found.model.values, covariance, seed),
+        initial_states=[one.states[0] for one in data],
+        initial_state_samples=None,
+        evidence=Evidence("known", reason, noise, closed=found.excess, explained=explained),
+        states=some_states(data),
+        names=(law.unknown, ()),
     )
 
 
 # Along whole trajectories ---------------------------------------------------------------------------------------------
 
 
-def _by_courses(law: Law, data: Sequence[Observations], seed: int, noisy: bool) -> Estimation:
+def _by_trajectories(law: Law, data: Sequence[Observations], seed: int, *, noisy: bool) -> FoundLaw:
     first = _fitted(law, data).model
     assert isinstance(first, KnownLaw)
-    tolerance = (1e-5 if noisy else PRECISION) * largest(data)
+    tolerance = (NOISY_TOLERANCE if noisy else CLEAN_TOLERANCE) * largest(data)
+    fitted: TrajectoryFit | None = None
     if law.unknown_per_node:
-        path = fit_nodes(law, first, data[0], tolerance, seed)
-    else:
-        courses = followable(data, first, tolerance)
-        path = None if courses is None else fit_path(first, courses, iterations=20)
-    if path is None:
+        fitted = fit_nodes(law, first, data[0], tolerance, seed)
+    elif (problems := problems_for(data, first, tolerance)) is not None:
+        fitted = fit_trajectories(first, problems, iterations=TRAJECTORY_ITERATIONS)
+    if fitted is None:
         raise ValueError(_lost(law))
-    return _of_path(law, data, path, seed, noisy)
-
-
-def _of_path(law: Law, data: Sequence[Observations], path: Path, seed: int, noisy: bool) -> Estimation:
-    excess = path.excess
-    explained = only_noise(path) if noisy else excess < ENOUGH
+    evidence = _evidence(law, fitted, noisy)
     if noisy:
-        path = reweighted(path, cg=CG if law.unknown_per_node else 40)
-    model = path.model
-    assert isinstance(model, KnownLaw)
-    unit, q = max(1.0, path.excess), len(model.per_node)
-    d = path.courses[0].x0.shape[1] - q
-    parameters, starts = samples(path, DRAWS, seed, cg=CG)
-    parameters = parameters[:, : len(model.names)]
-    p = path.courses[0].x0[:, d:]
-    values, draws = torch.cat([model.values, p.T.reshape(-1)]), parameters
-    if q:
-        draws = torch.cat([parameters, starts[0][..., d:].mT.reshape(len(parameters), -1)], dim=1)
-    covariance = unit**2 * inverse(path.normal) if len(model.names) else torch.zeros(0, 0, dtype=torch.float64)
-    errors = covariance.diagonal().clamp(min=0).sqrt()
-    if q:
-        errors = torch.cat([errors, draws[:, len(model.names) :].std(0)])
-    measure = "the noise" if noisy else "the rounding"
-    reason = (
-        f"{type(law).__name__} with {', '.join(law.unknown)} estimated leaves residuals of {excess:.2f} times {measure}"
-    )
+        fitted = reweighted(fitted, cg=NODE_VALUE_CG if law.unknown_per_node else COMMON_CG)
+        noise = tuple(fitted.problems[0].data.measured.share.tolist())
+        evidence = replace(evidence, noise=noise)
+    return _of_trajectories(data, fitted, seed, evidence)
+
+
+def _evidence(law: Law, fitted: TrajectoryFit, noisy: bool) -> Evidence:
+    explained = residuals_are_noise(fitted) if noisy else fitted.excess < EXPLAINED_EXCESS
+    unit = "the noise" if noisy else "the rounding"
+    reason = f"{_described(law)} leaves residuals of {fitted.excess:.2f} times {unit}"
     if not explained:
         reason += ', so it is not the whole law: model="interaction" looks for one that is'
-    return Estimation(
-        model.with_numbers(p),
-        (model.names, model.per_node),
-        values,
-        errors,
-        covariance,
-        draws,
-        [course.x0[:, :d] for course in path.courses],
-        [some[..., :d] for some in starts],
-        Evidence("known", reason, tuple(path.courses[0].data.measured.share.tolist()), closed=excess),
-        some_states(data),
+    noise = tuple(fitted.problems[0].data.measured.share.tolist())
+    return Evidence("known", reason, noise, closed=fitted.excess, explained=explained)
+
+
+def _of_trajectories(data: Sequence[Observations], fitted: TrajectoryFit, seed: int, evidence: Evidence) -> FoundLaw:
+    """Values of nodes are the last features of the states: see ``KnownLaw``."""
+    model = fitted.model
+    assert isinstance(model, KnownLaw)
+    count = len(model.names)
+    d = fitted.problems[0].x0.shape[1] - len(model.per_node)
+    samples, initial_samples = posterior_samples(fitted, POSTERIOR_SAMPLES, seed, cg=NODE_VALUE_CG)
+    samples = samples[:, :count]
+    covariance = torch.zeros(0, 0, dtype=torch.float64)
+    if count:
+        covariance = max(1.0, fitted.excess) ** 2 * pseudo_inverse(fitted.normal)
+    errors = standard_errors(covariance)
+    if model.per_node:
+        of_nodes = initial_samples[0][..., d:].mT.reshape(len(samples), -1)
+        samples = torch.cat([samples, of_nodes], dim=1)
+        errors = torch.cat([errors, samples[:, count:].std(0)])
+    return FoundLaw(
+        law=model.with_numbers(fitted.problems[0].x0[:, d:]),
+        covariance=covariance,
+        errors=errors,
+        posterior_samples=samples,
+        initial_states=[problem.x0[:, :d] for problem in fitted.problems],
+        initial_state_samples=[some[..., :d] for some in initial_samples],
+        evidence=evidence,
+        states=some_states(data),
+        names=(model.names, model.per_node),
     )

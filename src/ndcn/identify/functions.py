@@ -83,7 +83,8 @@ def functions_of(
         for a in range(d):
             at = states_along(x[a], median, a)
             pairs = at.repeat_interleave(points, 0), at.repeat(points, 1)
-            f, g = node(at), edge(*pairs).reshape(points, points, d)
+            f = node(at)
+            g = edge(*pairs).reshape(points, points, d)
             f_std = _spread([law.node(at) for law in samples], f)
             g_std = _spread([law.edge(*pairs).reshape(g.shape) for law in samples], g)
             rows.append(tuple(part.double().cpu().numpy() for part in (f, f_std, g, g_std)))

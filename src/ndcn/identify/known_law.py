@@ -6,16 +6,11 @@ import copy
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
-import numpy as np
 import torch
-from scipy import sparse
 
 from ..graph import Graph
 from ..laws import Law, Network, Slopes
-
-_stars: WeakKeyDictionary[Network, dict[int, tuple[Graph, torch.Tensor]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,7 @@ class KnownLaw:
         """dx/dt and its derivatives at states (K, n, d + q); where one is not finite it is 0."""
         K, n, D = x.shape
         d = D - len(self.per_node)
-        graph, copies = _star(network, K)
+        graph, copies = network.star(K)
         state, p = (part.flatten(0, 1)[copies].detach() for part in self._split(x))
         of = [state.requires_grad_(True), *(column.clone().requires_grad_(True) for column in p.unbind(-1))]
         with torch.enable_grad():
@@ -97,7 +92,8 @@ class KnownLaw:
             rows = [self._row(out[:, a], of) for a in range(d)]
             columns = self._columns(out, values)
         by = torch.stack(rows, dim=1)  # of the rate of each of d features, by all D features of each copy
-        own, edges = x.new_zeros(K, n, D, D), x.new_zeros(K, len(network.i), D, D)
+        own = x.new_zeros(K, n, D, D)
+        edges = x.new_zeros(K, len(network.i), D, D)
         own[:, :, :d] = by[: K * n].reshape(K, n, d, D)
         edges[:, :, :d] = by[K * n :].reshape(K, -1, d, D) / network.weights[:, None, None]
         every = x.new_zeros(K, n, D, max(len(values), 1))
@@ -118,7 +114,7 @@ class KnownLaw:
 
     def _repeated(self, nodes: torch.Tensor, given: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """What is known for each node, for each copy of it."""
-        kept = {name: getattr(self.law, name) for name in self.law._names if name not in given}
+        kept = {name: getattr(self.law, name) for name in self.law.parameter_names if name not in given}
         return {name: value[nodes].clone() for name, value in kept.items() if value.dim()}
 
     @staticmethod
@@ -158,27 +154,6 @@ def _numbered(law: Law, values: Mapping[str, torch.Tensor]) -> Law:
 
 def _finite(x: torch.Tensor) -> torch.Tensor:
     return torch.nan_to_num(x, nan=0.0, posinf=0.0, neginf=0.0)
-
-
-def _star(network: Network, K: int) -> tuple[Graph, torch.Tensor]:
-    """K times the graph, in which each edge comes from a copy of its own of the acting node, and which node each is.
-
-    The first K n nodes are those acted on; the copies, in the order of edges, follow.
-    """
-    known = _stars.setdefault(network, {})
-    if K not in known:
-        n, E = network.n, len(network.i)
-        first = torch.arange(K)[:, None] * n
-        copies = torch.cat([torch.arange(K * n), (first + network.j).reshape(-1)])
-        counts = np.bincount(network.i.numpy(), minlength=n)
-        indptr = np.concatenate([[0], np.cumsum(np.tile(counts, K)), np.full(K * E, K * E)])
-        weights = np.tile(network.weights.numpy(), K)
-        shape = (len(copies), len(copies))
-        graph = Graph(sparse.csr_array((weights, K * n + np.arange(K * E), indptr), shape=shape), directed=True)
-        while len(known) >= 6:
-            del known[next(iter(known))]
-        known[K] = graph, copies
-    return known[K]
 
 
 def checked_law(law: Law, network: Network, x: torch.Tensor) -> KnownLaw:

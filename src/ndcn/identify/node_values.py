@@ -10,16 +10,25 @@ from scipy import sparse
 from scipy.sparse.linalg import lsmr
 
 from ..laws import Law, Network
+from .data_smoothing import Noise
 from .known_law import KnownLaw
 from .observations import Observations, integrals
-from .posterior import DRAWS
-from .smoothing import Noise
-from .trajectory_fit import Course, Path, fit_path, followable, samples
+from .posterior import POSTERIOR_SAMPLES
+from .trajectory_fit import TrajectoryFit, fit_trajectories, posterior_samples
+from .trajectory_problem import TrajectoryProblem, problems_for
 
-CG = 200  # steps of conjugate gradients: values of nodes act through all times, and are far from diagonal
+NODE_VALUE_CG = 200
+"""Steps of conjugate gradients. Values of nodes act through all times, and their equations are far from diagonal: with fewer steps their
+errors come out too small."""
+WIDE = 3.0  # standard deviations of first estimates, and their mean: a prior that decides nothing
+ITERATIONS = 20  # of Gauss-Newton
+WEAK_ITERATIONS = 6  # of Gauss-Newton on the weak form, which is a start only
+STEP_SHARE = 0.05  # of an increment that the path through the data may be off by, beside its noise
+LEAST_INCREMENT = 1e-3  # of the largest increment: those below it do not count for more
+GRID = 200  # spreads at which the likelihood is compared, by a few percent over three decades
 
 
-def fit_nodes(law: Law, first: KnownLaw, one: Observations, tolerance: torch.Tensor, seed: int) -> Path | None:
+def fit_nodes(law: Law, first: KnownLaw, one: Observations, tolerance: torch.Tensor, seed: int) -> TrajectoryFit | None:
     """Values of nodes as features of the state that do not change, their mean and spread as what is known before.
 
     How much they spread is found from a fit in which they may spread widely.
@@ -35,26 +44,29 @@ def fit_nodes(law: Law, first: KnownLaw, one: Observations, tolerance: torch.Ten
     p = torch.stack([start[name].expand(one.network.n) for name in model.per_node], dim=1)
     model, p = _weak_values(model, p, one)
     spread = p.std(0) if len(p) > 1 else torch.zeros(p.shape[1], dtype=torch.float64)
-    wide = 3 * spread + p.mean(0).abs() + 1e-3
+    wide = WIDE * spread + p.mean(0).abs() + 1e-3
     q = len(model.per_node)
-    courses = followable([_augmented(one, p)], model, torch.cat([tolerance, torch.full((q,), torch.inf).double()]))
-    if courses is None:
+    problems = problems_for([_augmented(one, p)], model, torch.cat([tolerance, torch.full((q,), torch.inf).double()]))
+    if problems is None:
         return None
-    (course,) = courses
-    free = fit_path(model, [_towards(course, p.mean(0), wide)], iterations=20, cg=CG)
+    (problem,) = problems
+    free = fit_trajectories(model, [_towards(problem, p.mean(0), wide)], iterations=ITERATIONS, cg=NODE_VALUE_CG)
     if free is None:
         return None
     assert isinstance(free.model, KnownLaw)
-    draws = samples(free, 2 * DRAWS, seed, cg=CG)[1][0][..., -q:]
-    both = [shrinkage(free.courses[0].x0[:, k - q], draws[..., k].std(0)) for k in range(q)]
+    draws = posterior_samples(free, 2 * POSTERIOR_SAMPLES, seed, cg=NODE_VALUE_CG)[1][0][..., -q:]
+    both = [shrinkage(free.problems[0].x0[:, k - q], draws[..., k].std(0)) for k in range(q)]
     mean, spread = (torch.tensor(part, dtype=torch.float64) for part in zip(*both, strict=True))
-    done = fit_path(free.model, [_towards(free.courses[0], mean, spread)], iterations=20, cg=CG)
+    done = fit_trajectories(
+        free.model, [_towards(free.problems[0], mean, spread)], iterations=ITERATIONS, cg=NODE_VALUE_CG
+    )
     return free if done is None else done
 
 
 def _augmented(one: Observations, p: torch.Tensor) -> Observations:
     """The trajectory with the values of nodes as features that are never seen."""
-    T, q = len(one.times), p.shape[1]
+    T = len(one.times)
+    q = p.shape[1]
     nothing = torch.full((T, *p.shape), torch.nan, dtype=torch.float64)
     unit = torch.ones(q, dtype=torch.float64)
     return replace(
@@ -68,14 +80,17 @@ def _augmented(one: Observations, p: torch.Tensor) -> Observations:
     )
 
 
-def _towards(course: Course, mean: torch.Tensor, spread: torch.Tensor) -> Course:
+def _towards(problem: TrajectoryProblem, mean: torch.Tensor, spread: torch.Tensor) -> TrajectoryProblem:
     """With values of nodes that are known before to within mean +- spread."""
     q = len(mean)
-    guess, error = course.guess.clone(), course.error.clone()
-    guess[:, -q:], error[:, -q:] = mean, spread
-    low, high = (bound.clone() for bound in course.bounds)
-    low[-q:], high[-q:] = -torch.inf, torch.inf
-    return replace(course, guess=guess, error=error, bounds=(low, high))
+    guess = problem.guess.clone()
+    error = problem.error.clone()
+    guess[:, -q:] = mean
+    error[:, -q:] = spread
+    low, high = (bound.clone() for bound in problem.bounds)
+    low[-q:] = -torch.inf
+    high[-q:] = torch.inf
+    return replace(problem, guess=guess, error=error, bounds=(low, high))
 
 
 def shrinkage(values: torch.Tensor, errors: torch.Tensor) -> tuple[float, float]:
@@ -86,11 +101,12 @@ def shrinkage(values: torch.Tensor, errors: torch.Tensor) -> tuple[float, float]
         >>> mean, spread < 0.1
         (2.5, True)
     """
-    p, s = values.double(), errors.double().clamp(min=1e-12)
+    p = values.double()
+    s = errors.double().clamp(min=1e-12)
     high = float(p.std() if len(p) > 1 else 0.0) + float(s.median())
     low = 1e-3 * min(float(s.median()), high)
     best = (-float("inf"), 0.0, 0.0)
-    for tau in np.geomspace(max(low, 1e-12), 2 * max(high, 1e-11), 200).tolist():
+    for tau in np.geomspace(max(low, 1e-12), 2 * max(high, 1e-11), GRID).tolist():
         w = 1 / (tau**2 + s.square())
         mean = float((w * p).sum() / w.sum())
         likelihood = 0.5 * float(w.log().sum() - w.sum().log() - (w * (p - mean).square()).sum())
@@ -103,9 +119,9 @@ def _weak_values(model: KnownLaw, p: torch.Tensor, one: Observations) -> tuple[K
     P = len(model.values)
     target = one.level.diff(dim=0)
     noise = (one.noise[1:].square() + one.noise[:-1].square()).sqrt()
-    weight = 1 / (noise + 0.05 * target.abs() + 1e-3 * target.abs().amax(dim=(0, 1)).clamp(min=1e-300))
+    weight = 1 / (noise + STEP_SHARE * target.abs() + LEAST_INCREMENT * target.abs().amax(dim=(0, 1)).clamp(min=1e-300))
     best = (float("inf"), model, p)
-    for _ in range(6):
+    for _ in range(WEAK_ITERATIONS):
         rate, own, edges, columns = _weak_parts(model, p, one)
         r = ((target - rate) * weight).reshape(-1)
         misfit = float(r.square().mean())
@@ -146,7 +162,8 @@ def _sparse(network: Network, own: torch.Tensor, edges: torch.Tensor) -> sparse.
     K, n, d, q = own.shape
     a, b = np.meshgrid(np.arange(d), np.arange(q), indexing="ij")
     block = np.arange(K)[:, None, None, None] * n * d
-    rows, cols = [], []
+    rows = []
+    cols = []
     nodes = np.arange(n)
     for i, j in ((nodes, nodes), (network.i.numpy(), network.j.numpy())):
         rows.append((block + i[:, None, None] * d + a).ravel())

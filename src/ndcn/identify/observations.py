@@ -12,11 +12,25 @@ from scipy.interpolate import PchipInterpolator
 
 from ..data import Trajectory
 from ..laws import Network
-from .smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
+from .data_smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
-QUIET = 3e-3  # data rougher than this are noisy for sure
-SILENT = 2e-5  # and those smoother than this are free of noise
+# How far observations are from a cubic through their neighbours in time, as a share (docs/interaction.md, How it works, 1): about 1e-7 for
+# clean data that are finely sampled. Between the two bounds data may be noisy, or clean and coarsely sampled: both are tried.
+NOISY_ABOVE = 3e-3
+CLEAN_BELOW = 2e-5
+# Rounding of snapshots: that of their dtype, and 2e-8 of the largest state, for those near 0, which the solver that made them had too.
+LEAST_ROUNDING = 2e-8
+FLOAT64_ROUNDING = 1e-9  # in place of 1e-16: trajectories are rarely solved more exactly
+UNIT = (
+    1e-3  # of the largest state: states are compared as asinh(x / unit), which is linear below and logarithmic above it
+)
+NOISE_UNIT = 20.0  # times additive noise: below it logarithms would magnify noise
+FILLED_ERROR = 1e-3  # of states that are filled in, as a share of them and of 1 % of the largest one
+LEAST_FREEDOM = (
+    0.02  # share of the noise, squared, that a smooth path keeps: a straight line through 100 snapshots keeps as much
+)
+STATES_KEPT = 4000  # of those seen: enough for a histogram, and 32 kB for each feature in a file
 
 
 @dataclass(frozen=True)
@@ -77,15 +91,16 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     times = data.times.double()
     seen = torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
     scale = torch.where(seen, states.abs(), 0.0).amax(dim=(0, 1)).clamp(min=1e-300)
-    eps = max(torch.finfo(data.states.dtype).eps, 1e-9)
-    rounding = Noise(2e-8 * scale, torch.full_like(scale, eps))
+    eps = max(torch.finfo(data.states.dtype).eps, FLOAT64_ROUNDING)
+    rounding = Noise(LEAST_ROUNDING * scale, torch.full_like(scale, eps))
     network = Network(data.graph)
     T, n, d = states.shape
-    flat, flags = states.reshape(T, -1).numpy(), seen.reshape(T, -1).numpy()
+    flat = states.reshape(T, -1).numpy()
+    flags = seen.reshape(T, -1).numpy()
     if noisy is None:
-        noisy = roughness(times, states, seen) > QUIET
+        noisy = roughness(times, states, seen) > NOISY_ABOVE
     if not noisy:
-        unit = 1e-3 * scale
+        unit = UNIT * scale
         z = torch.asinh(states / unit).reshape(T, -1).numpy()
 
         def path(t: np.ndarray, *, straight: bool = False) -> np.ndarray:
@@ -100,7 +115,9 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
             return Observations(network, times, states, seen, states, inner, rounding.at(states), unit, rounding)
         level = _filled(torch.from_numpy(path(times.numpy())))
         error = rounding.at(level)
-        error = torch.where(seen, error, error + 1e-3 * (level.abs() + scale * 1e-2))  # what is filled in is less sure
+        error = torch.where(
+            seen, error, error + FILLED_ERROR * (level.abs() + scale * 1e-2)
+        )  # what is filled in is less sure
         lines = _filled(inside(functools.partial(path, straight=True), times))
         doubt = (lines - inner).abs().mean(1)
         return Observations(network, times, states, seen, level, inner, error, unit, rounding, doubt)
@@ -110,7 +127,7 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     counts = flags.sum(0)
     inflation = torch.from_numpy(np.sqrt(counts / np.maximum(counts - freedom, 1.0))).reshape(n, d)
     noise = estimated_noise(first, states, seen, inflation)
-    unit = torch.maximum(1e-3 * scale, 20 * noise.additive)
+    unit = torch.maximum(UNIT * scale, NOISE_UNIT * noise.additive)
     z = torch.asinh(states / unit).reshape(T, -1).numpy()
     c, freedom = smoother.fit(np.nan_to_num(z), flags)
 
@@ -120,7 +137,7 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     level = _filled(torch.from_numpy(smooth(times.numpy())))
     inflation = torch.from_numpy(np.sqrt(counts / np.maximum(counts - freedom, 1.0))).reshape(n, d)
     noise = estimated_noise(level, states, seen, inflation)
-    share = torch.from_numpy(np.sqrt(np.clip(freedom / np.maximum(counts, 1), 0.02, 1))).reshape(n, d)
+    share = torch.from_numpy(np.sqrt(np.clip(freedom / np.maximum(counts, 1), LEAST_FREEDOM, 1))).reshape(n, d)
     return Observations(
         network, times, states, seen, level, _filled(inside(smooth, times)), noise.at(level) * share, unit, noise
     )
@@ -145,7 +162,7 @@ def largest(data: Sequence[Observations]) -> torch.Tensor:
     return torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0).clamp(min=1e-300)
 
 
-def some_states(data: Sequence[Observations], most: int = 4000) -> torch.Tensor:
+def some_states(data: Sequence[Observations], most: int = STATES_KEPT) -> torch.Tensor:
     """Some of the states seen, the least and largest among them, (N, d)."""
     every = torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data])
     chosen = torch.linspace(0, len(every) - 1, min(most, len(every))).long()

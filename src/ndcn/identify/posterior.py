@@ -1,19 +1,21 @@
-"""What else the parameters might be, as far as the data tell."""
+"""The posterior of parameters to first order: a normal distribution around the fit."""
 
 from __future__ import annotations
 
 import torch
 
-from .gauss_newton import Fit
+from .shooting_fit import ShotFit
 
-DRAWS = 24  # of parameters, by which bands are drawn
+POSTERIOR_SAMPLES = 24
+"""Of parameters, by which bands are drawn. A standard deviation of 24 is good to 1 / sqrt(2 * 23) = 15 %; each costs one more integration
+of the law in ``predict``."""
 
 
-def inverse(normal: torch.Tensor) -> torch.Tensor:
+def pseudo_inverse(normal: torch.Tensor) -> torch.Tensor:
     """The covariance that belongs to normal equations of any scaling; directions the data do not hold are left out.
 
     Example:
-        >>> inverse(torch.diag(torch.tensor([4.0, 1e-20], dtype=torch.float64))).diagonal()
+        >>> pseudo_inverse(torch.diag(torch.tensor([4.0, 1e-20], dtype=torch.float64))).diagonal()
         tensor([2.5000e-01, 1.0000e+20], dtype=torch.float64)
     """
     size = normal.diagonal().clamp(min=1e-300).sqrt()
@@ -21,15 +23,20 @@ def inverse(normal: torch.Tensor) -> torch.Tensor:
     return torch.linalg.pinv(normal / both, rtol=1e-13, hermitian=True) / both
 
 
-def drawn(mean: torch.Tensor, covariance: torch.Tensor, seed: int) -> torch.Tensor:
-    """Parameters from the normal distribution with this mean (P,) and covariance, (DRAWS, P)."""
+def normal_samples(mean: torch.Tensor, covariance: torch.Tensor, seed: int) -> torch.Tensor:
+    """Parameters from the normal distribution with this mean (P,) and covariance, (POSTERIOR_SAMPLES, P)."""
     values, vectors = torch.linalg.eigh(covariance)
     generator = torch.Generator().manual_seed(seed)
-    normal = torch.randn(DRAWS, len(mean), generator=generator, dtype=torch.float64)
+    normal = torch.randn(POSTERIOR_SAMPLES, len(mean), generator=generator, dtype=torch.float64)
     return mean + normal @ (vectors * values.clamp(min=0).sqrt()).T
 
 
-def variance_of(fit: Fit) -> float:
+def standard_errors(covariance: torch.Tensor) -> torch.Tensor:
+    """Roots of the diagonal, (P,)."""
+    return covariance.diagonal().clamp(min=0).sqrt()
+
+
+def residual_variance(fit: ShotFit) -> float:
     """The variance of the weighted residuals of shots, at least that which rounding of their starts and ends makes.
 
     Shots that come nearer than rounding do so by chance, or because the fit was good enough and ended there.

@@ -1,391 +1,236 @@
-"""Finding the terms: candidates by the weak form, judged by shooting, then pruned and extended until nothing is left."""
+"""Finding the terms of a closed form: candidates by the weak form, fitted by shooting, refuted by counterexamples, pruned."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 import numpy as np
 import torch
 
 from ..laws import Equation, Model, Term
-from .gauss_newton import Batch, Fit, batch_of, dared, fit
+from .candidates import candidates
+from .equation_fit import (
+    HOPEFUL_MISFIT,
+    LAST_TRY,
+    REFINING,
+    SCREENING,
+    UNSEEN_EXCESS,
+    EquationFitter,
+    FittedEquation,
+)
+from .intervals import fastest_intervals, spread_intervals
 from .observations import Observations, largest
-from .posterior import inverse
+from .pruning import plainer, pruned
 from .shooting import ends
-from .variants import reduced, richer, simpler, without_terms
-from .weak import Support, WeakForm, supports, weak_form
+from .shooting_fit import Shots, shots_of, undamped_gauss_newton
+from .variants import richer
+from .weak_form import weak_form
 
-ENOUGH = 5.0  # residuals of so many times the noise are explained
-ROUNDING = 2.0  # a term without which residuals are still below this is not seen in the data
-PROMISING = 1e-3  # a candidate whose weighted misfit on a few intervals is below this is tried on more
-PRICE = 0.2  # of a parameter, in logarithms of what the weak form leaves open
-HOPEFUL = 0.25  # one below this may only have stopped too early
-FLOOR = 2e-6  # weighted misfits below this are rounding; no term is kept to lower them further
+logger = logging.getLogger(__name__)
 
+# Intervals of all trajectories together, and of each trajectory at least.
+WEAK_FORM_INTERVALS = 40  # the weak form is cheap, and each interval has as many rows as the graph has nodes
+SCREENING_INTERVALS = 8  # every candidate is shot over these (docs/interaction.md, How it works, 4)
+NOISY_SCREENING_INTERVALS = (
+    16  # noise averages out over more of them (docs/interaction.md, What did not work, last item)
+)
+VERIFYING_INTERVALS = 24  # only candidates that explain the few are shot over these
+FEWEST_INTERVALS = 3
+COUNTEREXAMPLES = 4  # of each trajectory: they are shot over by every candidate that comes later
 
-@dataclass(frozen=True)
-class Found:
-    """The best equation so far, fitted to some intervals."""
+WEIGHTINGS = (
+    0.5,
+    1.0,
+)  # powers of the increment that rows of the weak form are divided by: between absolute and relative errors
+PROMISING_MISFIT = 1e-3  # a candidate below it is verified; integrated to 1e-5 only, even the true law may miss by that
+NEAR_MISFIT = 0.1  # a candidate below it is worth integrating better
 
-    fit: Fit
-    equation: Equation
-
-    def explains(self) -> bool:
-        """Whether every shot ends where the data are, to the level of their noise."""
-        return self.fit.lost == 0 and self.fit.excess < ENOUGH
-
-    def text(self) -> str:
-        """The equation."""
-        return self.text_of(self.equation)
-
-    @staticmethod
-    def text_of(model: Model) -> str:
-        """An equation, on one line."""
-        return _text(model) if isinstance(model, Equation) else repr(type(model))
-
-    def score(self) -> float:
-        """BIC of the shots: what is left open, and the number of parameters."""
-        rest = math.log(self.fit.misfit**2 + FLOOR**2)
-        return self.fit.count * rest + len(self.equation.parameters) * math.log(self.fit.count)
-
-
-def spread_of(one: Observations, count: int) -> torch.Tensor:
-    """``count`` intervals: half of them the fastest, the others evenly spread."""
-    speed = speed_of(one)
-    if len(speed) <= count:
-        return torch.arange(len(speed))
-    fast = speed.argsort(descending=True)[: count // 2]
-    even = torch.linspace(0, len(speed) - 1, count - count // 2).round().long()
-    return torch.cat([fast, even]).unique()
-
-
-def lively(one: Observations, count: int) -> torch.Tensor:
-    """``count`` intervals in which much happens, without the very fastest, over which first guesses shoot too far."""
-    speed = speed_of(one)
-    if len(speed) <= count:
-        return torch.arange(len(speed))
-    skip = min(1 + len(speed) // 40, len(speed) - count)
-    fast = speed.argsort(descending=True)[skip : skip + count - 2]
-    even = torch.linspace(len(speed) // 2, len(speed) - 1, 2).round().long()
-    return torch.cat([fast, even]).unique()
-
-
-def speed_of(one: Observations) -> torch.Tensor:
-    """How much happens in each interval."""
-    moved = torch.asinh(one.level / one.unit).diff(dim=0).abs()
-    return (moved / moved.mean(dim=(0, 1)).clamp(min=1e-300)).mean(dim=(1, 2))
-
-
-def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term, float]]]:
-    """Term sets for the rate of one feature that the weak form finds worth shooting, best first.
-
-    Those of one coupling with all polynomial terms come first, as most laws have one coupling; then those of one coupling
-    with one self term of another kind and polynomial terms of two degrees (with all of them the fit would be lost in
-    valleys); then any others. What the weak form leaves open says little where the path through the data is poor: sets
-    come by it with a high price on each parameter, and then with a low one.
-    """
-    simple: list[list[tuple[float, int, Support]]] = []
-    others: list[list[tuple[float, int, Support]]] = []
-    curved: list[list[tuple[float, int, Support]]] = []
-
-    def judged(form: WeakForm, support: Support) -> tuple[float, int, Support]:
-        terms = [form.terms[feature][m] for m in support.members]
-        return math.log(support.rest), sum(map(_complexity, terms)), support
-
-    for form in forms:
-        terms = form.terms[feature]
-        plain = tuple(k for k, t in enumerate(terms) if not t.coupling and _is_polynomial(t))
-        single = [(*plain, k) for k, term in enumerate(terms) if term.coupling]
-        alone = [form.solved(feature, members) for members in single]
-        simple.append([judged(form, support) for support in (*alone, form.solved(feature, plain))])
-        others.append([judged(form, support) for support in supports(form, feature, most=5)])
-        couplings: dict[tuple, int] = {}
-        for support in sorted(alone, key=lambda s: s.rest):
-            couplings.setdefault(terms[support.members[-1]].family, support.members[-1])
-        low = [tuple(k for k in plain if _degree(terms[k]) in degrees) for degrees in ((0, 1), (1, 2))]
-        bent = [k for k, term in enumerate(terms) if not term.coupling and k not in plain]
-        least: dict[tuple, tuple[float, int, Support]] = {}  # for each kind of self term the best of its sets
-        for members in ((*few, k, m) for few in low for k in bent for m in couplings.values()):
-            one = judged(form, form.solved(feature, members))
-            key = terms[members[-2]].family
-            least[key] = min(least.get(key, one), one, key=lambda j: j[0] + PRICE * j[1])
-        curved.append(list(least.values()))
-
-    def best(form: WeakForm, judged: Sequence[tuple[float, int, Support]], price: float, most: int) -> list[Support]:
-        found: dict[tuple, Support] = {}
-        for _, _, support in sorted(judged, key=lambda j: j[0] + price * j[1]):
-            found.setdefault(_families(form, feature, support), support)
-        return list(found.values())[:most]
-
-    out: dict[tuple, list[tuple[Term, float]]] = {}
-    for every, price, most in ((simple, PRICE, 6), (simple, 0.01, 4), (curved, PRICE, 5), (others, PRICE, 3)):
-        columns = [best(form, one, price, most) for form, one in zip(forms, every, strict=True)]
-        for row in zip_longest(*columns):
-            for form, support in zip(forms, row, strict=True):
-                if support is not None:
-                    terms = [form.terms[feature][m] for m in support.members]
-                    key = (id(form), *_families(form, feature, support))
-                    out.setdefault(key, list(zip(terms, support.coefficients.tolist(), strict=True)))
-    return list(out.values())
-
-
-def _families(form: WeakForm, feature: int, support: Support) -> tuple:
-    return tuple(sorted(form.terms[feature][m].family for m in support.members))
-
-
-def _complexity(term: Term) -> int:
-    """Its parameters, and 2 for functions and quotients: where the data cannot tell, a plain product comes first."""
-    return 1 + len(term.values) + (0 if _is_polynomial(term) else 2)
-
-
-def _is_polynomial(term: Term) -> bool:
-    return not term.values and not re.search(r"/|[a-z]\(", term.formula.text)
-
-
-def _degree(term: Term) -> int:
-    """Of a product of features, as x^2 or u*v."""
-    powers = [factor.partition("^")[2] or "1" for factor in term.formula.text.split("*")]
-    return 0 if term.formula.text == "1" else sum(map(int, powers))
+# Iterations of Gauss-Newton. Fits end by themselves where steps lower the misfit no more; these are bounds on time.
+UNDAMPED_ITERATIONS = 8
+SCREENING_ITERATIONS = 15
+NOISY_SCREENING_ITERATIONS = 12
+REFINING_ITERATIONS = 12
+VERIFYING_ITERATIONS = 8
+LAST_ITERATIONS = 4  # from 24 intervals to all: little is left to move
+APPROACHES = 3  # rounds of undamped and damped steps
+SCREENING_ENOUGH = 0.03  # damped steps stop early, at 3 %: the next undamped ones lead further
+STILL_FALLING = 0.9  # another round must lower the misfit to this share
+BEST_FEW = 3  # candidates with which to go on where none explains the data
+COUNTEREXAMPLE_STEPS = 32  # of the integration that tells where a candidate misses most
 
 
 class Search:
     """The search for a closed form, on given observations and with a given library, beside a base if one is known."""
 
-    def __init__(
-        self,
-        data: Sequence[Observations],
-        terms: Sequence[Term],
-        say: Callable[[str], None] = lambda text: None,
-        base: Model | None = None,
-    ) -> None:
-        self.data, self.terms, self.say, self.base = list(data), list(terms), say, base
-        self.d = data[0].states.shape[2]
-        self.scale = largest(data)
+    def __init__(self, data: Sequence[Observations], terms: Sequence[Term], base: Model | None = None) -> None:
+        self.data = list(data)
+        self.terms = list(terms)
+        self.base = base
+        self.features = data[0].states.shape[2]
+        self.fitter = EquationFitter(largest(data))
 
-    def _equation(self, terms: Sequence[tuple[Term, float]]) -> Equation:
-        coefficients = torch.tensor([c for _, c in terms], dtype=torch.float64)
-        return Equation(tuple(t for t, _ in terms), coefficients, self.d, self.base)
+    # Candidates ---------------------------------------------------------------------------------------------------
 
     def bare(self) -> Equation | None:
         """The base without any term beside it."""
         return None if self.base is None else self._equation([])
 
-    def intervals(self, count: int, chosen: Callable[[Observations, int], torch.Tensor]) -> list[torch.Tensor]:
-        """``count`` intervals of all trajectories together."""
-        each = max(3, count // len(self.data))
-        return [chosen(one, each) for one in self.data]
-
-    def batches(self, which: Sequence[torch.Tensor]) -> list[Batch]:
-        """Shots over these intervals of each trajectory."""
-        return [batch_of(one, chosen) for one, chosen in zip(self.data, which, strict=True)]
-
-    def fitted(
-        self,
-        equation: Equation,
-        batches: Sequence[Batch],
-        iterations: int,
-        precision: float = 2e-8,
-        most_steps: int = 64,
-        enough: float = 1e-3,
-    ) -> Found | None:
-        """The equation with its best parameters on these shots."""
-        done = fit(
-            equation,
-            batches,
-            iterations=iterations,
-            tolerance=precision * self.scale,
-            most_steps=most_steps,
-            enough=enough,
-        )
-        if done is None or not math.isfinite(done.misfit):
-            return None
-        assert isinstance(done.model, Equation)
-        return Found(done, done.model)
-
     def guesses(self) -> list[Equation]:
         """Equations that the weak form finds worth trying, best first."""
-        each = max(4, 40 // len(self.data))
-        chosen = [torch.arange(len(one.spans)) if one.gaps else spread_of(one, each) for one in self.data]
+        each = max(4, WEAK_FORM_INTERVALS // len(self.data))
+        chosen = [torch.arange(len(one.spans)) if one.gaps else spread_intervals(one, each) for one in self.data]
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
-        forms = [weak_form(self.data, chosen, self.terms, power, known, self.base) for power in (0.5, 1.0)]
-        return [self._equation(one) for one in self._combinations([candidates(forms, a) for a in range(self.d)])]
+        forms = [weak_form(self.data, chosen, self.terms, power, known, self.base) for power in WEIGHTINGS]
+        sets = [candidates(forms, feature) for feature in range(self.features)]
+        return [self._equation(one) for one in _combinations(sets)]
 
-    def shortlist(self, good: Callable[[Found], list[torch.Tensor] | None] | None = None) -> list[Found]:
-        """Guesses fitted to a few lively intervals, best first; no more are tried once one is good.
+    def _equation(self, terms: Sequence[tuple[Term, float]]) -> Equation:
+        coefficients = torch.tensor([c for _, c in terms], dtype=torch.float64)
+        return Equation(tuple(t for t, _ in terms), coefficients, self.features, self.base)
 
-        Args:
-            good: None says yes; else, for each trajectory, intervals that speak against the candidate, to which those
-                after it are fitted too. Without ``good`` candidates are first guesses only, which noise would not let
-                become better.
+    def _intervals(self, count: int, choose: Callable[[Observations, int], torch.Tensor]) -> list[torch.Tensor]:
+        each = max(FEWEST_INTERVALS, count // len(self.data))
+        return [choose(one, each) for one in self.data]
+
+    def _shots(self, intervals: Sequence[torch.Tensor]) -> list[Shots]:
+        """Shots over these intervals of each trajectory."""
+        return [shots_of(one, chosen) for one, chosen in zip(self.data, intervals, strict=True)]
+
+    # With noise ---------------------------------------------------------------------------------------------------
+
+    def shortlist(self) -> list[FittedEquation]:
+        """For noisy observations: guesses fitted to the fastest intervals, best first.
+
+        They are fitted from their first values only, which noise would not let become better. A family of two parameters is
+        hard to find in noise, but not from one that it contains.
         """
-        most = 15 if good else 12
-        which = self.intervals(8 if good else 16, lively)
-        few = self.batches(which)
-        out: list[tuple[Equation, Found]] = []
-        stale = 0
+        shots = self._shots(self._intervals(NOISY_SCREENING_INTERVALS, fastest_intervals))
+
+        def screened(equations: Iterable[Equation]) -> list[FittedEquation]:
+            fits = (self.fitter.fitted(one, shots, NOISY_SCREENING_ITERATIONS, SCREENING) for one in equations)
+            return [found for found in fits if found is not None]
+
+        found = sorted(screened(self.guesses()), key=FittedEquation.score)
+        wider = {e.families: e for one in found[:BEST_FEW] for e in richer(one.equation, self.data, self.terms)}
+        return sorted(found + screened(wider.values()), key=FittedEquation.score)
+
+    # Without noise ------------------------------------------------------------------------------------------------
+
+    def run(self) -> FittedEquation | None:
+        """The best closed form for observations without noise: the first that explains all of them, if one does."""
+        verifying = self._intervals(VERIFYING_INTERVALS, spread_intervals)
+        more = self._shots(verifying)
+        if (bare := self.bare()) is not None:
+            alone = self.fitter.fitted(bare, more, 0)
+            if alone is not None and alone.explains(UNSEEN_EXCESS):
+                return alone
+        screening = self._intervals(SCREENING_INTERVALS, fastest_intervals)
+        first = self._shots(screening)
+        few = first
+        tried: list[tuple[Equation, FittedEquation]] = []
+        outdated = 0  # of those tried: fitted before the last counterexample
         for guess in self.guesses():
-            found = self._tried(guess, few, most, refine=good is not None)
+            found = self._approached(guess, few)
             if found is None:
                 continue
-            self.say(f"{found.fit.misfit:.2e} {_text(found.equation)}")
-            out.append((guess, found))
-            if good and found.fit.misfit < PROMISING:
-                against = good(found)
-                if against is None:
-                    return [found]
-                wider = [torch.cat([a, b]).unique() for a, b in zip(which, against, strict=True)]
-                if any(len(a) > len(b) for a, b in zip(wider, which, strict=True)):
-                    which, few, stale = wider, self.batches(wider), len(out)
-        again = [self._tried(guess, few, most, refine=True) for guess, _ in out[:stale]]
-        every = again + [found for _, found in out[stale:]]
-        if not good:  # a family of two parameters is hard to find in noise, but not from one that it contains
-            best = sorted((found for found in every if found is not None), key=Found.score)[:3]
-            wider_families = {e.families: e for found in best for e in richer(found.equation, self.data, self.terms)}
-            every += [self.fitted(e, few, most, 1e-5, 16) for e in wider_families.values()]
-        return sorted((found for found in every if found is not None), key=Found.score)
+            logger.debug("%.2e %s", found.fit.misfit, found.equation)
+            tried.append((guess, found))
+            if found.fit.misfit >= PROMISING_MISFIT:
+                continue
+            verdict = self._verified(found, first, more, verifying)
+            if isinstance(verdict, FittedEquation):
+                return verdict
+            wider = [torch.cat([a, b]).unique() for a, b in zip(screening, verdict, strict=True)]
+            if any(len(a) > len(b) for a, b in zip(wider, screening, strict=True)):
+                screening = wider
+                few = self._shots(screening)
+                outdated = len(tried)
+        again = (self._approached(guess, few) for guess, _ in tried[:outdated])
+        every = [one for one in again if one is not None] + [found for _, found in tried[outdated:]]
+        return self._best_of(sorted(every, key=FittedEquation.score)[:BEST_FEW], more)
 
-    def _tried(self, guess: Equation, few: Sequence[Batch], most: int, *, refine: bool) -> Found | None:
-        """The guess fitted to a few intervals: full steps and steps downhill in turn, while that leads anywhere."""
-        if not refine:
-            return self.fitted(guess, few, most, 1e-5, 16)
-        best: Found | None = None
-        for _ in range(3):
-            bold = cast(Equation, dared(guess, few, 8, 1e-5 * self.scale, 16))
-            found = self.fitted(bold, few, most, 1e-5, 16, enough=0.03)
-            if found is None or (best is not None and found.fit.misfit > 0.9 * best.fit.misfit):
+    def _approached(self, guess: Equation, few: Sequence[Shots]) -> FittedEquation | None:
+        """The guess fitted to a few intervals: undamped and damped Gauss-Newton in turn, while that leads anywhere."""
+        tolerance = SCREENING.precision * self.fitter.scale
+        best: FittedEquation | None = None
+        for _ in range(APPROACHES):
+            bold = undamped_gauss_newton(guess, few, UNDAMPED_ITERATIONS, tolerance, SCREENING.most_steps)
+            found = self.fitter.fitted(
+                cast(Equation, bold), few, SCREENING_ITERATIONS, SCREENING, enough=SCREENING_ENOUGH
+            )
+            if found is None or (best is not None and found.fit.misfit > STILL_FALLING * best.fit.misfit):
                 break
-            best, guess = found, found.equation
-            if not PROMISING < found.fit.misfit < HOPEFUL:
+            best = found
+            guess = found.equation
+            if not PROMISING_MISFIT < found.fit.misfit < HOPEFUL_MISFIT:
                 break
-        if best is not None and best.fit.misfit < 0.1:
-            best = self.fitted(best.equation, few, 12, 1e-6, 32)
+        if best is not None and best.fit.misfit < NEAR_MISFIT:
+            best = self.fitter.fitted(best.equation, few, REFINING_ITERATIONS, REFINING)
         return best
 
-    def run(self) -> Found | None:
-        """The best closed form for observations without noise."""
-        few, which = self.batches(self.intervals(8, lively)), self.intervals(24, spread_of)
-        more, all_intervals = self.batches(which), [torch.arange(len(one.spans)) for one in self.data]
-        if (bare := self.bare()) is not None:
-            alone = self.fitted(bare, more, 0, most_steps=128)
-            if alone is not None and alone.fit.lost == 0 and alone.fit.excess < ROUNDING:
-                return alone
-        explained: list[Found] = []
+    def _verified(
+        self, found: FittedEquation, few: Sequence[Shots], more: Sequence[Shots], verifying: Sequence[torch.Tensor]
+    ) -> FittedEquation | list[torch.Tensor]:
+        """The candidate, as plain as can be, fitted to all intervals; or, if it misses some, those, by trajectory."""
+        found = pruned(self.fitter, found, few)
+        missed = found
+        for start in (*self._plainer(found, few), found):
+            refined = self.fitter.fitted(start.equation, more, VERIFYING_ITERATIONS)
+            if refined is not None and refined.explains():
+                return self._verified_on_all(refined, few, more)
+            missed = refined or missed
+        return self._counterexamples(missed, verifying)
 
-        def good(found: Found) -> list[torch.Tensor] | None:
-            found = self.pruned(found, few)
-            missed = found
-            for start in (*self._plainer(found, few), found):
-                refined = self.fitted(start.equation, more, 8, most_steps=128)
-                if refined is not None and refined.explains():
-                    refined = self.pruned(refined, more)
-                    plainer = (
-                        self.fitted(one.equation, more, 8, most_steps=128) for one in self._plainer(refined, few)
-                    )
-                    best = next((one for one in plainer if one is not None and one.explains()), refined)
-                    whole = self.fitted(best.equation, self.batches(all_intervals), 4, most_steps=128)
-                    if whole is not None and whole.explains():
-                        explained.append(whole)
-                        return None
-                    return self._against(best, all_intervals)
-                missed = refined or missed
-            return self._against(missed, which)
+    def _verified_on_all(
+        self, refined: FittedEquation, few: Sequence[Shots], more: Sequence[Shots]
+    ) -> FittedEquation | list[torch.Tensor]:
+        refined = pruned(self.fitter, refined, more)
+        fits = (self.fitter.fitted(one.equation, more, VERIFYING_ITERATIONS) for one in self._plainer(refined, few))
+        best = next((one for one in fits if one is not None and one.explains()), refined)
+        everything = [torch.arange(len(one.spans)) for one in self.data]
+        whole = self.fitter.fitted(best.equation, self._shots(everything), LAST_ITERATIONS)
+        if whole is not None and whole.explains():
+            return whole
+        return self._counterexamples(best, everything)
 
-        first = self.shortlist(good)
-        if explained:
-            return explained[0]
-        best: Found | None = None
-        for found in first[:3]:
-            refined = self.fitted(found.equation, more, 15, 1e-6, most_steps=128)
+    def _plainer(self, found: FittedEquation, few: Sequence[Shots]) -> list[FittedEquation]:
+        return plainer(self.fitter, found, few, self.data, self.terms)
+
+    def _counterexamples(self, found: FittedEquation, intervals: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Those of the intervals of each trajectory over which a candidate misses most."""
+        out = []
+        for one, chosen in zip(self.data, intervals, strict=True):
+            shots = shots_of(one, chosen)
+            reached = ends(found.equation, shots.network, shots.start, shots.spans, COUNTEREXAMPLE_STEPS)
+            miss = shots.residual(reached).square().mean(dim=(1, 2)).nan_to_num(float("inf"))
+            out.append(chosen[miss.argsort(descending=True)[:COUNTEREXAMPLES]])
+        return out
+
+    def _best_of(self, few: Sequence[FittedEquation], more: Sequence[Shots]) -> FittedEquation | None:
+        """None explains the data: the best of these on more intervals."""
+        best: FittedEquation | None = None
+        for found in few:
+            refined = self.fitter.fitted(found.equation, more, SCREENING_ITERATIONS, LAST_TRY)
             if refined is None:
                 continue
-            refined = self.pruned(refined, more)
-            self.say(f"then {refined.fit.misfit:.2e} {_text(refined.equation)}")
+            refined = pruned(self.fitter, refined, more)
+            logger.debug("then %.2e %s", refined.fit.misfit, refined.equation)
             if best is None or refined.score() < best.score():
                 best = refined
             if best.explains():
                 break
         return best
 
-    def _plainer(self, found: Found, few: Sequence[Batch]) -> list[Found]:
-        """Plainer equations that explain a few intervals as well, best first."""
-        starts = [self.fitted(e, few, 0, 1e-5, 32) for e in simpler(found.equation, self.data, self.terms)]
-        near = [one.equation for one in starts if one is not None and one.fit.misfit < HOPEFUL]
-        fits = [self.fitted(e, few, 8, most_steps=128) for e in near]
-        as_good = [one for one in fits if one is not None and one.fit.lost == 0 and one.fit.excess < ROUNDING]
-        return sorted(as_good, key=Found.score)
 
-    def _against(self, found: Found, which: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The intervals, at most four of each trajectory, over which a candidate misses most."""
-        out = []
-        for one, chosen in zip(self.data, which, strict=True):
-            batch = batch_of(one, chosen)
-            miss = batch.residual(ends(found.equation, batch.network, batch.start, batch.spans, 32)).square()
-            worst = miss.mean(dim=(1, 2)).nan_to_num(float("inf")).argsort(descending=True)[:4]
-            out.append(chosen[worst])
-        return out
-
-    def _combinations(self, sets: Sequence[list[list[tuple[Term, float]]]]) -> list[list[tuple[Term, float]]]:
-        """One set for each feature; of several features the best ones of all, then each one's alternatives."""
-        if len(sets) == 1:
-            return sets[0]
-        base = [s[0] for s in sets]
-        out = [[t for s in base for t in s]]
-        for a, options in enumerate(sets):
-            for option in options[1:]:
-                out.append([t for b, s in enumerate(base) for t in (option if b == a else s)])
-        return out
-
-    def pruned(self, found: Found, batches: Sequence[Batch]) -> Found:
-        """Without the terms that the shots do not need: those whose loss BIC would welcome, the least needed first."""
-        own = [k for k, term in enumerate(found.equation.terms) if not term.coupling]
-        if 1 < len(own) < len(found.equation.terms):  # states that vary little: one of them stands in for another
-            trial = self._dropped(found, own, _covariance(found), batches)
-            if trial is not None and trial.fit.lost <= found.fit.lost and trial.fit.excess < ROUNDING:
-                found = trial
-        while len(found.equation.terms) > 1:
-            covariance = _covariance(found)
-            count = len(found.equation.terms)
-            lost = found.equation.coefficients.square() / covariance.diagonal()[:count].clamp(min=1e-300)
-            spared = torch.tensor([1.0 + len(t.values) for t in found.equation.terms], dtype=torch.float64)
-            worse = found.fit.count * torch.log1p(lost / found.fit.count) - spared * math.log(found.fit.count)
-            for k in torch.argsort(worse).tolist()[:3]:
-                predicted = found.fit.excess * math.sqrt(1 + float(lost[k]) / found.fit.count)
-                if worse[k] > 20 * math.log(found.fit.count) and predicted > 30:
-                    continue
-                trial = self._dropped(found, [k], covariance, batches)
-                if trial is None or trial.fit.lost > found.fit.lost:
-                    continue
-                if trial.score() < found.score() or trial.fit.excess < ROUNDING:
-                    found = trial
-                    break
-            else:
-                return found
-        return found
-
-    def _dropped(
-        self, found: Found, drop: Sequence[int], covariance: torch.Tensor, batches: Sequence[Batch]
-    ) -> Found | None:
-        """Without some terms; the others start where they are likeliest then, or where they were, if that is nearer."""
-        starts = (reduced(found.equation, drop, covariance), without_terms(found.equation, drop))
-        here = [self.fitted(start, batches, 0, 1e-5, most_steps=32) for start in starts]
-        known = [one for one in here if one is not None]
-        if not known:
-            return None
-        start = min(known, key=lambda one: (one.fit.lost, one.fit.misfit))
-        return self.fitted(start.equation, batches, 4, most_steps=128) if start.fit.misfit < HOPEFUL else None
-
-
-def _covariance(found: Found) -> torch.Tensor:
-    return found.fit.misfit**2 * inverse(found.fit.normal)
-
-
-def _text(equation: Equation) -> str:
-    return " ".join(
-        f"{c:+.4g}[{t}]{tuple(round(v, 5) for v in t.values) or ''}"
-        for c, t in zip(equation.coefficients.tolist(), equation.terms, strict=True)
-    )
+def _combinations(sets: Sequence[list[list[tuple[Term, float]]]]) -> list[list[tuple[Term, float]]]:
+    """One set for each feature; of several features the best ones of all, then each one's alternatives."""
+    if len(sets) == 1:
+        return sets[0]
+    base = [s[0] for s in sets]
+    out = [[t for s in base for t in s]]
+    for a, options in enumerate(sets):
+        for option in options[1:]:
+            out.append([t for b, s in enumerate(base) for t in (option if b == a else s)])
+    return out

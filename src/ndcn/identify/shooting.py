@@ -16,8 +16,11 @@ from ..solve import TSIT5, Tableau
 
 T = TypeVar("T", torch.Tensor, np.ndarray)
 
-MOST_STEPS = 512
-ROUGHER = 4  # derivatives may be so many times coarser than ends: they only say where to look next
+MOST_STEPS = 512  # within an interval: a model that needs more is too fast for such snapshots, or explodes
+# Derivatives only say where to look next, so that they may be coarser than ends, but not on few steps, where they would mislead
+# (docs/interaction.md, What did not work): from 16 steps on.
+COARSER_DERIVATIVES = 4
+FEWEST_DERIVATIVE_STEPS = 8
 
 
 def ends(
@@ -55,7 +58,9 @@ def steps_needed(
         moved = ((fine - coarse).abs() / tolerance).amax(dim=(1, 2))
         good = moved < 2**method.order  # by so much the finer solution is nearer
         found[left[good]] = 2 * steps
-        left, coarse, steps = left[~good], fine[~good], 2 * steps
+        left = left[~good]
+        coarse = fine[~good]
+        steps = 2 * steps
     return found
 
 
@@ -69,7 +74,8 @@ def derivatives(model: Model, network: Network, x: torch.Tensor, spans: torch.Te
     with np.errstate(over="ignore", invalid="ignore"):  # shots that are lost; the caller counts them
         for _ in range(steps):
             k, v = _stage(model, network, x, S)
-            stages, slopes = [k], [v]
+            stages = [k]
+            slopes = [v]
             for row in _rows(TSIT5):
                 k, v = _stage(model, network, x + h * _sum(row, stages), S + rows * _sum(row, slopes))
                 stages.append(k)

@@ -47,7 +47,8 @@ class Tape:
 
     def memory(self, weights: Sequence[np.ndarray]) -> np.ndarray:
         """About the diagonal of sum_k T_k^T w_k T_k: each node by itself."""
-        kept, out = np.ones_like(weights[0]), np.zeros_like(weights[0])
+        kept = np.ones_like(weights[0])
+        out = np.zeros_like(weights[0])
         for steps, w in zip(self.steps, weights[1:], strict=True):
             for s in steps:
                 kept = kept * np.exp(np.clip(s.h * s.J[0].diagonal()[:, None], -20, 2))
@@ -83,7 +84,8 @@ def roll(
 
     States at which rates were taken, four in each step, join ``visited``.
     """
-    x, out = x0.unsqueeze(0), [x0]
+    x = x0.unsqueeze(0)
+    out = [x0]
     for span, count in zip(spans.tolist(), steps, strict=True):
         h = span / count
         for _ in range(count):

@@ -12,7 +12,12 @@ from scipy.optimize import least_squares
 from ..laws import Equation, Network, Term, values_of
 from .observations import Observations
 
-ALIKE = 0.01  # of a term's values squared, what another may leave open to take its place
+ALIKE_SHARE = (
+    0.01  # of a term's values squared, what another may leave open to take its place: values within 10 %, then fitted
+)
+FEW_STATES = 8  # snapshots at which terms are compared
+MOST_VARIANTS = 2  # for each term, the nearest: each costs a fit
+MOST_EVALUATIONS = 20  # of the values of a family of terms, to find its nearest member: the fit that follows goes on
 
 
 def reduced(equation: Equation, drop: Sequence[int], covariance: torch.Tensor) -> Equation:
@@ -35,7 +40,7 @@ def simpler(equation: Equation, data: Sequence[Observations], terms: Sequence[Te
     out = []
     for k, term in enumerate(equation.terms):
         rivals = [t for t in _others(equation, k, terms) if len(t.values) < len(term.values)]
-        out += [e for _, e in sorted(_replaced(equation, k, rivals, data[0]), key=lambda pair: pair[0])[:2]]
+        out += [e for _, e in sorted(_replaced(equation, k, rivals, data[0]), key=lambda pair: pair[0])[:MOST_VARIANTS]]
     return out
 
 
@@ -53,17 +58,18 @@ def richer(equation: Equation, data: Sequence[Observations], terms: Sequence[Ter
             if len(other.values) > len(term.values):
                 families.setdefault(other.family, []).append(other)
         rivals = [_nearest(options, values, states, one.network) for options in families.values()]
-        out += [e for _, e in sorted(_replaced(equation, k, rivals, one), key=lambda pair: pair[0])[:2]]
+        out += [e for _, e in sorted(_replaced(equation, k, rivals, one), key=lambda pair: pair[0])[:MOST_VARIANTS]]
     return out
 
 
 def _some(one: Observations) -> torch.Tensor:
-    return one.level[:: max(1, len(one.level) // 8)]
+    return one.level[:: max(1, len(one.level) // FEW_STATES)]
 
 
 def _others(equation: Equation, k: int, terms: Sequence[Term]) -> Iterator[Term]:
     """Terms that could stand in the place of term k."""
-    term, taken = equation.terms[k], {t.family for t in equation.terms}
+    term = equation.terms[k]
+    taken = {t.family for t in equation.terms}
     for other in terms:
         if (other.output, other.coupling) == (term.output, term.coupling) and other.family not in taken:
             yield other
@@ -76,7 +82,7 @@ def _replaced(
     values = values_of(equation.terms[k], states, one.network)
     for other in rivals:
         c, left = _projected(values, values_of(other, states, one.network))
-        if left < ALIKE:
+        if left < ALIKE_SHARE:
             coefficients = equation.coefficients.clone()
             coefficients[k] *= c
             swapped = tuple(other if m == k else t for m, t in enumerate(equation.terms))
@@ -103,6 +109,6 @@ def _nearest(options: Sequence[Term], values: torch.Tensor, states: torch.Tensor
         return out
 
     start = min(options, key=left)
-    found = least_squares(misses, np.array(start.values), max_nfev=20)
+    found = least_squares(misses, np.array(start.values), max_nfev=MOST_EVALUATIONS)
     best = replace(start, values=tuple(found.x.tolist()))
     return best if left(best) < left(start) else start

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from ..data import Calendar, Dataset
-from .columns import is_whole as is_whole
+from . import column_names as column_names
+from .cells import Names as Names
+from .cells import is_missing as is_missing
+from .cells import labels_for as labels_for
+from .cells import plain as plain
+from .edge_list import EdgeList as EdgeList
+from .edges import read_edges as read_edges
+from .graph_building import build_graph as build_graph
 from .inspection import GAP as GAP
 from .inspection import Inspection, inspect
+from .node_matching import isolated_note as isolated_note
+from .node_matching import labels_as_in as labels_as_in
+from .node_matching import refuse_strangers as refuse_strangers
+from .node_matching import spelling_hint as spelling_hint
+from .opening import open_table as open_table
 from .reading import read
+from .table import HeaderHint as HeaderHint
+from .table import Table as Table
+from .table import refuse_unnamed as refuse_unnamed
 
 __all__ = ["Calendar", "Dataset", "Inspection", "inspect", "read"]

@@ -1,22 +1,24 @@
-"""Edges from a file of any common format."""
+"""read_edges: edges from a file of any format, or from an object."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import graph_files, words
-from .columns import Names, plain
+from .._support.registries import GRAPH_FORMATS, TABLE_FORMATS
+from . import column_names, graph_objects
+from .cells import Names, plain
 from .edge_list import EdgeList
+from .files import check_file, ending
 from .opening import open_table
-from .table import PARQUET, TEXTS, Table, check_file, ending
-from .times import read_times, time_role
+from .table import HeaderHint, Table, refuse_unnamed
+from .time_columns import read_times, time_role
 
-GRAPHS = (".graphml", ".gml", ".json", ".npz", ".mtx")
-FORMATS = (*TEXTS, *PARQUET, *GRAPHS)
+ROLES = ("source", "target", "weight", "time")
+CERTAIN = ("weight", "weights")  # headings that mean weights even where the column holds text: that is refused
 
 
 def read_edges(
@@ -30,40 +32,39 @@ def read_edges(
     """Edges from a file, a pandas table, a networkx graph, a scipy matrix or an ``ndcn.Graph``.
 
     Args:
-        source: CSV, TSV and other text, Parquet, GraphML, GML, JSON (node-link), npz (scipy), Matrix Market; or an object.
-        columns: of tables, the names of the columns ``source``, ``target``, ``weight`` and ``time``, where they are not
-            to be found out.
+        source: a file whose ending is in ``TABLE_FORMATS`` or ``GRAPH_FORMATS``, or an object.
+        columns: names of the columns ``source``, ``target``, ``weight`` and ``time`` of a table; None to detect one.
         date_format: how dates are written.
         use_time: whether a column of times makes a graph for each time.
-        headless: that a text file has no header, where it is known.
+        headless: whether a text file is known to have no header.
 
     Raises:
         FileNotFoundError: there is no such file.
+        TypeError: the source is neither a file name nor such an object.
         ValueError: it cannot be read; the message says where and what to do.
     """
-    if not isinstance(source, (str, Path)):
-        found = graph_files.from_object(source)
-        if found is not None:
-            return found
-        table = open_table(source, words.EDGES, "edges")
-    else:
-        path = check_file(source, "edges", FORMATS)
-        if ending(path) in GRAPHS:
-            return graph_files.read(path)
-        table = open_table(path, words.EDGES, "edges", headless=headless)
-    return _from_table(table, dict(columns or {}), date_format, use_time)
-
-
-def _from_table(table: Table, asked: dict[str, str | None], date_format: str | None, use_time: bool) -> EdgeList:
-    notes: list[str] = []
-    chosen = {role: words.named(table.columns, name, table.title, f"--{role}") for role, name in asked.items() if name}
-    if not chosen and (matrix := graph_files.from_matrix_table(table)) is not None:
+    if isinstance(source, (str, Path)):
+        path = check_file(source, "edges", {*TABLE_FORMATS, *GRAPH_FORMATS})
+        if ending(path) in GRAPH_FORMATS:
+            edges: EdgeList = GRAPH_FORMATS[ending(path)](path)
+            return edges
+    elif (found := graph_objects.from_object(source)) is not None:
+        return found
+    table = open_table(source, "edges", HeaderHint(column_names.EDGES, headless))
+    asked = {role: name for role, name in (columns or {}).items() if name}
+    chosen = {role: column_names.chosen(table.columns, name, table.title, f"--{role}") for role, name in asked.items()}
+    if not chosen and (matrix := graph_objects.from_matrix_table(table)) is not None:
         return matrix
-    places = _places(table, chosen, use_time, notes)
-    source, target, weight, time = (places.get(role) for role in ("source", "target", "weight", "time"))
+    return _from_table(table, chosen, date_format, use_time)
+
+
+def _from_table(table: Table, chosen: dict[str, int], date_format: str | None, use_time: bool) -> EdgeList:
+    notes: list[str] = []
+    columns = _columns(table, chosen, use_time, notes)
+    source, target, weight, time = (columns.get(role) for role in ROLES)
     assert source is not None
     assert target is not None
-    kind = words.find(table.columns, words.KIND, taken=[k for k in places.values() if k is not None])
+    kind = column_names.find(table.columns, column_names.KIND, taken=list(columns.values()))
     roles = {source: "name", target: "name"}
     if weight is not None:
         roles[weight] = "number"
@@ -72,122 +73,122 @@ def _from_table(table: Table, asked: dict[str, str | None], date_format: str | N
     if kind is not None:
         roles[kind] = "name"
     loaded = table.load(roles)
-    u, v = loaded[source], loaded[target]
-    rows = _complete(table, u, v, (source, target), notes)
-    labels, a, b = _joined(u, v)
+    rows = _complete(table, loaded, (source, target), notes)
+    labels, u, v = _joined(loaded[source], loaded[target])
     if rows is not None:
-        a, b = a[rows], b[rows]
+        u, v = u[rows], v[rows]
         loaded = {k: Names(x.codes[rows], x.labels) if isinstance(x, Names) else x[rows] for k, x in loaded.items()}
+    if not len(u):
+        raise ValueError(
+            f"{table.title} holds no edges, only a header; expected a line for each edge: source, target, weight"
+        )
 
     def place(edge: int) -> str:
         return table.place(int(edge if rows is None else rows[edge]))
 
-    if not len(a):
+    values = np.ones(len(u)) if weight is None else loaded[weight]
+    bad = np.flatnonzero(~np.isfinite(values))
+    if weight is not None and len(bad):
         raise ValueError(
-            f"{table.title} holds no edges, only a header; expected a line for each edge: source, target, weight"
+            f"{table.title}: column {table.name(weight)} has no finite weight in {len(bad)} rows, the first at "
+            f"{place(int(bad[0]))}; give these edges a weight, drop them, or choose another column (--weight)"
         )
-    values = np.ones(len(a)) if weight is None else loaded[weight]
-    if weight is not None:
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            raise ValueError(
-                f"{table.title}: column {table.name(weight)} has no finite weight in {len(bad)} rows, the first at "
-                f"{place(int(bad[0]))}; give these edges a weight, drop them, or choose another column (--weight)"
-            )
-    when = None
-    if time is not None:
-        when = read_times(table, time, loaded[time], date_format, notes)
-        if when.missing.any():
-            row = int(np.flatnonzero(when.missing)[0])
-            raise ValueError(
-                f"{place(row)}: the edge has no time in column {table.name(time)}; fill it in or drop the row"
-            )
+    when = None if time is None else read_times(table, time, loaded[time], date_format, notes)
+    if when is not None and time is not None and when.missing.any():
+        row = int(np.flatnonzero(when.missing)[0])
+        raise ValueError(f"{place(row)}: the edge has no time in column {table.name(time)}; fill it in or drop the row")
     return EdgeList(
         title=table.title,
         labels=labels,
-        source=a,
-        target=b,
+        source=u,
+        target=v,
         weight=values,
         weighted=weight is not None,
-        directed=None if kind is None else _says_directed(loaded[kind]),
+        directed=None if kind is None else _declares_directed(loaded[kind]),
         time=when,
+        unused=_unused(table, {*columns.values(), kind}),
         notes=(*table.notes, *notes),
         place=place,
-        heading=_heading(table, source, target) if not asked.get("source") and not asked.get("target") else None,
+        heading=None if "source" in chosen or "target" in chosen else _heading(table, source, target),
     )
 
 
 def _heading(table: Table, source: int, target: int) -> tuple[str, str] | None:
     heads = [table.columns[k] for k in (source, target)]
-    odd = words.find(heads, words.SOURCE | words.TARGET) is None
-    return (plain(heads[0]), plain(heads[1])) if table.headed and odd else None
+    unusual = column_names.find(heads, column_names.SOURCE | column_names.TARGET) is None
+    return (plain(heads[0]), plain(heads[1])) if table.headed and unusual else None
 
 
-def _places(table: Table, chosen: dict[str, int], use_time: bool, notes: list[str]) -> dict[str, int | None]:
-    """Which column is what: as asked, by name, or by place."""
-    columns = table.columns
-    found: dict[str, int | None] = {role: chosen.get(role) for role in ("source", "target", "weight", "time")}
-    lower = [column.strip().lower() for column in columns]
-    if not chosen and table.headed and "s" in lower and "t" in lower and words.find(columns, words.TARGET) is None:
-        found["source"], found["target"] = lower.index("s"), lower.index("t")  # and not a time
-    taken = [k for k in found.values() if k is not None]
-    for role, known in (("source", words.SOURCE), ("target", words.TARGET), ("time", words.TIME)):
-        if found[role] is None and (role != "time" or (use_time and len(columns) > 2)) and table.headed:
-            found[role] = column = words.find(columns, known, taken=taken)
-            taken += [] if column is None else [column]
-    by_place = [role for role in ("source", "target") if found[role] is None]
-    for role in by_place:
-        heads = [column.strip().lower() for column in columns]
-        free = [k for k in range(len(columns)) if k not in taken and heads[k] not in words.WEIGHT]
-        if table.headed:
-            free = [k for k in free if heads[k] not in words.INDEX]
+def _columns(table: Table, chosen: dict[str, int], use_time: bool, notes: list[str]) -> dict[str, int]:
+    """Which column has which role: as the user says, by its name, or by its position."""
+    found = dict(chosen)
+    lower = [column.strip().lower() for column in table.columns]
+    s_and_t = table.headed and {"s", "t"} <= set(lower)
+    if not chosen and s_and_t and column_names.find(table.columns, column_names.TARGET) is None:
+        found = {"source": lower.index("s"), "target": lower.index("t")}  # here t is no time
+    known = {"source": column_names.SOURCE, "target": column_names.TARGET}
+    if use_time and len(lower) > 2:
+        known["time"] = column_names.TIME
+    for role, names in known.items():
+        if table.headed and role not in found:
+            column = column_names.find(table.columns, names, taken=list(found.values()))
+            found |= {} if column is None else {role: column}
+    by_position = [role for role in ("source", "target") if role not in found]
+    passed_over = (*column_names.WEIGHT, *(column_names.INDEX if table.headed else ()))
+    for role in by_position:
+        free = [k for k in range(len(lower)) if k not in found.values() and lower[k] not in passed_over]
         if not free:
             raise ValueError(
-                f"{table.title} has {len(columns)} columns, and no one is left for the {role} of edges; expected source, "
+                f"{table.title} has {len(lower)} columns, and no one is left for the {role} of edges; expected source, "
                 "target and perhaps weight; name them with --source and --target"
             )
         found[role] = free[0]
-        taken.append(free[0])
-    if found["weight"] is None:
-        found["weight"] = _weight(table, taken, notes)
-    said = [f"{role} {table.name(k)}" for role, k in found.items() if k is not None]
-    how = "" if not by_place else f", by place{'' if table.headed else ' as there is no header'}"
-    notes.append(f"{table.title}: columns of edges are {', '.join(said)}{how}; the source acts on the target")
+    if "weight" not in found and (weight := _weight(table, list(found.values()))) is not None:
+        found["weight"] = weight
+    roles = [f"{role} {table.name(found[role])}" for role in ROLES if role in found]
+    how = "" if not by_position else f", by place{'' if table.headed else ' as there is no header'}"
+    notes.append(f"{table.title}: columns of edges are {', '.join(roles)}{how}; the source acts on the target")
     return found
 
 
-def _weight(table: Table, taken: list[int], notes: list[str]) -> int | None:
-    known = words.find(table.columns, words.WEIGHT, taken=taken)
-    if known is not None and table.kind(known) != "text":
+def _weight(table: Table, taken: list[int]) -> int | None:
+    """The column of weights: one that is called so, else the only other column of numbers."""
+    known = column_names.find(table.columns, column_names.WEIGHT, taken=taken)
+    if known is not None and (table.kind(known) != "text" or table.columns[known].strip().lower() in CERTAIN):
         return known
-    kinds = words.find(table.columns, words.KIND, taken=taken)
-    count = ("id", *words.INDEX) if table.headed else ()
-    left = [
-        k for k in range(len(table.columns)) if k not in taken and k != kinds and table.columns[k].lower() not in count
+    numeric = [
+        k
+        for k in _others(table, taken)
+        if table.kind(k) == "number" and table.columns[k].lower() not in column_names.TIME
     ]
-    numeric = [k for k in left if table.kind(k) == "number" and table.columns[k].lower() not in words.TIME]
-    ignored = [table.name(k) for k in left if k not in numeric[:1] or len(numeric) > 1]
-    if ignored:
-        notes.append(
-            f"{table.title}: columns {', '.join(ignored[:8])} are not used (--weight names the one of weights)"
-        )
     return numeric[0] if len(numeric) == 1 else None
 
 
-def _complete(table: Table, u: Names, v: Names, places: tuple[int, int], notes: list[str]) -> np.ndarray | None:
+def _others(table: Table, taken: Collection[int | None]) -> list[int]:
+    """Columns that are left, without those that number the rows or say the kind of edges."""
+    kind = column_names.find(table.columns, column_names.KIND, taken=[k for k in taken if k is not None])
+    numbering = ("id", *column_names.INDEX) if table.headed else ()
+    every = range(len(table.columns))
+    return [k for k in every if k not in taken and k != kind and table.columns[k].lower() not in numbering]
+
+
+def _unused(table: Table, used: Collection[int | None]) -> str:
+    left = [table.name(k) for k in _others(table, used)]
+    if not left:
+        return ""
+    return f"{table.title}: columns {', '.join(left[:8])} are not used (--weight names the one of weights)"
+
+
+def _complete(table: Table, loaded: dict[int, Any], ends: tuple[int, int], notes: list[str]) -> np.ndarray | None:
     """Rows that name both nodes; None for all. Rows that name neither are left out, those that name one are refused."""
-    no_u, no_v = u.codes < 0, v.codes < 0
-    if not (no_u.any() or no_v.any()):
+    no_source, no_target = (loaded[k].codes < 0 for k in ends)
+    if not (no_source.any() or no_target.any()):
         return None
-    half = np.flatnonzero(no_u ^ no_v)
+    half = np.flatnonzero(no_source ^ no_target)
     if len(half):
-        column = places[0] if no_u[half[0]] else places[1]
-        raise ValueError(
-            f"{table.place(int(half[0]))}: column {table.name(column)} must name a node and is empty ({len(half)} such rows in "
-            "all); fill it in or drop the row"
-        )
-    notes.append(f"{table.title}: {int(no_u.sum())} empty rows are left out")
-    return np.flatnonzero(~no_u)
+        refuse_unnamed(table, ends[0] if no_source[half[0]] else ends[1], half)
+    notes.append(f"{table.title}: {int(no_source.sum())} empty rows are left out")
+    return np.flatnonzero(~no_source)
 
 
 def _joined(u: Names, v: Names) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -197,8 +198,8 @@ def _joined(u: Names, v: Names) -> tuple[list[str], np.ndarray, np.ndarray]:
     return list(place), u.codes, to[v.codes]
 
 
-def _says_directed(kind: Names) -> bool | None:
-    """What a column "type" (Gephi's) or "directed" says."""
+def _declares_directed(kind: Names) -> bool | None:
+    """Whether a column "type" (Gephi's) or "directed" says that all edges are directed, or none; None if it says neither."""
     said = {label.lower() for label in kind.labels}
     if said and said <= {"undirected", "false", "0", "no"}:
         return False

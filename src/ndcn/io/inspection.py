@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from .._support.wording import counted, short, some
-from ..data import LEAST, Dataset, kind_of, panel_of
+from ..data import MIN_SNAPSHOTS, Dataset, kind_of, panel_of
 
 if TYPE_CHECKING:
     from ..data import Trajectory
@@ -281,7 +281,7 @@ def _plans(facts: Inspection, data: Dataset) -> list[str]:
 
 def _forecast_plans(data: Dataset) -> list[str]:
     """What `ndcn fit` does if no model is named."""
-    if len(data.runs) > 1 or len(data.runs[0]) < LEAST:
+    if len(data.runs) > 1 or len(data.runs[0]) < MIN_SNAPSHOTS:
         return []
     plans = ["without --model, a forecast chosen by backtest is made"]
     for k, name in enumerate(data.runs[0].features):
@@ -290,4 +290,4 @@ def _forecast_plans(data: Dataset) -> list[str]:
         except ValueError as error:
             return [f"no forecast can be chosen by backtest: {error}"]
         plans.append(f"{short(name)[1:-1]}: {kind_of(panel.values, panel.observed).sentence}")
-    return plans + [note for note in panel.notes if note.startswith("times")]
+    return [*plans, *panel.time_notes]

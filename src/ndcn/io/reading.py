@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from .._support.registries import GRAPH_FORMATS
 from .._support.wording import counted, some
 from ..data import Calendar, Dataset
-from . import words
-from .building import build_graph
-from .edges import GRAPHS, EdgeList, read_edges
-from .gridding import Gridding, trajectories
-from .matching import match
+from . import column_names
+from .edge_list import EdgeList
+from .edges import read_edges
+from .files import ending
+from .graph_building import build_graph
+from .node_matching import match
 from .opening import open_table
-from .states import Asked, Observations, read_states
-from .table import ending
+from .snapshots import Gridding, trajectories
+from .state_layout import StateColumns
+from .states import Observations, read_states
+from .table import HeaderHint
 
 
 def read(
@@ -92,7 +96,7 @@ def read(
         graph_file = read_graph()
         wanted = [values] if isinstance(values, str) else values
         known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
-        rows = read_states(states, known, Asked(node, time, wanted, run, date_format), graph_file.positions)
+        rows = read_states(states, known, StateColumns(node, time, wanted, run, date_format), graph_file.positions)
         if (
             isinstance(edges, (str, Path))
             and graph_file.heading is not None
@@ -111,7 +115,16 @@ def read(
         tuple(names),
         calendar,
         graphs,
-        (*graph_file.notes, *built, *rows.notes, *notes, *gridded, *found.notes, *_missing(runs)),
+        (
+            *graph_file.notes,
+            *filter(None, [graph_file.unused]),
+            *built,
+            *rows.notes,
+            *notes,
+            *gridded,
+            *found.notes,
+            *_missing(runs),
+        ),
     )
 
 
@@ -131,14 +144,14 @@ def _asking_whether_swapped(edges: Any, states: Any) -> Iterator[None]:
 
 def _look_like_edges(source: Any) -> bool:
     """Whether it is a graph, or has columns for who acts and who is acted on."""
-    if ending(Path(source)) in GRAPHS if isinstance(source, (str, Path)) else not hasattr(source, "columns"):
+    if ending(Path(source)) in GRAPH_FORMATS if isinstance(source, (str, Path)) else not hasattr(source, "columns"):
         return True
     try:
-        columns = open_table(source, words.EDGES, "edges").columns
-    except (ValueError, OSError):
+        columns = open_table(source, "edges", HeaderHint(column_names.EDGES)).columns
+    except (ValueError, OSError, ModuleNotFoundError):
         return False
-    first = words.find(columns, words.SOURCE)
-    return first is not None and words.find(columns, words.TARGET, taken=[first]) is not None
+    first = column_names.find(columns, column_names.SOURCE)
+    return first is not None and column_names.find(columns, column_names.TARGET, taken=[first]) is not None
 
 
 def _calendar(rows: Observations, unit: str | None) -> tuple[Calendar | None, np.ndarray, list[str]]:

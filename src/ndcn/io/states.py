@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from .._support.wording import short
 from ..data import read_dates
-from . import words
-from .columns import Names, plain
-from .layout import Layout, find_layout
+from . import column_names
+from .cells import Names
 from .opening import open_table
-from .table import PARQUET, TEXTS, ArrowTable, Table, check_file, ending, one_line
-from .times import Times, read_times, time_role
+from .state_layout import Layout, StateColumns, find_layout
+from .table import HeaderHint, Table, refuse_unnamed
+from .time_columns import Times, read_times, time_role
 
-NETCDF = (".nc", ".nc4", ".netcdf")
-FORMATS = (*TEXTS, *PARQUET, *NETCDF)
+MOST_VARIABLES = 1000  # above this, a column that should name variables is rather that of the nodes
 
 
 @dataclass(frozen=True)
@@ -31,9 +27,9 @@ class Observations:
     Attributes:
         title: the name of the file.
         nodes: names of nodes, each once.
-        node: places in ``nodes``, shape (N,).
+        node: positions in ``nodes``, shape (N,).
         time: shape (N,).
-        runs, run: names of runs, and places in them, shape (N,); one run called "" where the file has none.
+        runs, run: names of runs, and positions among them, shape (N,); one run called "" where the file has none.
         features: names of the values.
         values: shape (N, d), NaN where missing.
         notes: what was understood.
@@ -54,43 +50,27 @@ class Observations:
     whole: bool = False
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the user said about the columns of states; None for what is to be found out."""
-
-    node: str | None = None
-    time: str | None = None
-    values: Sequence[str] | None = None
-    run: str | None = None
-    date_format: str | None = None
-
-
-def read_states(source: Any, known: Sequence[str], asked: Asked, unnamed: bool = False) -> Observations:
+def read_states(source: Any, known: Sequence[str], asked: StateColumns, unnamed: bool = False) -> Observations:
     """Observations from a file or a pandas table.
 
     Args:
-        source: CSV, TSV and other text, Parquet, NetCDF; or a pandas table.
+        source: a file whose ending is in ``TABLE_FORMATS``, or a pandas table.
         known: names of the nodes of the edges, by which columns of names are recognised.
         asked: columns that the user named.
         unnamed: whether these names are only places in a matrix.
 
     Raises:
         FileNotFoundError: there is no such file.
+        TypeError: the source is neither.
         ValueError: it cannot be read; the message says where and what to do.
     """
-    if isinstance(source, (str, Path)):
-        path = check_file(source, "states", FORMATS)
-        table = _netcdf(path) if ending(path) in NETCDF else open_table(path, words.STATES, "states")
-    elif isinstance(source, pd.DataFrame):
-        table = open_table(source, words.STATES, "states")
-    else:
-        raise TypeError(f"states must be the name of a file or a pandas table, got {type(source).__name__}")
+    table = open_table(source, "states", HeaderHint(column_names.STATES))
     layout = find_layout(table, known, asked, unnamed)
-    read = {"long": _long, "wide": _wide, "turned": _turned}[layout.kind]
-    return read(table, layout, asked, known)
+    read = {"long": _long, "wide": _wide, "transposed": _transposed}[layout.kind]
+    return read(table, layout, asked)
 
 
-def _long(table: Table, layout: Layout, asked: Asked, known: Collection[str]) -> Observations:
+def _long(table: Table, layout: Layout, asked: StateColumns) -> Observations:
     node, time, notes = layout.node, layout.time, [*layout.notes]
     assert node is not None
     assert time is not None
@@ -147,7 +127,7 @@ def _spread(
     if (codes < 0).any():
         row = int(np.flatnonzero(codes < 0)[0])
         raise ValueError(f"{table.place(row)}: column {table.name(k)} must name a variable and is empty")
-    if len(variable.labels) > 1000:
+    if len(variable.labels) > MOST_VARIABLES:
         raise ValueError(
             f"{table.title}: column {table.name(k)} names {len(variable.labels)} variables; is it the column of nodes? Name "
             "that with --node"
@@ -173,7 +153,7 @@ def _complete(table: Table, names: Names, when: Times, places: tuple[int, int], 
     return np.flatnonzero(~no_node)
 
 
-def _wide(table: Table, layout: Layout, asked: Asked, known: Collection[str]) -> Observations:
+def _wide(table: Table, layout: Layout, asked: StateColumns) -> Observations:
     time, notes = layout.time, [*layout.notes]
     assert time is not None
     roles = {time: time_role(table, time, asked.date_format), **dict.fromkeys(layout.values, "number")}
@@ -217,14 +197,13 @@ def _wide(table: Table, layout: Layout, asked: Asked, known: Collection[str]) ->
     )
 
 
-def _turned(table: Table, layout: Layout, asked: Asked, known: Collection[str]) -> Observations:
+def _transposed(table: Table, layout: Layout, asked: StateColumns) -> Observations:
     node, notes = layout.node, [*layout.notes]
     assert node is not None
     loaded = table.load({node: "name", **dict.fromkeys(layout.values, "number")})
     names: Names = loaded[node]
     if (names.codes < 0).any():
-        row = int(np.flatnonzero(names.codes < 0)[0])
-        raise ValueError(f"{table.place(row)}: column {table.name(node)} must name a node and is empty")
+        refuse_unnamed(table, node, np.flatnonzero(names.codes < 0))
     heads = [table.columns[k] for k in layout.values]
     numbers = [table.number(head) for head in heads]
     if all(number is not None for number in numbers):
@@ -248,23 +227,3 @@ def _turned(table: Table, layout: Layout, asked: Asked, known: Collection[str]) 
         (*table.notes, *notes),
         lambda cell: f"{table.place(cell // T)}, column {short(heads[cell % T])}",
     )
-
-
-def _netcdf(path: Path) -> ArrowTable:
-    """NetCDF as a long table: the dimensions and the variables that have them all."""
-    try:
-        import xarray
-    except ImportError:
-        raise ModuleNotFoundError(f"{path.name}: NetCDF needs xarray: pip install 'ndcn[xarray]'") from None
-    try:
-        with xarray.open_dataset(path) as data:
-            full = [name for name in data.data_vars if len(data[name].dims) >= 2]
-            if not full:
-                raise ValueError("no variable has dimensions time and node")
-            dims = set(data[full[0]].dims)
-            frame = data[[name for name in full if set(data[name].dims) == dims]].to_dataframe().reset_index()
-    except Exception as error:  # the engines behind xarray raise whatever comes
-        raise ValueError(f"{path.name} cannot be read as NetCDF: {one_line(error)}") from None
-    frame.columns = [str(name) for name in frame.columns]
-    plain_frame = frame.map(lambda cell: plain(cell.decode()) if isinstance(cell, bytes) else cell)
-    return ArrowTable(pa.Table.from_pandas(plain_frame, preserve_index=False), path.name)

@@ -6,6 +6,7 @@ from .._support.registries import LAWS as NAMED
 from .agreement import Consensus, Kuramoto
 from .closed_form import ClosedForm
 from .corrected import Corrected
+from .corrected import law_of as law_of
 from .descriptions import described as described
 from .descriptions import law_from as law_from
 from .epidemics import SIR, SIS

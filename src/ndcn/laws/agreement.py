@@ -46,7 +46,8 @@ class Kuramoto(Law):
         """The law, by one sparse product: sin(x_j - x_i) = cos x_i sin x_j - sin x_i cos x_j."""
         if not self._keeps("edge", Kuramoto):
             return super().forward(t, x, graph)
-        sin, cos = x.sin(), x.cos()
+        sin = x.sin()
+        cos = x.cos()
         sines, cosines = (graph.adjacency @ torch.cat([sin, cos], dim=-1)).chunk(2, dim=-1)
         return self.node(x) + self._value("k", x) * (cos * sines - sin * cosines)
 

@@ -102,7 +102,8 @@ class ClosedForm(Law):
             {'features': ['x'], 'terms': [{'formula': 'x_j - x_i', 'coupling': True, 'output': 'x', 'values': [],
              'coefficient': 0.5}]}
         """
-        equation, names = self.equation, list(self.features or ())
+        equation = self.equation
+        names = list(self.features or ())
         terms = [
             {
                 "formula": term.formula.text,
@@ -128,7 +129,8 @@ class ClosedForm(Law):
             ClosedForm(dx_i/dt = sum_j A_ij 0.5 (x_j - x_i))
         """
         _check_keys("a description of a law", description, ("features", "terms"))
-        names, rows = description["features"], description["terms"]
+        names = description["features"]
+        rows = description["terms"]
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise ValueError(f"features must be a list of names, got {names!r}")
         if not isinstance(rows, list):
@@ -144,7 +146,8 @@ class ClosedForm(Law):
     def _numbers(self, x: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], list[dict[str, torch.Tensor]]]:
         """Coefficients, and for each term its parameters by name, in the dtype of x."""
         c, inner = (buffer.to(x.device, x.dtype).unbind(-1) for buffer in (self.coefficients, self.inner))
-        named, first = [], 0
+        named = []
+        first = 0
         for term in self._terms:
             names = term.formula.parameters
             named.append(dict(zip(names, inner[first : first + len(names)], strict=True)))

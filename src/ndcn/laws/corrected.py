@@ -10,6 +10,8 @@ import torch
 from ..graph import Graph
 from .closed_form import ClosedForm
 from .descriptions import described, law_from
+from .equation import Equation
+from .free import FreeModel
 from .free_form import FreeForm
 from .law import Law
 
@@ -36,7 +38,8 @@ class Corrected(Law):
 
     def __init__(self, known: Law, correction: ClosedForm | FreeForm) -> None:
         super().__init__()
-        self.known, self.correction = known, correction
+        self.known = known
+        self.correction = correction
         self.features = correction.features
 
     def node(self, x: torch.Tensor) -> torch.Tensor:
@@ -74,3 +77,13 @@ class Corrected(Law):
         form = about["correction"]
         free = isinstance(form, Mapping) and "knots" in form
         return cls(law_from(about["known"]), (FreeForm if free else ClosedForm).from_description(form))
+
+
+def law_of(model: Equation | FreeModel, features: tuple[str, ...], known: Law | None = None) -> Law:
+    """A fitted model as a law; with a known law, as its correction."""
+    found: ClosedForm | FreeForm
+    if isinstance(model, Equation):
+        found = ClosedForm(model, features)
+    else:
+        found = FreeForm(model.basis, model.coefficients, features)
+    return found if known is None else Corrected(known, found)

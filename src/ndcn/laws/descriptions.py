@@ -35,7 +35,7 @@ def described(law: Law) -> dict[str, Any]:
             f"{what}, which a file without code cannot hold: those with numbers of {', '.join(NAMED)} can be kept. Keep the "
             "correction alone, reg.law_.correction.description(), as JSON, and add your law to it when you read it"
         )
-    return {"name": name, "parameters": {key: getattr(law, key).tolist() for key in law._names}}
+    return {"name": name, "parameters": {key: getattr(law, key).tolist() for key in law.parameter_names}}
 
 
 def law_from(about: Any) -> Law:
@@ -50,10 +50,11 @@ def law_from(about: Any) -> Law:
     """
     if not isinstance(about, Mapping) or set(about) != {"name", "parameters"}:
         raise ValueError(f"a description of a known law has name, parameters; got {str(about)[:80]}")
-    name, values = about["name"], about["parameters"]
+    name = about["name"]
+    values = about["parameters"]
     if not isinstance(name, str) or name not in NAMED:
         raise ValueError(f"unknown law {str(name)[:40]!r}; known are {', '.join(NAMED)}")
-    names = NAMED[name]()._names
+    names = NAMED[name]().parameter_names
     if not isinstance(values, Mapping) or set(values) != set(names):
         raise ValueError(f"{name} has the parameters {', '.join(names)}; got {str(values)[:80]}")
     return NAMED[name](**{key: _numbers(f"{name}: {key}", value) for key, value in values.items()})

@@ -98,7 +98,8 @@ def _differentiated(formula: Formula, x_i: torch.Tensor, x_j: torch.Tensor | Non
         if out.requires_grad:
             grads = torch.autograd.grad(out.sum(), [*of, *numbers], allow_unused=True)
     finite = [None if g is None else torch.nan_to_num(g, nan=0.0, posinf=0.0, neginf=0.0) for g in grads]
-    states, rest = finite[: len(of)], finite[len(of) :]
+    states = finite[: len(of)]
+    rest = finite[len(of) :]
     zero = torch.zeros_like(out)
     return _Values(
         out.detach(), states[0], states[1] if x_j is not None else None, [zero if g is None else g for g in rest]
@@ -161,6 +162,13 @@ class Equation:
     features: int = 1
     base: Model | None = None
 
+    def __str__(self) -> str:
+        """On one line, for logs and evidence; ``Equations`` prints it for people."""
+        return " ".join(
+            f"{c:+.4g}[{term}]{tuple(round(v, 5) for v in term.values) or ''}"
+            for c, term in zip(self.coefficients.tolist(), self.terms, strict=True)
+        )
+
     @property
     def families(self) -> tuple[tuple[str, bool, int], ...]:
         """Those of its terms, in order; equations of the same families differ in numbers alone."""
@@ -175,9 +183,11 @@ class Equation:
     def with_parameters(self, values: torch.Tensor) -> Equation:
         """The same terms with other numbers."""
         count = len(self.terms)
-        inner, terms = values[count:].tolist(), []
+        inner = values[count:].tolist()
+        terms = []
         for term in self.terms:
-            own, inner = inner[: len(term.values)], inner[len(term.values) :]
+            own = inner[: len(term.values)]
+            inner = inner[len(term.values) :]
             terms.append(replace(term, values=tuple(own)))
         return replace(self, terms=tuple(terms), coefficients=values[:count].clone())
 
@@ -193,7 +203,8 @@ class Equation:
         """dx/dt and its derivatives at states (K, n, d)."""
         K, n, d = x.shape
         count = len(self.terms)
-        own, edges = x.new_zeros(K, n, d, d), x.new_zeros(K, len(network.i), d, d)
+        own = x.new_zeros(K, n, d, d)
+        edges = x.new_zeros(K, len(network.i), d, d)
         columns = x.new_zeros(K, n, d, len(self.parameters))
         inner = count
         for k, (term, c) in enumerate(zip(self.terms, self.coefficients.tolist(), strict=True)):

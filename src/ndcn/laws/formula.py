@@ -75,7 +75,8 @@ class Formula:
     """
 
     def __init__(self, text: str, features: Sequence[str] = ("x",)) -> None:
-        self.text, self.features = str(text), tuple(features)
+        self.text = str(text)
+        self.features = tuple(features)
         tree = _parsed(self.text)
         names = _names(tree)
         states: dict[str, tuple[str, int]] = {}
@@ -206,7 +207,8 @@ def _number(node: ast.expr) -> float | None:
             return None
         value = -operand if isinstance(node.op, ast.USub) else operand
     elif isinstance(node, ast.BinOp):
-        left, right = _number(node.left), _number(node.right)
+        left = _number(node.left)
+        right = _number(node.right)
         if left is None or right is None:
             return None
         if isinstance(node.op, ast.Pow):
@@ -330,7 +332,8 @@ def _products(node: ast.expr, sign: float) -> list[tuple[float, list[tuple[ast.e
         and isinstance(node.args[0], ast.BinOp)
         and isinstance(node.args[0].op, (ast.Add, ast.Sub))
     ):
-        a, b = ast.unparse(node.args[0].left), ast.unparse(node.args[0].right)
+        a = ast.unparse(node.args[0].left)
+        b = ast.unparse(node.args[0].right)
         flip = "-" if isinstance(node.args[0].op, ast.Sub) else "+"
         back = "+" if flip == "-" else "-"
         text = {
@@ -350,7 +353,8 @@ def _to_sympy(node: ast.expr, names: Mapping[str, Any]) -> Any:
         value = _to_sympy(node.operand, names)
         return -value if isinstance(node.op, ast.USub) else value
     if isinstance(node, ast.BinOp):
-        left, right = _to_sympy(node.left, names), _to_sympy(node.right, names)
+        left = _to_sympy(node.left, names)
+        right = _to_sympy(node.right, names)
         if isinstance(node.op, ast.Add):
             return left + right
         if isinstance(node.op, ast.Sub):
@@ -360,7 +364,8 @@ def _to_sympy(node: ast.expr, names: Mapping[str, Any]) -> Any:
         return left / right if isinstance(node.op, ast.Div) else left**right
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Name)
-    argument, name = _to_sympy(node.args[0], names), node.func.id
+    argument = _to_sympy(node.args[0], names)
+    name = node.func.id
     if name == "log1p":
         return sympy.log(1 + argument)
     if name == "sigmoid":

@@ -38,7 +38,9 @@ class Basis:
     @functools.cached_property
     def blocks(self) -> dict[str, slice]:
         """Where the coefficients of each part are."""
-        d, out, at = len(self.single), {}, 0
+        d = len(self.single)
+        out = {}
+        at = 0
         sizes = [(f"f{b}", self.single[b].size) for b in range(d)]
         sizes += [(f"f{b}{c}", self.few[b].size * self.few[c].size) for b, c in self.pairs]
         sizes += [(f"p{b}", self.single[b].size) for b in range(d)]
@@ -78,13 +80,15 @@ class Basis:
         """Roughness of all curves, and a little of the size of what goes beyond sums of curves, (size, size)."""
         out = torch.zeros(self.size, self.size, dtype=torch.float64)
         for name, where in self.blocks.items():
-            kind, of = name[0], [int(k) for k in name[1:]]
+            kind = name[0]
+            of = [int(k) for k in name[1:]]
             if len(of) == 1:
                 splines = self.gap[of[0]] if kind == "u" else self.single[of[0]]
                 R = splines.roughness / splines.size**1.5
                 block = R.T @ R + ridge * 1e-3 * torch.eye(splines.size, dtype=torch.float64)
             else:
-                a, b = self.few[of[0]], self.few[of[1]]
+                a = self.few[of[0]]
+                b = self.few[of[1]]
                 Ra, Rb = a.roughness / a.size**1.5, b.roughness / b.size**1.5
                 eye_a, eye_b = (torch.eye(s.size, dtype=torch.float64) for s in (a, b))
                 block = torch.kron(Ra.T @ Ra, eye_b) + torch.kron(eye_a, Rb.T @ Rb)
@@ -167,7 +171,8 @@ class FreeModel:
         basis = self.basis
         shared = basis.columns(x, network)
         rate = shared @ self.coefficients.T
-        own, edges = x.new_zeros(K, n, d, d), x.new_zeros(K, len(network.i), d, d)
+        own = x.new_zeros(K, n, d, d)
+        edges = x.new_zeros(K, len(network.i), d, d)
         degrees = network.degrees[:, None]
         few = [(s.parts(x[..., b]), s.parts(x[..., b], slope=True)) for b, s in enumerate(basis.few)]
         sums = [network.neighbours(v) for v, _ in few]

@@ -38,7 +38,8 @@ class FreeForm(Law):
 
     def __init__(self, basis: Basis, coefficients: torch.Tensor, names: tuple[str, ...]) -> None:
         super().__init__()
-        self.basis, self.names = basis, tuple(names)
+        self.basis = basis
+        self.names = tuple(names)
         self.register_buffer("coefficients", coefficients.detach().double().clone())
         self.features = self.names
 
@@ -54,7 +55,8 @@ class FreeForm(Law):
 
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x)."""
-        parts, d = self._parts(x), len(self.names)
+        parts = self._parts(x)
+        d = len(self.names)
         out = torch.zeros_like(x)
         for b in range(d):
             out = out + self.basis.single[b].curve(x[..., b], parts[f"f{b}"])
@@ -65,10 +67,12 @@ class FreeForm(Law):
 
     def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
         """g(x_i, x_j)."""
-        parts, d = self._parts(x_i), len(self.names)
+        parts = self._parts(x_i)
+        d = len(self.names)
         out = torch.zeros_like(x_i)
         for b in range(d):
-            splines, gap = self.basis.single[b], self.basis.gap[b]
+            splines = self.basis.single[b]
+            gap = self.basis.gap[b]
             out = out + splines.curve(x_i[..., b], parts[f"p{b}"]) + splines.curve(x_j[..., b], parts[f"q{b}"])
             out = out + gap.curve(x_j[..., b] - x_i[..., b], parts[f"u{b}"])
         mine = [s.parts(x_i[..., b]) for b, s in enumerate(self.basis.few)]
@@ -80,7 +84,8 @@ class FreeForm(Law):
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The law; what belongs to one end of an edge is computed per node, and only differences edge by edge."""
-        parts, d = self._parts(x), len(self.names)
+        parts = self._parts(x)
+        d = len(self.names)
         few = [s.parts(x[..., b]) for b, s in enumerate(self.basis.few)]
         curves = [
             self.basis.single[b].curve(x[..., b], torch.cat([parts[f"{kind}{b}"] for kind in "fpq"], dim=-1))

@@ -121,6 +121,17 @@ class Law(Field):
         return initial_state(graph, dtype=dtype).repeat(1, len(self.features or ("x",)))
 
     @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters that ``_set`` keeps, in its order.
+
+        Example:
+            >>> import ndcn
+            >>> ndcn.laws.Gene().parameter_names
+            ('b', 'f', 'h')
+        """
+        return self._names
+
+    @property
     def unknown(self) -> tuple[str, ...]:
         """Names of the parameters that were given as None or ``laws.per_node``: to be estimated.
 
@@ -198,7 +209,8 @@ class Law(Field):
         return value
 
     def _advice(self, unknown: tuple[str, ...]) -> str:
-        names, settings = ", ".join(unknown), ", ".join(f"{name}=..." for name in unknown)
+        names = ", ".join(unknown)
+        settings = ", ".join(f"{name}=..." for name in unknown)
         return (
             f"{type(self).__name__}: {names} {'is' if len(unknown) == 1 else 'are'} unknown; "
             f"DynamicsRegressor(model=law).fit(data) estimates what is unknown, law.with_values({settings}) sets it"

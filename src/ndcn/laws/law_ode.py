@@ -11,9 +11,11 @@ from ..graph import Graph
 from ..solve import IntegrationError, Solution, Solver, integrate
 from .law import Law
 
-STEPS = 20_000  # after so many DOPRI5 gives way to a solver for stiff laws
-LIKE = 4  # times as many steps as a law are taken at most by those that are as likely
-FEW = 50  # steps, which laws like it may take so many times in any case
+DOPRI5_STEPS = 20_000  # after so many DOPRI5 gives way to a solver for stiff laws
+# Posterior samples may take SAMPLE_STEPS times as many steps as the law itself, or as FEWEST_STEPS if that takes fewer: one that needs more
+# is far out, and would take longer to follow than all the others (docs/interaction.md, How sure it is).
+SAMPLE_STEPS = 4
+FEWEST_STEPS = 50
 
 
 class LawODE(nn.Module):
@@ -42,25 +44,25 @@ class LawODE(nn.Module):
         return self.followed(x0, times, graph, t0)[0]
 
     def followed(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float) -> tuple[torch.Tensor, Solver]:
-        """The states, and a solver for laws like this one, which gives up on those that take far more steps.
+        """The states, and a solver for posterior samples of the law, which gives up on those that take far more steps.
 
         Raises:
             IntegrationError: as ``forward`` does.
         """
         unit = max(float(x0.abs().max()), 1e-300)
-        solver = Solver("dopri5", rtol=1e-7, atol=1e-9 * unit, max_steps=STEPS)
+        solver = Solver("dopri5", rtol=1e-7, atol=1e-9 * unit, max_steps=DOPRI5_STEPS)
         try:
             try:
                 solution = self._solved(x0, times, graph, t0, solver)
             except IntegrationError as error:
-                if not _finite_before(error):
+                if error.reason != "max_steps":  # BDF cannot follow a law that explodes either
                     raise
                 solver = Solver("bdf", rtol=1e-6, atol=1e-8 * unit)
                 solution = self._solved(x0, times, graph, t0, solver)
         except IntegrationError as error:
             raise self._failed(error) from error
         steps = solution.statistics.accepted_steps + solution.statistics.rejected_steps
-        return solution.states, replace(solver, max_steps=LIKE * max(steps, FEW))
+        return solution.states, replace(solver, max_steps=SAMPLE_STEPS * max(steps, FEWEST_STEPS))
 
     def by(self, solver: Solver, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float) -> torch.Tensor:
         """The states by this solver alone.
@@ -80,8 +82,5 @@ class LawODE(nn.Module):
             f"the learned law cannot be followed: {error}. It leaves the states it was learned from; predict less far, fit "
             'with more snapshots, or compare with model="ndcn"',
             time=error.time,
+            reason=error.reason,
         )
-
-
-def _finite_before(error: IntegrationError) -> bool:
-    return "steps" in str(error)

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from ..graph import Graph
 
-AT_ONCE = 400_000  # nodes and edges whose derivatives are taken together
+AT_ONCE = 400_000  # nodes and edges whose derivatives are taken together: some tens of megabytes
+STARS_KEPT = 6  # graphs of copies for as many batch sizes: shots come in groups of a few sizes
 M = TypeVar("M", sparse.csr_array, sparse.csc_array)
 
 
@@ -22,7 +23,8 @@ class Network:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.n = graph, graph.num_nodes
+        self.graph = graph
+        self.n = graph.num_nodes
         matrix = graph.to_scipy()
         self.i = torch.from_numpy(np.repeat(np.arange(self.n), np.diff(matrix.indptr)))
         self.j = torch.from_numpy(matrix.indices.astype(np.int64))
@@ -32,6 +34,7 @@ class Network:
         self._adjacency = matrix
         self._sums = sparse.csr_array((matrix.data, np.arange(edges), matrix.indptr), shape=(self.n, edges))
         self._patterns: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self._stars: dict[int, tuple[Graph, torch.Tensor]] = {}
 
     def together(self, width: int = 1) -> int:
         """How many states, with so many numbers for each node and edge, are differentiated at once."""
@@ -66,6 +69,25 @@ class Network:
             for data in self._entries(own, edges, order)
         ]
 
+    def star(self, K: int) -> tuple[Graph, torch.Tensor]:
+        """K times the graph, in which each edge comes from a copy of its own of the acting node, and which node each is.
+
+        The first K n nodes are those acted on; the copies, in the order of edges, follow.
+        """
+        if K not in self._stars:
+            edges = len(self.i)
+            first = torch.arange(K)[:, None] * self.n
+            copies = torch.cat([torch.arange(K * self.n), (first + self.j).reshape(-1)])
+            counts = np.bincount(self.i.numpy(), minlength=self.n)
+            indptr = np.concatenate([[0], np.cumsum(np.tile(counts, K)), np.full(K * edges, K * edges)])
+            weights = np.tile(self.weights.numpy(), K)
+            entries = (weights, K * self.n + np.arange(K * edges), indptr)
+            graph = Graph(sparse.csr_array(entries, shape=(len(copies), len(copies))), directed=True)
+            while len(self._stars) >= STARS_KEPT:
+                del self._stars[next(iter(self._stars))]
+            self._stars[K] = graph, copies
+        return self._stars[K]
+
     def _entries(self, own: torch.Tensor, edges: torch.Tensor, order: np.ndarray) -> np.ndarray:
         weighted = (edges * self.weights[:, None, None]).flatten(1)
         return torch.cat([weighted, own.flatten(1)], dim=1).numpy()[:, order]
@@ -78,7 +100,8 @@ class Network:
             cols = np.concatenate([(np.asarray(c)[:, None, None] * d + b).ravel() for c in (self.j, own)])
             order = np.argsort(rows, kind="stable")
             counts = np.bincount(rows, minlength=self.n * d)
-            total, size = len(rows), self.n * d
+            total = len(rows)
+            size = self.n * d
             kind = np.int32 if K * max(total, size) < 2**31 else np.int64
             indptr = np.concatenate([[0], np.cumsum(np.tile(counts, K))]).astype(kind)
             indices = (np.arange(K)[:, None] * size + cols[order]).ravel().astype(kind)
@@ -89,5 +112,7 @@ class Network:
 def _compressed(kind: type[M], data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> M:
     """A square matrix whose parts need no checks."""
     matrix = kind((len(indptr) - 1, len(indptr) - 1))
-    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    matrix.data = data
+    matrix.indices = indices
+    matrix.indptr = indptr
     return matrix

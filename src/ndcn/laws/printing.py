@@ -88,7 +88,8 @@ class Equations:
         corrects: bool = False,
     ) -> None:
         self.features = checked_equation(equation, features)
-        self.equation, self.corrects = equation, corrects
+        self.equation = equation
+        self.corrects = corrects
         self._errors = _standard_errors(covariance, len(equation.parameters))
         self._labels = _labels(equation.terms)
 
@@ -261,7 +262,8 @@ def _labels(terms: Sequence[Term]) -> list[list[str]]:
     for term in terms:
         labels = []
         for name in term.formula.parameters:
-            label, k = name, 0
+            label = name
+            k = 0
             while used.count(name) > 1 and label in taken:
                 k += 1
                 label = f"{name}_{k}"

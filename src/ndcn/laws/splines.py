@@ -73,7 +73,8 @@ class Splines:
         if slope:
             derivative = self.both(x)[1]
             return torch.cat([derivative, derivative * ((x < low) | (x > high)).unsqueeze(-1)], dim=-1)
-        value, inside = self(x), x.clamp(low, high)
+        value = self(x)
+        inside = x.clamp(low, high)
         beyond = torch.zeros_like(value) if torch.equal(inside, x) else value - self(inside)
         return torch.cat([value, beyond], dim=-1)
 

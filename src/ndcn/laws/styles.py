@@ -22,7 +22,10 @@ _LATEX_FUNCTIONS = {
 class Text:
     """How equations look as plain text."""
 
-    neighbours, bracket, comma, known = "sum_j A_ij ", ("[", "]"), ",  ", "known law"
+    neighbours = "sum_j A_ij "
+    bracket = ("[", "]")
+    comma = ",  "
+    known = "known law"
 
     def rate(self, feature: str) -> str:
         """What an equation is about."""
@@ -52,7 +55,9 @@ class Text:
 class Latex(Text):
     """How they look in LaTeX."""
 
-    neighbours, bracket, comma = r"\sum_j A_{ij}\, ", (r"\left[", r"\right]"), r", \quad "
+    neighbours = r"\sum_j A_{ij}\, "
+    bracket = (r"\left[", r"\right]")
+    comma = r", \quad "
     known = r"\text{known law}"
 
     def rate(self, feature: str) -> str:
@@ -76,7 +81,8 @@ class Latex(Text):
         return rf"{number} \cdot {text}" if text[0].isdigit() else rf"{number}\, {text}"
 
 
-TEXT, LATEX = Text(), Latex()
+TEXT = Text()
+LATEX = Latex()
 
 
 def short(number: str) -> str:
@@ -121,7 +127,8 @@ def _latex(node: ast.expr, names: Mapping[str, str], level: int = 0) -> str:
     else:
         assert isinstance(node, ast.Call)
         assert isinstance(node.func, ast.Name)
-        own, text = 4, _latex_call(node.func.id, _latex(node.args[0], names))
+        own = 4
+        text = _latex_call(node.func.id, _latex(node.args[0], names))
     return text if own >= level else rf"\left({text}\right)"
 
 
@@ -134,7 +141,8 @@ def _latex_operation(node: ast.BinOp, names: Mapping[str, str]) -> tuple[int, st
         base = _latex(node.left, names, 5)
         return 3, f"{base}^{exponent}" if len(exponent) == 1 else f"{base}^{{{exponent}}}"
     if isinstance(node.op, ast.Mult):
-        left, right = _latex(node.left, names, 2), _latex(node.right, names, 2)
+        left = _latex(node.left, names, 2)
+        right = _latex(node.right, names, 2)
         return 2, rf"{left} \cdot {right}" if right[0].isdigit() else f"{left} {right}"
     minus = isinstance(node.op, ast.Sub)
     right = _latex(node.right, names, 2 if minus or isinstance(node.right, ast.UnaryOp) else 1)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from . import layout as layout
 from . import style as style
 from .animation import animate
+from .comparison import compare
 from .curves import error_curves, error_over_time, training_curve, trajectories
-from .figures import compare, panels
+from .figures import panels
 from .inspection import inspect
 from .interactions import interaction
 from .matrix import adjacency

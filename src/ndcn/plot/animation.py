@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
@@ -17,7 +16,18 @@ from matplotlib.image import AxesImage
 from .._support.progress import Progress
 from .movie import check_movie, write_movie
 from .square import checked_pair, nearest, squares
-from .style import INK, PREDICTION, STATE_MAP, TRUTH, clipped, colour_bar, colour_scale, finish_picture, scale_label
+from .style import (
+    INK,
+    PREDICTION,
+    STATE_MAP,
+    TRUTH,
+    axes_at,
+    clipped,
+    colour_bar,
+    colour_scale,
+    finish_picture,
+    scale_label,
+)
 
 if TYPE_CHECKING:
     from ..data import Trajectory
@@ -117,12 +127,12 @@ class _Stage:
         self.moving: list[Artist] = []  # in the order in which they are drawn on the ground that stays
         for k, (name, picture) in enumerate(zip(names, pictures, strict=True)):
             row, column = divmod(k, columns)
-            ax = self._place(gap + column * (side + gap), head + row * (side + head), side, side)
+            ax = axes_at(self.figure, gap + column * (side + gap), head + row * (side + head), side, side)
             self.images.append(ax.imshow(picture[0], cmap=STATE_MAP, norm=scale))
             ax.set_title(name, fontsize=11, color=PREDICTION if k else TRUTH, fontweight="bold", pad=5)
             finish_picture(ax)
             self.moving += [self.images[-1], *ax.spines.values()]
-        bar = self._place(self.width - right, head, 0.15, rows * (side + head) - head)
+        bar = axes_at(self.figure, self.width - right, head, 0.15, rows * (side + head) - head)
         colour_bar(bar, scale, scale_label(state, scale, cut), cut)
         self._draw_clock(train_until, gap, self.width - right - gap)
 
@@ -144,10 +154,6 @@ class _Stage:
             yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
             bar.update(k + 1)
 
-    def _place(self, x: float, y: float, w: float, h: float) -> Axes:
-        """Axes by upper left corner and size in inches."""
-        return self.figure.add_axes((x / self.width, 1 - (y + h) / self.height, w / self.width, h / self.height))
-
     def _draw_clock(self, train_until: float | None, left: float, right: float) -> None:
         """The clock at the lower left, and beside it the time line with the training window."""
         y, start = 0.2, left + 1.3
@@ -155,7 +161,7 @@ class _Stage:
             left / self.width, y / self.height, "", fontsize=11, color=INK, va="center", family="DejaVu Sans Mono"
         )
         self.begin, self.end = self.times[0], self.times[-1]
-        line = self._place(start, self.height - y - 0.1, right - start, 0.2)
+        line = axes_at(self.figure, start, self.height - y - 0.1, right - start, 0.2)
         line.set(xlim=(self.begin, self.end if self.end > self.begin else self.begin + 1), ylim=(-1, 1))
         line.axis("off")
         edge = line.get_xlim()[1]

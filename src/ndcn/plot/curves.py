@@ -22,6 +22,7 @@ NARROW, LETTERS = 3.5, 4.0  # inches of axes that are narrow; letters of a name 
 # The Okabe-Ito palette without its yellow, which is hard to see on white; line styles that survive grey print.
 PALETTE = (PREDICTION, TRUTH, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777", "#332288")
 STYLES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 2)))
+CENTRES = {"median": "median and\nmiddle half of runs", "mean": "mean and\nstandard deviation"}
 HUGE = 1e300
 DECADES = 2  # from so many on, errors are drawn on a logarithmic scale
 
@@ -63,47 +64,46 @@ def trajectories(
     feature = checked_feature(data, feature)
     if prediction is not None:
         check_run(prediction)
-    if prediction is not None and prediction.graph.num_nodes != data.graph.num_nodes:
-        raise ValueError(
-            f"the prediction has {prediction.graph.num_nodes} nodes, the data {data.graph.num_nodes}: they must agree"
-        )
+        if prediction.graph.num_nodes != data.graph.num_nodes:
+            raise ValueError(
+                f"the prediction has {prediction.graph.num_nodes} nodes, the data {data.graph.num_nodes}: they must agree"
+            )
     chosen = _chosen_nodes(data, nodes, feature)
     ax = curve_axes(ax)
-    palette = colormaps[STATE_MAP](np.linspace(0.0, 0.9, len(chosen)))
-    order = data.times.argsort()
-    observed = data.states[order][..., feature].detach().cpu().numpy()
     width = ax.get_window_extent().width / ax.figure.dpi
     names = _fitting([str(data.graph.nodes[node]) for node in chosen], int(LETTERS * width))
-    for colour, node, name in zip(palette, chosen, names, strict=True):
-        marker: dict[str, Any] = {
-            "marker": "o",
-            "markersize": 2.5,
-            "markeredgewidth": 0,
-            "color": colour,
-            "label": name,
-        }
-        line = {"linestyle": "none"} if prediction is not None else {"linestyle": "-", "linewidth": 1.2}
-        ax.plot(data.times[order].numpy(), observed[:, node], **marker, **line)
+    line = {"linestyle": "none"} if prediction is not None else {"linestyle": "-", "linewidth": 1.2}
+    style: dict[str, Any] = {"marker": "o", "markersize": 2.5, "markeredgewidth": 0, **line}
+    for colour, node, name in zip(colormaps[STATE_MAP](np.linspace(0.0, 0.9, len(chosen))), chosen, names, strict=True):
+        ax.plot(*_ordered(data, node, feature), color=colour, label=name, **style)
         if prediction is not None:
-            sequence = prediction.times.argsort()
-            values = prediction.states[sequence][:, node, feature].detach().cpu().numpy()
-            ax.plot(prediction.times[sequence].numpy(), values, color=colour, linewidth=1.3)
+            ax.plot(*_ordered(prediction, node, feature), color=colour, linewidth=1.3)
     ax.set(xlabel="time", ylabel=data.features[feature])
     _mark_window(ax, train_until)
-    handles = [h for h in ax.get_lines() if not str(h.get_label()).startswith("_")]
+    _name_nodes(ax, narrow=width <= NARROW)
+    return ax
+
+
+def _ordered(data: Trajectory, node: int, feature: int) -> tuple[np.ndarray, np.ndarray]:
+    """Times in increasing order, and the states of one node."""
+    order = data.times.argsort()
+    return data.times[order].numpy(), data.states[order, node, feature].detach().cpu().numpy()
+
+
+def _name_nodes(ax: Axes, *, narrow: bool) -> None:
+    size = 6 if narrow else 7
     ax.legend(
-        handles=handles,
+        handles=[line for line in ax.get_lines() if not str(line.get_label()).startswith("_")],
         title="node",
-        fontsize=7 if width > NARROW else 6,
-        title_fontsize=7 if width > NARROW else 6,
+        fontsize=size,
+        title_fontsize=size,
         labelspacing=0.25,  # twelve nodes fit beside a picture of a column's width
-        handlelength=1.4 if width > NARROW else 0.8,
+        handlelength=0.8 if narrow else 1.4,
         handletextpad=0.5,
         frameon=False,
         loc="upper left",
         bbox_to_anchor=(1, 1),
     )
-    return ax
 
 
 def _fitting(names: Sequence[str], most: int) -> list[str]:
@@ -222,8 +222,8 @@ def error_curves(
 ) -> Axes:
     """Errors of several models over time: the median (or mean) of the runs as a line, their spread as a band.
 
-    The band is the middle half of the runs, or mean +- standard deviation. Values are drawn as they are given. NaN means not measured and does not count; infinity, the
-    error of a run that broke down, counts as larger than any other for the median.
+    The band is the middle half of the runs, or mean +- standard deviation. NaN means not measured and does not count;
+    infinity, the error of a run that diverged, counts as larger than any other for the median.
 
     Args:
         errors: name of each model, its times of shape (T,) and its errors, >= 0, of shape (runs, T) or (T,).
@@ -246,7 +246,35 @@ def error_curves(
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['NDCN', 'no graph']
     """
-    if centre not in ("median", "mean"):
+    _check_curves(errors, centre, scale)
+    curves = {name: _summary(name, times, values, centre) for name, (times, values) in errors.items()}
+    middles = np.concatenate([middle for _, middle, _, _ in curves.values()])
+    positive = middles[np.isfinite(middles) & (middles > 0)]
+    wide = len(positive) > 0 and np.ptp(np.log10(np.percentile(positive, [5, 95]))) >= DECADES
+    logarithmic = len(positive) > 0 and (wide if scale is None else scale == "log")
+    edges = np.concatenate([middles, *(high for *_, high in curves.values())])
+    floor = positive.min() if logarithmic else 0.0
+    top = edges.max(where=np.isfinite(edges), initial=0.0)
+    ax = curve_axes(ax)
+    for k, (name, (times, middle, low, high)) in enumerate(curves.items()):
+        colour, style = PALETTE[k % len(PALETTE)], STYLES[(k + 2 * (k // len(PALETTE))) % len(STYLES)]
+        shown = np.where(np.isfinite(middle) & (middle >= floor), middle, np.nan)
+        ax.plot(times, shown, color=colour, linestyle=style, linewidth=1.6, label=name, zorder=3)
+        if (high > low).any():
+            band = np.clip(low, floor, top), np.clip(high, floor, top)
+            ax.fill_between(times, *band, color=colour, alpha=0.16, linewidth=0, zorder=2)
+    ax.set(xlabel="time", ylabel=ylabel, yscale="log" if logarithmic else "linear")
+    if not logarithmic:
+        ax.set_ylim(bottom=0)
+    _mark_window(ax, train_until)
+    if legend:
+        banded = any((high > low).any() for _, _, low, high in curves.values())
+        _name_curves(ax, CENTRES[centre] if banded else None)
+    return ax
+
+
+def _check_curves(errors: Mapping[str, tuple[Any, Any]], centre: str, scale: str | None) -> None:
+    if centre not in CENTRES:
         raise ValueError(f'centre must be "median" or "mean", got {centre!r}')
     if scale not in (None, "linear", "log"):
         raise ValueError(f'scale must be "linear", "log" or None, got {scale!r}')
@@ -255,41 +283,19 @@ def error_curves(
     for name, pair in errors.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(f"{name}: expected a pair of times and errors, got {type(pair).__name__}")
-    curves = {name: _summary(name, times, values, centre) for name, (times, values) in errors.items()}
-    middles = np.concatenate([middle for _, middle, _, _ in curves.values()])
-    positive = middles[np.isfinite(middles) & (middles > 0)]
-    wide = len(positive) > 0 and np.ptp(np.log10(np.percentile(positive, [5, 95]))) >= DECADES
-    logarithmic = len(positive) > 0 and (wide if scale is None else scale == "log")
-    edges = np.concatenate([middles, *(high for *_, high in curves.values())])
-    floor, top = positive.min() if logarithmic else 0.0, edges.max(where=np.isfinite(edges), initial=0.0)
-    banded = False
 
-    ax = curve_axes(ax)
-    for k, (name, (times, middle, low, high)) in enumerate(curves.items()):
-        colour, style = PALETTE[k % len(PALETTE)], STYLES[(k + 2 * (k // len(PALETTE))) % len(STYLES)]
-        shown = np.where(np.isfinite(middle) & (middle >= floor), middle, np.nan)
-        ax.plot(times, shown, color=colour, linestyle=style, linewidth=1.6, label=name, zorder=3)
-        if (high > low).any():
-            banded = True
-            band = np.clip(low, floor, top), np.clip(high, floor, top)
-            ax.fill_between(times, *band, color=colour, alpha=0.16, linewidth=0, zorder=2)
-    ax.set(xlabel="time", ylabel=ylabel, yscale="log" if logarithmic else "linear")
-    if not logarithmic:
-        ax.set_ylim(bottom=0)
-    _mark_window(ax, train_until)
-    if legend:
-        spread = {"median": "median and\nmiddle half of runs", "mean": "mean and\nstandard deviation"}[centre]
-        ax.legend(
-            title=spread if banded else None,
-            fontsize=9,
-            title_fontsize=8,
-            frameon=False,
-            loc="upper left",
-            bbox_to_anchor=(1, 1),
-            handlelength=3.2,
-            alignment="left",
-        )
-    return ax
+
+def _name_curves(ax: Axes, title: str | None) -> None:
+    ax.legend(
+        title=title,
+        fontsize=9,
+        title_fontsize=8,
+        frameon=False,
+        loc="upper left",
+        bbox_to_anchor=(1, 1),
+        handlelength=3.2,
+        alignment="left",
+    )
 
 
 def _summary(name: str, times: Any, values: Any, centre: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

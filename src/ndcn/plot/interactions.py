@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ..identify import Functions, states_along
 from ..laws import latex_name
-from .style import INK, PREDICTION, QUIET, STATE_MAP
+from .style import INK, PREDICTION, QUIET, STATE_MAP, lighten
 
 if TYPE_CHECKING:
     from ..laws import Law
@@ -179,9 +179,7 @@ def _axes(ax: Sequence[Axes] | np.ndarray | None, d: int) -> np.ndarray:
         figure = Figure(figsize=(6.8, 2.7 * d), layout="constrained")
         made = figure.subplots(d, 2, squeeze=False)
         for one in made.flat:
-            one.spines[["top", "right"]].set_visible(False)
-            one.grid(alpha=0.25, linewidth=0.6)
-            one.tick_params(labelsize=9)
+            lighten(one)
         return made
     given = np.array(ax, dtype=object).ravel()
     if len(given) != 2 * d or not all(isinstance(one, Axes) for one in given):

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from ..graph import Graph
 from .curves import PALETTE
 from .layout import by_forces, links
-from .square import check_run, checked_feature, closest
-from .style import INK, QUIET, STATE_MAP, TRUTH, at_time, clipped, colour_bar, colour_scale, scale_label
+from .square import check_run, snapshot
+from .style import INK, QUIET, STATE_MAP, TRUTH, clipped, colour_bar, colour_scale, scale_label
 
 if TYPE_CHECKING:
     from ..data import Trajectory
@@ -69,17 +69,15 @@ def network(
     if not isinstance(data, Graph):
         check_run(data)
     graph = data if isinstance(data, Graph) else data.graph
-    title, name, shown = None, "", None
+    title = None
+    name = ""
+    shown = None
     if values is not None:
         shown = np.asarray(values)
         if shown.shape != (graph.num_nodes,):
             raise ValueError(f"values must be one for each of {graph.num_nodes} nodes, got shape {shown.shape}")
     elif not isinstance(data, Graph):
-        place = checked_feature(data, feature)
-        moment = closest(data.times, data.times.max().item() if time is None else time)
-        shown = data.states[moment, :, place].detach().cpu().double().numpy()
-        title, name = at_time(data.times[moment].item()), data.features[place]
-        scale = colour_scale(data.states[..., place].detach().cpu().double().numpy()) if scale is None else scale
+        name, title, shown, scale = snapshot(data, time, feature, scale)
     if time is not None and title is None:
         raise ValueError("a time needs states over time: give a trajectory, and no values")
     named = _named(graph, labels)
@@ -91,10 +89,7 @@ def network(
     ax = _axes(ax, shown, groups, scale, name)
     _draw_links(ax, graph, where)
     _draw_nodes(ax, where, shown, groups, scale)
-    for k in named:
-        words = ax.annotate(str(graph.nodes[k]), where[k], (4, 3), textcoords="offset points", fontsize=7, color=INK)
-        words.set_parse_math(False)
-        words.set_bbox({"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.3})
+    _draw_names(ax, graph, where, named)
     ax.set_aspect("equal")
     ax.margins(0.05)
     ax.axis("off")
@@ -112,6 +107,13 @@ def _named(graph: Graph, labels: Sequence[Hashable] | bool) -> list[int]:
     if unknown:
         raise ValueError(f"the graph has no node {unknown[0]!r}; its first labels are {list(graph.nodes)[:5]}")
     return [places[node] for node in labels]
+
+
+def _draw_names(ax: Axes, graph: Graph, where: np.ndarray, named: list[int]) -> None:
+    for k in named:
+        words = ax.annotate(str(graph.nodes[k]), where[k], (4, 3), textcoords="offset points", fontsize=7, color=INK)
+        words.set_parse_math(False)
+        words.set_bbox({"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.3})
 
 
 def _placed(graph: Graph, positions: Any) -> np.ndarray:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D
 
-from .square import checked_feature, closest, squares
-from .style import INK, QUIET, STATE_MAP, at_time, clipped, colour_bar, colour_scale, finish_picture, scale_label
+from .square import Snapshot, snapshot, squares
+from .style import INK, QUIET, STATE_MAP, clipped, colour_bar, finish_picture, scale_label
 
 if TYPE_CHECKING:
     from ..data import Trajectory
@@ -48,19 +49,13 @@ def heat_map(
         't = 1'
         >>> same = ndcn.plot.heat_map(guess, 1.0, scale=ax.images[0].norm)  # one scale for both
     """
-    feature = checked_feature(data, feature)
-    shown = closest(data.times, time)
-    picture = squares(data.states[[shown]][..., feature])[0]
-    if scale is None:
-        scale = colour_scale(data.states[..., feature].detach().cpu().double().numpy())
+    shown = snapshot(data, time, feature, scale)
     if ax is None:
         figure = Figure(figsize=(3.6, 3.0))
         ax = figure.add_axes((0.04, 0.05, 0.7, 0.84))
-        cut = clipped(scale, picture)
-        bar = figure.add_axes((0.78, 0.05, 0.035, 0.84))
-        colour_bar(bar, scale, scale_label(data.features[feature], scale, cut), cut)
-    draw_heat_map(ax, picture, scale)
-    ax.set_title(at_time(data.times[shown].item()), fontsize=10, color=INK, pad=5)
+        _draw_bar(figure.add_axes((0.78, 0.05, 0.035, 0.84)), shown)
+    draw_heat_map(ax, _picture(shown), shown.scale)
+    ax.set_title(shown.title, fontsize=10, color=INK, pad=5)
     return ax
 
 
@@ -94,27 +89,30 @@ def surface(
         >>> same.get_zlim() == ax.get_zlim()
         True
     """
-    feature = checked_feature(data, feature)
-    shown = closest(data.times, time)
+    shown = snapshot(data, time, feature, scale)
     check_surface(data)
     if ax is not None and not isinstance(ax, Axes3D):
         raise TypeError('a surface needs axes of three dimensions: make them with figure.add_subplot(projection="3d")')
-    picture = squares(data.states[[shown]][..., feature])[0]
-    if scale is None:
-        scale = colour_scale(data.states[..., feature].detach().cpu().double().numpy())
-    name = data.features[feature]
     if ax is None:
         figure = Figure(figsize=(4.2, 3.2))
         ax = figure.add_axes((0.02, 0.02, 0.74, 0.88), projection="3d")
-        cut = clipped(scale, picture)
-        colour_bar(figure.add_axes((0.8, 0.14, 0.03, 0.66)), scale, scale_label(name, scale, cut), cut)
+        _draw_bar(figure.add_axes((0.8, 0.14, 0.03, 0.66)), shown)
     assert isinstance(ax, Axes3D)
-    draw_surface(ax, picture, scale)
-    ax.set_zlabel(name, fontsize=8, color=INK, labelpad=-6)
+    draw_surface(ax, _picture(shown), shown.scale)
+    ax.set_zlabel(shown.feature, fontsize=8, color=INK, labelpad=-6)
     ax.set_xlabel("column", fontsize=8, color=INK, labelpad=-14)
     ax.set_ylabel("row", fontsize=8, color=INK, labelpad=-14)
-    ax.set_title(at_time(data.times[shown].item()), fontsize=10, color=INK, pad=0)
+    ax.set_title(shown.title, fontsize=10, color=INK, pad=0)
     return ax
+
+
+def _picture(shown: Snapshot) -> np.ndarray:
+    return squares(torch.from_numpy(shown.states)[None])[0]
+
+
+def _draw_bar(ax: Axes, shown: Snapshot) -> None:
+    cut = clipped(shown.scale, shown.states)
+    colour_bar(ax, shown.scale, scale_label(shown.feature, shown.scale, cut), cut)
 
 
 def check_surface(data: Trajectory) -> None:

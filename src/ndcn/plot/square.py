@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from matplotlib.colors import Normalize
 
 from ..data import Trajectory
+from .style import at_time, colour_scale
 
 
 def squares(states: torch.Tensor) -> np.ndarray:
     """States of one feature, shape (T, n), as pictures of shape (T, N, N); cells without a node are NaN.
 
-    Example:
-        >>> import torch
-        >>> squares(torch.tensor([[1.0, 2.0, 3.0]]))
-        array([[[ 1.,  2.],
-                [ 3., nan]]])
+        Example:
+            >>> import torch
+    from matplotlib.colors import Normalize
+            >>> squares(torch.tensor([[1.0, 2.0, 3.0]]))
+            array([[[ 1.,  2.],
+                    [ 3., nan]]])
     """
     count, n = states.shape
     side = math.isqrt(n - 1) + 1
@@ -89,3 +92,21 @@ def nearest(available: torch.Tensor, wanted: np.ndarray) -> list[int]:
     """For each wanted time the position of the nearest available one, each position once, in order of time."""
     chosen = {closest(available, float(t)) for t in wanted}
     return sorted(chosen, key=lambda k: float(available[k]))
+
+
+class Snapshot(NamedTuple):
+    """The states of one feature at one time: its name, the time in words, the states (n,), and their colour scale."""
+
+    feature: str
+    title: str
+    states: np.ndarray
+    scale: Normalize
+
+
+def snapshot(data: Trajectory, time: float | None, feature: int | str, scale: Normalize | None) -> Snapshot:
+    """The snapshot nearest to a time, by default the last; its scale is by default that of all snapshots."""
+    place = checked_feature(data, feature)
+    shown = closest(data.times, data.times.max().item() if time is None else time)
+    every = data.states[..., place].detach().cpu().double().numpy()
+    norm = colour_scale(every) if scale is None else scale
+    return Snapshot(data.features[place], at_time(data.times[shown].item()), every[shown], norm)

@@ -100,15 +100,26 @@ def finish_picture(ax: Axes) -> None:
         spine.set(color=QUIET, linewidth=0.6)
 
 
+def axes_at(figure: Figure, x: float, y: float, w: float, h: float, projection: str | None = None) -> Axes:
+    """New axes by their upper left corner and size in inches, counted from the upper left corner of the figure."""
+    width, height = figure.get_size_inches().tolist()
+    return figure.add_axes((x / width, 1 - (y + h) / height, w / width, h / height), projection=projection)
+
+
 def curve_axes(ax: Axes | None) -> Axes:
     """The axes given, or those of a new figure of our own; lightened in the second case."""
     if ax is not None:
         return ax
     new = Figure(figsize=(6.0, 3.4), layout="constrained").add_subplot()
-    new.spines[["top", "right"]].set_visible(False)
-    new.grid(alpha=0.25, linewidth=0.6)
-    new.tick_params(labelsize=9)
+    lighten(new)
     return new
+
+
+def lighten(ax: Axes) -> None:
+    """Two spines, a faint grid and small numbers."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.tick_params(labelsize=9)
 
 
 def at_time(t: float) -> str:

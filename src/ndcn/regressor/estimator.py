@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
 import torch
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from torch import nn
 
-from .._support.checks import device_named, dtype_named
 from .._support.registry import found_at
-from .._support.threads import threads_for
-from ..data import Calendar, Dataset, Trajectory, metrics
-from ..forecast import Auto, Forecast, NetworkTest
+from ..data import Calendar, Dataset, SplitRule, Trajectory, metrics
+from ..forecast import Auto, NetworkTest, network_test
 from ..graph import Graph, GraphSequence
-from ..identify import Estimates, Evidence, Functions, Interaction, discover, estimate
-from ..laws import Equations, Law, LawODE
+from ..identify import Interaction
 from ..solve import Solver
-from ..training import History, Objective, Recipe, Units, units_of
-from . import files as model_files
-from .auto_forecast import answer_network_test, auto_of, check_goes_on, fit_auto, predict_auto
-from .ensemble import fit_many
-from .estimated_law import EstimatedLaw
-from .fitting import Start, checked_data
+from ..training import Objective, Recipe, TrainingError, TrainingInterrupted
+from . import files
+from .changed_course import changed_course
+from .fitting import checked_data
 from .html import regressor_html
-from .learned_law import LearnedLaw, NoLawError
-from .named_models import RAW, interaction_of, width_of
-from .prediction import answers, band, question, run
-from .settings import recipe_of
-from .single_fit import fit_one
+from .kind import Data, TrainingData
+from .kinds.forecast import longest_run
+from .learned import Learned
+from .query import Prediction, Query, from_graph_to_graph
+from .settings import Settings, checked_settings
+from .what_if import Change, parse
 
 
-class DynamicsRegressor(BaseEstimator):
+class DynamicsRegressor(Learned, BaseEstimator):
     """Learn dX/dt = f(X, G, t) from snapshots of X at arbitrary times, then predict X at any time.
 
     Args:
@@ -142,20 +136,14 @@ class DynamicsRegressor(BaseEstimator):
         self.ensemble = ensemble
         self.jobs = jobs
 
-    models_: list[nn.Module]
-    histories_: list[History]
-    units_: Units
-    train_: list[Start]
     calendar_: Calendar | None = None
     graphs_: GraphSequence | None = None
-    data_: Trajectory | Dataset | Sequence[Trajectory]
-    forecast_: Forecast
+    split_: SplitRule | None = None
+    data_: Data
 
     # Learning ---------------------------------------------------------------------------------------------------
 
-    def fit(
-        self, data: Trajectory | Dataset | Sequence[Trajectory], y: None = None, *, resume: bool = False
-    ) -> DynamicsRegressor:
+    def fit(self, data: Data, y: None = None, *, resume: bool = False) -> DynamicsRegressor:
         """Learn from one trajectory, or from several at once (other initial states, other graphs).
 
         Args:
@@ -166,49 +154,29 @@ class DynamicsRegressor(BaseEstimator):
                 uninterrupted run.
 
         Raises:
-            ValueError: unknown names, or data that cannot be learned from.
+            ValueError: unknown names, arguments that the model does not use, or data that cannot be learned from.
             TrainingError: the loss became NaN or infinite; ``model_`` keeps the last good weights.
         """
         trajectories = checked_data(data)
-        recipe = self._recipe()
+        settings = self._settings(resume)
         self.calendar_ = data.calendar if isinstance(data, Dataset) else None
         self.graphs_ = data.graphs if isinstance(data, Dataset) else None
-        forecast = auto_of(self.model)
-        what = interaction_of(self.model)
-        law = self.model if isinstance(self.model, Law) and self.model.unknown else None
-        if resume and (law is not None or what is not None):
-            raise ValueError("resume: of no effect on a law that is identified, which keeps no checkpoints; drop it")
+        self.split_ = _first_run(data).split_rule
         self.data_ = data
-        for name in ("learned_", "forecast_"):
-            self.__dict__.pop(name, None)
-        if forecast is not None:
-            fit_auto(self, data, forecast)
-        elif law is not None:
-            found = estimate(law, trajectories, int(self.seed))
-            self._keep(trajectories, EstimatedLaw.from_estimation(found), found.starts, found.seconds)
-        elif what is not None:
-            self._identify(trajectories, what)
-        elif self.ensemble == 1:
-            fit_one(self, trajectories, recipe, resume)
-        else:
-            fit_many(self, trajectories, resume)
+        self.__dict__.pop("fitted_", None)
+        try:
+            self.fitted_ = settings.kind.fit(TrainingData(data, trajectories), settings)
+        except (TrainingError, TrainingInterrupted) as error:
+            if error.fitted is not None:
+                self.fitted_ = error.fitted
+            raise
         return self
 
-    def _identify(self, trajectories: list[Trajectory], what: Interaction) -> None:
-        found = discover(trajectories, what, int(self.seed))
-        self._keep(trajectories, LearnedLaw.of(found), found.starts, found.seconds)
-
-    def _keep(
-        self, trajectories: list[Trajectory], learned: LearnedLaw, first: list[torch.Tensor], seconds: float
-    ) -> None:
-        starts = [Start.of(t) for t in trajectories]
-        starts = [replace(s, x0=x.to(s.x0.dtype)) for s, x in zip(starts, first, strict=True)]
-        units = units_of(trajectories, RAW)
-        self.models_, self.units_, self.histories_ = [LawODE(learned.law)], units, [History(seconds=seconds)]
-        self.train_, self.learned_ = starts, learned
+    def _settings(self, resume: bool = False) -> Settings:
+        return checked_settings(self.get_params(deep=False), type(self)().get_params(deep=False), resume=resume)
 
     def _recipe(self) -> Recipe:
-        return recipe_of(self.get_params(deep=False), type(self)().get_params(deep=False))
+        return self._settings().recipe
 
     # Using what was learned -------------------------------------------------------------------------------------
 
@@ -217,7 +185,7 @@ class DynamicsRegressor(BaseEstimator):
         self,
         times: Any,
         *,
-        graph: Graph | None = None,
+        graph: Graph | GraphSequence | None = None,
         x0: Any = None,
         t0: float | None = None,
         return_std: Literal[False] = False,
@@ -228,7 +196,7 @@ class DynamicsRegressor(BaseEstimator):
         self,
         times: Any,
         *,
-        graph: Graph | None = None,
+        graph: Graph | GraphSequence | None = None,
         x0: Any = None,
         t0: float | None = None,
         return_std: Literal[True],
@@ -238,50 +206,60 @@ class DynamicsRegressor(BaseEstimator):
         self,
         times: Any,
         *,
-        graph: Graph | None = None,
+        graph: Graph | GraphSequence | None = None,
         x0: Any = None,
         t0: float | None = None,
         return_std: bool = False,
     ) -> Trajectory | tuple[Trajectory, Trajectory]:
         """The state at any times from the first training time (or ``t0``) on, in any order.
 
-        A model that steps on observations (``preset="paper"``) takes the steps of its first training trajectory, from
-        ``t0`` on, and those to the times asked for between them. Temporal GNNs and curves go on from all snapshots of
-        their first training trajectory, not from its first state, unless ``x0`` is given; curves do not take one. "auto"
-        forecasts after the last snapshot only, up to its horizon, and takes neither ``graph`` nor ``x0``.
+        Where the graph of the training data changes, the prediction goes from graph to graph. A model that steps on
+        observations (``preset="paper"``) takes the steps of its first training trajectory, from ``t0`` on, and those to the
+        times asked for between them. Temporal GNNs and curves go on from all snapshots of their first training trajectory,
+        not from its first state, unless ``x0`` is given; curves do not take one. "auto" forecasts after the last snapshot
+        only, up to its horizon, and takes neither ``graph`` nor ``x0``.
 
         Args:
             times: shape (T,), in the data's units.
-            graph: another graph on which the same law is to run; then ``x0`` is needed.
+            graph: another graph on which the same law is to run, which needs ``x0``; or a ``GraphSequence``.
             x0: the state at ``t0``, shape (n, d); the first state of the (first) training trajectory by default.
             t0: the time of ``x0``, in the data's units; the first training time by default.
-            return_std: also return the standard deviation: of an ensemble between its members, of a law by the errors of
-                its parameters, of a forecast by its past errors.
+            return_std: also return the standard deviation: of an ensemble between its members, of a law between posterior
+                samples, of a forecast by its past errors.
 
         Raises:
             NotFittedError: before fit.
             ValueError: a time before the first training time or ``t0``, or between the equal steps of a discrete
-                model, or shapes that do not fit.
+                model, shapes that do not fit, or no standard deviation is known.
             IntegrationError: the solution explodes.
         """
-        start = self._fitted()
-        if hasattr(self, "forecast_"):
-            return predict_auto(self.forecast_, times, return_std, graph=graph, x0=x0, t0=t0)
-        asked = question(start, times, graph, x0, t0)
-        if return_std and len(self.models_) == 1 and not hasattr(self, "learned_"):
+        found = self._answer(times, graph, x0, t0, spread=return_std)
+        if not return_std:
+            return found.mean
+        assert found.std is not None
+        return found.mean, found.std
+
+    def _answer(
+        self, times: Any, graph: Graph | GraphSequence | None, x0: Any, t0: float | None, *, spread: bool = False
+    ) -> Prediction:
+        fitted = self._fitted()
+        query = fitted.query(times, graph, x0, t0, self.graphs_)
+        if spread and not fitted.can.spread:
             raise ValueError("one model has no spread: return_std needs an ensemble, DynamicsRegressor(ensemble=5)")
-        dtype, device = dtype_named(self.dtype), device_named(self.device)
-        learned: LearnedLaw | None = getattr(self, "learned_", None)
-        if learned is not None:
-            return learned.predict(asked, start, return_std)
-        with threads_for(asked.graph.num_nodes * width_of(self.model, self.hidden)):
-            runs = [run(model, asked, start, self.units_, dtype, device) for model in self.models_]
-        # a ready module computes in the data's units, and may decode to other features
-        mean, deviation = answers(asked, runs, self.units_.scale if isinstance(self.model, str) else None, start)
-        return mean if deviation is None or not return_std else (mean, deviation)
+        if isinstance(query.graph, Graph):
+            return fitted.predict(query, spread=spread)
+        if spread:
+            raise ValueError("no standard deviation is known for predictions that go from graph to graph")
+        return Prediction(from_graph_to_graph(query, lambda piece: fitted.predict(piece, spread=False).mean))
 
     def intervals(
-        self, times: Any, level: float = 0.9, *, graph: Graph | None = None, x0: Any = None, t0: float | None = None
+        self,
+        times: Any,
+        level: float = 0.9,
+        *,
+        graph: Graph | GraphSequence | None = None,
+        x0: Any = None,
+        t0: float | None = None,
     ) -> tuple[Trajectory, Trajectory]:
         """Lower and upper ends between which a share ``level`` of the values should lie.
 
@@ -293,16 +271,61 @@ class DynamicsRegressor(BaseEstimator):
         """
         if not isinstance(level, float) or not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, as 0.9; got {level!r}")
-        self._fitted()
-        if hasattr(self, "forecast_"):
-            check_goes_on(self.forecast_, graph, x0, t0)
-            return self.forecast_.intervals(times, level)
-        mean, deviation = self.predict(times, graph=graph, x0=x0, t0=t0, return_std=True)
-        return band(mean, deviation, level)
+        return self._answer(times, graph, x0, t0, spread=True).intervals(level)
+
+    def what_if(
+        self,
+        changes: str | Change | Sequence[str | Change],
+        times: Any,
+        *,
+        at: float | None = None,
+        graph: Graph | None = None,
+        x0: Any = None,
+        t0: float | None = None,
+    ) -> Trajectory:
+        """The course after changes to the network or its state.
+
+        Args:
+            changes: "remove NODE", "cut A B" (both ways), "cut A->B", "shock NODE +5", "shock NODE x*0.5", or several.
+            times: shape (T,), in the data's units.
+            at: when the changes happen; where the prediction starts by default.
+            graph, x0, t0: as in ``predict``.
+
+        Returns:
+            The states at these times; removed nodes are missing (NaN) from ``at`` on.
+
+        Raises:
+            ValueError: nodes, edges or features that are not there, or a model that cannot start from another state.
+
+        Example:
+            >>> import ndcn
+            >>> graph = ndcn.Graph.from_edges([("a", "b"), ("b", "c")])
+            >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, [[1.0], [0.0], [0.0]], [0.0, 0.5, 1.0, 1.5, 2.0])
+            >>> reg = ndcn.DynamicsRegressor(ndcn.laws.Heat(k=None)).fit(data)
+            >>> reg.what_if("cut b c", [50.0]).states.flatten().round(decimals=2)
+            tensor([0.5000, 0.5000, 0.0000])
+        """
+        fitted = self._fitted()
+        if not (fitted.can.any_start and fitted.can.any_graph):
+            raise ValueError(f"what_if needs a model that starts from any state on any graph; {fitted.stays}")
+        given = [changes] if isinstance(changes, (str, Change)) else list(changes)
+        happens = [parse(change) if isinstance(change, str) else change for change in given]
+        query = fitted.query(times, graph, x0, t0, self.graphs_)
+        when = query.t0 if at is None else float(at)
+        base = self.predict(times, graph=graph, x0=x0, t0=t0)
+        start = self.predict([when], graph=graph, x0=x0, t0=t0).states[0]
+        return changed_course(
+            lambda asked, graphs, state, begin: self.predict(asked, graph=graphs, x0=state, t0=begin),
+            base,
+            happens,
+            graphs=_as_sequence(query),
+            at=when,
+            start=start,
+        )
 
     def network_test(
         self,
-        data: Trajectory | Dataset | Sequence[Trajectory] | None = None,
+        data: Data | None = None,
         *,
         shuffles: int = 99,
         horizon: int | None = None,
@@ -318,8 +341,14 @@ class DynamicsRegressor(BaseEstimator):
             ValueError: too few snapshots or shuffles; the model is from a file, which holds no data, and none are given.
         """
         self._fitted()
-        return answer_network_test(
-            self, data, shuffles=shuffles, horizon=horizon, feature=feature, seed=seed, progress=progress
+        known = self.__dict__.get("data_") if data is None else data
+        if known is None:
+            raise ValueError(
+                "a model from a file does not hold the data that it was fitted to: network_test(data=...) takes them"
+            )
+        run, graphs = longest_run(known)
+        return network_test(
+            run, graphs=graphs, feature=feature, horizon=horizon, shuffles=shuffles, seed=seed, progress=progress
         )
 
     def score(self, data: Trajectory, y: None = None, *, x0: Any = None, t0: float | None = None) -> float:
@@ -332,72 +361,12 @@ class DynamicsRegressor(BaseEstimator):
         """
         return metrics.r2(self.predict(data.times, graph=data.graph, x0=x0, t0=t0), data)
 
-    @property
-    def model_(self) -> nn.Module:
-        """The trained module; of an ensemble, the first."""
-        self._fitted()
-        return self.models_[0]
-
-    @property
-    def history_(self) -> History:
-        """What happened in training; of an ensemble, in that of the first."""
-        self._fitted()
-        return self.histories_[0]
-
-    @property
-    def solver_(self) -> Solver | None:
-        """The solver of the trained model, in its own time."""
-        self._fitted()
-        return getattr(self.model_, "solver", None)
-
-    # Reading a law ----------------------------------------------------------------------------------------------
-
-    @property
-    def law_(self) -> Law:
-        """The law that was found, as a ``laws.Law``: it can be simulated, and added to other fields."""
-        return self._law().law
-
-    @property
-    def evidence_(self) -> Evidence:
-        """Why this law: whether the closed form explains the data, and what else was tried."""
-        return self._law().evidence
-
-    def equations(self) -> Equations | Estimates:
-        """The law that was found: ``str``, ``.latex()`` and ``.sympy()``, coefficients with standard errors.
-
-        Of a known law, its parameters that were estimated; of a law known in part, the correction.
-
-        Raises:
-            ValueError: the model has no equation: it is a network, or its functions are splines (``functions``).
-        """
-        return self._law().equations()
-
-    def functions(self, points: int = 50) -> Functions:
-        """f and g of the law on a grid over the states seen in training, with standard deviations; without a known part."""
-        return self._law().functions(points)
-
-    def _law(self) -> LearnedLaw:
-        self._fitted()
-        learned: LearnedLaw | None = getattr(self, "learned_", None)
-        if learned is None:
-            raise NoLawError(
-                f"{self.model if isinstance(self.model, str) else type(self.model).__name__} has no law to read: use "
-                'DynamicsRegressor(model="interaction")'
-            )
-        return learned
-
-    def _fitted(self) -> Start:
-        if not hasattr(self, "models_"):
-            raise NotFittedError("this DynamicsRegressor has learned nothing yet: call fit first")
-        start: Start = self.train_[0]
-        return start
-
     def _repr_html_(self) -> str:
         return self._repr_mimebundle_()["text/html"]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What a notebook shows: scikit-learn's table before fit, what was learned after it."""
-        if not hasattr(self, "models_"):
+        if "fitted_" not in self.__dict__:
             return dict(super()._repr_mimebundle_())
         return {"text/plain": repr(self), "text/html": regressor_html(self)}
 
@@ -406,8 +375,18 @@ class DynamicsRegressor(BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the trained model into one file: safetensors with settings in JSON, no pickle; see ``ndcn.load``."""
         self._fitted()
-        model_files.save(self, Path(path))
+        files.save(self, Path(path))
 
     def report(self, path: str | Path, data: Trajectory | Dataset | None = None) -> None:
         """Write an interactive page about the model, and how it does on ``data``, into one HTML file; see ``ndcn.report``."""
         found_at("ndcn.report:write_report")(self, path, data)
+
+
+def _first_run(data: Data) -> Trajectory:
+    if isinstance(data, Dataset):
+        return data.runs[0]
+    return data if isinstance(data, Trajectory) else data[0]
+
+
+def _as_sequence(query: Query) -> GraphSequence:
+    return query.graph if isinstance(query.graph, GraphSequence) else GraphSequence([query.t0], [query.graph])

@@ -59,6 +59,33 @@ def parts_of(estimator: DynamicsRegressor, truth: Trajectory) -> Parts:
     return Parts(trained, ~trained & ~after & scored, ~trained & after & scored, x0)
 
 
+def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> tuple[dict[str, Scores | None], list[str]]:
+    """Errors on the training, interpolation and extrapolation times, None for a part without snapshots; and notes.
+
+    A forecast is measured at the snapshots after those that it was made from.
+
+    Raises:
+        ValueError: the data live on another graph, or have other features.
+
+    Example:
+        >>> import ndcn
+        >>> graph, times = ndcn.networks.grid(9), ndcn.sampling.regular_times(1.0, 10)
+        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
+        >>> reg = ndcn.DynamicsRegressor(epochs=2).fit(data[:8])
+        >>> score_parts(reg, data)[0]["extrapolation"]["snapshots"]
+        2
+    """
+    if not estimator.fitted_.can.past:
+        return {"train": None, "interpolation": None, "extrapolation": forecast_scores(estimator, truth)}, []
+    parts = parts_of(estimator, truth)
+    notes = []
+    if parts.x0 is not None:
+        notes.append("the data start from another state than the training data: no snapshot counts as trained on")
+    prediction = estimator.predict(truth.times, x0=parts.x0)
+    inside = {"train": parts.train, "interpolation": parts.interpolation, "extrapolation": parts.extrapolation}
+    return {name: scores(prediction, truth, where) for name, where in inside.items()}, notes
+
+
 def trained_times(estimator: DynamicsRegressor) -> torch.Tensor:
     """When the first training trajectory was observed; of data cut where the graph changes, all their times.
 
@@ -74,7 +101,7 @@ def trained_times(estimator: DynamicsRegressor) -> torch.Tensor:
 
 
 def _changes(estimator: DynamicsRegressor) -> bool:
-    return estimator.graphs_ is not None and len(estimator.graphs_) > 1 and not hasattr(estimator, "forecast_")
+    return estimator.graphs_ is not None and len(estimator.graphs_) > 1 and estimator.fitted_.can.any_graph
 
 
 def in_time_of(estimator: DynamicsRegressor, data: Dataset, run: Trajectory) -> Trajectory:
@@ -115,12 +142,13 @@ def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores |
         3
     """
     check_forecast_data(estimator, truth)
-    found = estimator.forecast_
-    near, end = 1e-6 * found.step, found.start + found.horizon * found.step
-    after = (truth.times > found.start + near) & (truth.times <= end + near)
+    ahead = estimator.fitted_.ahead
+    assert ahead is not None
+    near, end = 1e-6 * ahead.step, ahead.start + ahead.steps * ahead.step
+    after = (truth.times > ahead.start + near) & (truth.times <= end + near)
     if not after.any():
         raise ValueError(
-            f"the data have no snapshot after t = {found.start:.15g}, the last that the forecast was made from, up to "
+            f"the data have no snapshot after t = {ahead.start:.15g}, the last that the forecast was made from, up to "
             f"{end:.15g}: there is nothing to judge it by but its past errors, which `ndcn fit` printed"
         )
     real = truth[after]
@@ -137,7 +165,7 @@ def check_forecast_data(estimator: DynamicsRegressor, truth: Trajectory) -> None
         >>> check_forecast_data(ndcn.DynamicsRegressor(model="auto").fit(data), data)
     """
     _check_features(estimator, truth)
-    if truth.graph.nodes != estimator.forecast_.graph.nodes:
+    if truth.graph.nodes != estimator.train_[0].graph.nodes:
         raise ValueError("the data have other nodes than the forecast was made for")
 
 

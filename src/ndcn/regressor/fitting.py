@@ -1,55 +1,17 @@
-"""What has to be right before training starts, data and model; where a trajectory began."""
+"""What has to be right before training starts, of data and of models."""
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import torch
 from torch import nn
 
 from ..data import Dataset, TimeGrid, Trajectory
-from ..graph import Graph
-from ..neural import Curve, GraphODE, TemporalGNN, filled
-from ..solve import Solver, check_field
+from ..neural import GraphODE, TemporalGNN, filled
+from ..solve import check_field
 from ..training import Objective, Problem, Units
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where a training trajectory began, and when it was observed: what predictions start from."""
-
-    graph: Graph
-    x0: torch.Tensor
-    t0: float
-    times: torch.Tensor
-    features: tuple[str, ...]
-    seen: Trajectory | None = None  # all of it, for models that go on from there
-
-    @classmethod
-    def of(cls, data: Trajectory) -> Start:
-        """The start of a trajectory."""
-        return cls(data.graph, data.first_state(), data.times[0].item(), data.times, data.features)
-
-    @property
-    def tolerance(self) -> float:
-        """Times nearer than this are the same: rounding to float32 moves them by less than a millionth of the window."""
-        return 1e-6 * float(self.times[-1] - self.times[0])
-
-    def steps(self, solver: Solver | None, t0: float, until: float) -> torch.Tensor:
-        """Times between t0 and ``until`` on which a prediction steps besides those asked for.
-
-        A model that steps on observations learned the steps between its training times, so these are taken from t0 on;
-        other models need none.
-        """
-        if solver is None or solver.step_size != "observations":
-            return self.times[:0]
-        own = self.times + (t0 - self.t0)
-        return own[own < until]
 
 
 def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Trajectory]:
@@ -80,25 +42,6 @@ def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Traj
             f"the trajectories have features of different names ({known}): give them the same, in one order"
         )
     return trajectories
-
-
-def check_curve(curve: Curve, trajectories: Sequence[Trajectory]) -> float:
-    """Draw the curve once, and say why if that cannot be done; how many seconds it took."""
-    began, model = time.monotonic(), type(curve).__name__.lower()
-    if len(trajectories) > 1:
-        raise ValueError(
-            f"{model} is one curve for each node, and {len(trajectories)} trajectories were given: fit each by itself"
-        )
-    data = trajectories[0]
-    if data.mask is not None and not (seen := data.mask.any(dim=0)).all():
-        node, feature = (~seen).nonzero()[0].tolist()
-        raise ValueError(
-            f"{model} has no curve for node {data.graph.nodes[node]!r}, whose {data.features[feature]} was never observed "
-            f"({int((~seen).sum())} in all are such): leave these nodes out, or learn them from their neighbours with "
-            'model="ndcn"'
-        )
-    curve.go_on(data, data.times[-1:])
-    return time.monotonic() - began
 
 
 def problem_of(
@@ -143,15 +86,6 @@ def _check_step(model: TemporalGNN, times: torch.Tensor) -> None:
             f"this TemporalGNN takes steps of {model.step:.6g}, and the snapshots are {gap:.6g} apart: make it with "
             f"step={gap:.6g}"
         )
-
-
-def checked_start(t0: object, x0: object) -> float:
-    """The time of a state that was given, or an error that says what is missing."""
-    if not isinstance(t0, Real) or isinstance(t0, bool) or not math.isfinite(t0):
-        raise ValueError(f"t0 must be a finite number, the time of x0, got {t0!r}")
-    if x0 is None:
-        raise ValueError("t0 is the time of x0: give x0 too, or drop t0 to start where training began")
-    return float(t0)
 
 
 def check_model(model: nn.Module, problem: Problem, objective: Objective) -> None:

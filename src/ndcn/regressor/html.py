@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 def regressor_html(model: DynamicsRegressor) -> str:
     """What was learned from what, and the law where there is one."""
     start, history = model.train_[0], model.history_
-    name = model.model if isinstance(model.model, str) else type(model.model).__name__
     members = f"{len(model.models_)} members of " if len(model.models_) > 1 else ""
     rows = [
-        ("model", f"{name}, {members}{sum(p.numel() for p in model.model_.parameters()):,} parameters"),
+        ("model", f"{model.title_}, {members}{sum(p.numel() for p in model.model_.parameters()):,} parameters"),
         ("trained on", f"{len(start.times)} snapshots of {start.graph.num_nodes:,} nodes, t = {start.times[0]:.4g} to "
                        f"{start.times[-1]:.4g}"),
         ("features", first_names(list(start.features), len(start.features))),
@@ -26,7 +25,7 @@ def regressor_html(model: DynamicsRegressor) -> str:
     if history.loss:
         rows.append(("loss", f"{history.loss[-1]:.4g} after {len(history.loss)} epochs in {history.seconds:.1f} s"))
     more = "<code>.predict(times)</code>, <code>.report(path, data)</code>"
-    if hasattr(model, "learned_"):
+    if model.fitted_.can.law:
         evidence = model.evidence_
         text = str(model.equations()) if evidence.form != "free" else evidence.reason
         more = f"<pre>{html.escape(text)}</pre>{more}"

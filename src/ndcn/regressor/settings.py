@@ -1,40 +1,88 @@
-"""What the arguments of an estimator must be: numbers in their range, known names, and no choice that has no effect."""
+"""Settings: the arguments of a ``DynamicsRegressor``, checked, with the recipe that they ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from torch import nn
+import torch
 
-from .._support.checks import LARGEST_SEED, check_whole, is_real, named
-from ..forecast import Auto
-from ..identify import Interaction
-from ..laws import Law
-from ..neural import Curve
-from ..solve import Field, Solver
-from ..training import READY_MODULE, RECIPES, Recipe
-from .named_models import NAMED as MODELS
-from .named_models import OF_TRAINING
-
-OF_NAMED_MODELS: tuple[str, ...] = ("preset", "hidden", "operator", "activation", "knots")
+from .._support.checks import LARGEST_SEED, check_whole, device_named, dtype_named, is_real, named
+from ..solve import Solver
+from ..training import RECIPES, Recipe
+from .kind import ARGUMENTS, Kind
+from .registry import kind_for
 
 
-def recipe_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Recipe:
-    """The recipe that the arguments of a ``DynamicsRegressor`` ask for, or an error that says what is wrong with them."""
-    if isinstance(given["model"], (Interaction, Auto)):
-        given = {**given, "model": "auto" if isinstance(given["model"], Auto) else "interaction"}
-    model, named_model = given["model"], isinstance(given["model"], str)
-    if not named_model and not isinstance(model, nn.Module):
-        kinds = "a name, an nn.Module, an ndcn.Interaction or an ndcn.forecast.Auto"
-        raise TypeError(f"model must be {kinds}, got {type(model).__name__}")
-    if named_model and model not in MODELS:
-        raise ValueError(f"unknown model {model!r}; known are {', '.join(MODELS)}, or pass a ready nn.Module")
+@dataclass(frozen=True)
+class Settings:
+    """Arguments of a ``DynamicsRegressor``: ``settings["epochs"]`` is what was given, ``recipe.epochs`` what follows.
+
+    Attributes:
+        arguments: as given, by name.
+        recipe: how it is trained.
+        resume: whether to go on from the checkpoint.
+    """
+
+    arguments: Mapping[str, Any]
+    recipe: Recipe
+    resume: bool = False
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arguments[name]
+
+    @property
+    def model(self) -> Any:
+        """The model: a name, options, or a ready module."""
+        return self.arguments["model"]
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the model."""
+        return kind_for(self.model)
+
+    @property
+    def seed(self) -> int:
+        """Of everything drawn at random."""
+        return int(self.arguments["seed"])
+
+    @property
+    def width(self) -> int:
+        """Features of the hidden state: those asked for, or the kind's own."""
+        return int(self.arguments["hidden"] or self.kind.width)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision to compute in."""
+        return dtype_named(self.arguments["dtype"])
+
+    @property
+    def device(self) -> torch.device:
+        """Where to compute."""
+        return device_named(self.arguments["device"])
+
+    def but(self, **arguments: Any) -> Settings:
+        """The same with other arguments."""
+        return replace(self, arguments={**self.arguments, **arguments})
+
+
+def checked_settings(given: Mapping[str, Any], defaults: Mapping[str, Any], *, resume: bool = False) -> Settings:
+    """Settings, or an error that says what is wrong with the arguments.
+
+    Raises:
+        TypeError: a model or solver that is none.
+        ValueError: unknown names, numbers out of range, or arguments that the model does not use.
+    """
+    kind = kind_for(given["model"])
     if given["solver"] is not None and not isinstance(given["solver"], Solver):
         raise TypeError(f'solver must be an ndcn.Solver such as Solver("dopri5"), got {given["solver"]!r}')
     named(RECIPES, "preset", given["preset"])
-    _refuse_what_has_no_effect(given, defaults)
+    _refuse_unused(kind, given, defaults)
+    if resume and not kind.can.resume:
+        raise ValueError(
+            f"{kind.subject(given['model'])} does not use `resume`, for it keeps no checkpoints; remove it"
+        )
     check_whole("hidden", given["hidden"], 1, optional=True)
     check_whole("ensemble", given["ensemble"], 1)
     check_whole("seed", given["seed"], 0, LARGEST_SEED - given["ensemble"] + 1)
@@ -47,9 +95,12 @@ def recipe_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Recipe:
         raise ValueError("patience needs a validation share, e.g. validation=0.1")
     if given["clip_norm"] is not None and not (is_real(given["clip_norm"]) and given["clip_norm"] > 0):
         raise ValueError(f"clip_norm must be a positive number, got {given['clip_norm']!r}")
+    return Settings(given, _checked_recipe(kind.recipes[given["preset"]], given), resume)
+
+
+def _checked_recipe(preset: Recipe, given: Mapping[str, Any]) -> Recipe:
     names = ("epochs", "learning_rate", "weight_decay", "schedule")
-    chosen = {name: given[name] for name in names if given[name] is not None}
-    recipe = replace(MODELS[model].recipes[given["preset"]] if named_model else READY_MODULE, **chosen)
+    recipe = replace(preset, **{name: given[name] for name in names if given[name] is not None})
     check_whole("epochs", recipe.epochs, 1)
     if not is_real(recipe.learning_rate) or not recipe.learning_rate > 0:
         raise ValueError(f"learning_rate must be a number > 0, got {recipe.learning_rate!r}")
@@ -65,22 +116,14 @@ def recipe_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Recipe:
     )
 
 
-def _refuse_what_has_no_effect(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    model = given["model"]
-    ready = isinstance(model, nn.Module)
-    if ready:
-        ignored = OF_NAMED_MODELS if isinstance(model, Field) else (*OF_NAMED_MODELS, "solver")
-        ignored = (*ignored, *OF_TRAINING) if isinstance(model, Curve) else ignored
-        ignored = MODELS["interaction"].ignores if isinstance(model, Law) and model.unknown else ignored
-    else:
-        ignored = MODELS[model].ignores
-    idle = [
-        name
-        for name in ignored
-        if (given[name] is not None if defaults[name] is None else given[name] != defaults[name])
-    ]
-    if idle:
-        what = f"a ready module such as this {type(model).__name__}" if ready else model
-        drop = f"drop {'it' if len(idle) == 1 else 'them'}" + (", and make the module as you want it" if ready else "")
-        drop += ", or name a model that is trained, as ndcn" if model == "auto" else ""
-        raise ValueError(f"{', '.join(idle)}: of no effect on {what}; {drop}")
+def _refuse_unused(kind: Kind, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    model, refused = given["model"], kind.refused(given["model"])
+    unused = [name for name in ARGUMENTS if name in refused and not _same(given[name], defaults[name])]
+    if unused:
+        names = ", ".join(f"`{name}`" for name in unused)
+        remove = f"remove {'it' if len(unused) == 1 else 'them'}{kind.advice(model)}"
+        raise ValueError(f"{kind.subject(model)} does not use {names}; {remove}")
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is None if default is None else bool(value == default)

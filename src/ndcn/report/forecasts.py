@@ -26,32 +26,36 @@ def forecast_frames(estimator: DynamicsRegressor, data: Trajectory | None) -> Fr
     Raises:
         ValueError: the data have other nodes or features.
     """
-    found = estimator.forecast_
-    steps = torch.tensor([float(f"{found.start + k * found.step:.12g}") for k in range(1, found.horizon + 1)]).double()
-    near, times, where = 1e-6 * found.step, steps, torch.arange(0)
+    ahead = estimator.fitted_.ahead
+    assert ahead is not None
+    steps = torch.tensor(ahead.times).double()
+    near, times, where = 1e-6 * ahead.step, steps, torch.arange(0)
     if data is not None:
         check_forecast_data(estimator, data)
         data = data[data.times.argsort()] if (data.times.diff() < 0).any() else data
         free = ((steps[:, None] - data.times[None, :]).abs() > near).all(dim=1)
         times, order = torch.cat([data.times, steps[free]]).sort()
         where = order.argsort()[: len(data)]  # of each snapshot among the moments
-    said = (times > found.start + near) & (times <= steps[-1] + near)
-    lower, upper = found.intervals(times[said], LEVEL)
-    prediction, low, high = (_spread_out(part.states, said) for part in (found.predict(times[said]), lower, upper))
+    said = (times > ahead.start + near) & (times <= steps[-1] + near)
+    guess = estimator.predict(times[said])
+    prediction, band = _spread_out(guess.states, said), None
+    if estimator.fitted_.can.spread:
+        lower, upper = estimator.intervals(times[said], LEVEL)
+        band = (_spread_out(lower.states, said), _spread_out(upper.states, said))
     kinds = np.full(len(times), FUTURE)
     truth = measured = parts = None
     if data is not None:
-        after, compared = data.times > found.start + near, said[where]
+        after, compared = data.times > ahead.start + near, said[where]
         kinds[where] = np.where(compared, KINDS["extrapolation"], np.where(after, AFTER, KINDS["train"]))
         truth = np.full(prediction.shape, np.nan)
         truth[where] = data.states.detach().cpu().double().numpy()
         parts = Parts(~after, torch.zeros_like(after), compared, None)
         if compared.any():
-            guess = torch.from_numpy(prediction[where])
+            made = torch.from_numpy(prediction[where])
             measured = (
                 data,
                 Trajectory(
-                    times=data.times, states=guess, graph=data.graph, mask=guess.isfinite(), features=data.features
+                    times=data.times, states=made, graph=data.graph, mask=made.isfinite(), features=data.features
                 ),
             )
     return Frames(
@@ -59,12 +63,12 @@ def forecast_frames(estimator: DynamicsRegressor, data: Trajectory | None) -> Fr
         kinds="".join(kinds),
         prediction=prediction,
         std=None,
-        band=(low, high),
+        band=band,
         truth=truth,
         known=data,
         measured=measured,
         parts=parts,
-        features=found.features,
+        features=guess.features,
         notes=(),
     )
 

@@ -10,10 +10,8 @@ import numpy as np
 import torch
 
 from ..data import Trajectory
-from ..neural import ResidualGNN, TemporalGNN
 from ..regressor import Parts, parts_of, trained_times
 from ..solve import IntegrationError
-from .spread import with_spread
 
 if TYPE_CHECKING:
     from ..regressor import DynamicsRegressor
@@ -77,10 +75,11 @@ def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            prediction, std, why = with_spread(estimator, torch.cat([times, after]), x0)
+            prediction = estimator.predict(torch.cat([times, after]), x0=x0)
         except IntegrationError:
-            notes.append("The prediction cannot be followed beyond the last time shown: it explodes.")
-            prediction, std, why = with_spread(estimator, times, x0)
+            notes.append("The prediction explodes after the last time shown.")
+            prediction = estimator.predict(times, x0=x0)
+        std, why = _spread(estimator, prediction.times, x0)
     notes += [] if why is None else [why]
     notes += list(dict.fromkeys(f"{str(w.message)[:1].upper()}{str(w.message)[1:]}." for w in said))
     moments, count = prediction.times.numpy(), len(times)
@@ -114,21 +113,27 @@ def _kinds(parts: Parts | None, times: torch.Tensor, last: float, count: int) ->
     return "".join(inside) + FUTURE * (count - len(times))
 
 
-def _step(estimator: DynamicsRegressor) -> float | None:
-    """The step, in the data's time, of a model that knows no times between its steps."""
-    model = estimator.model_
-    return model.step / estimator.units_.rate if isinstance(model, (TemporalGNN, ResidualGNN)) else None
+def _spread(
+    estimator: DynamicsRegressor, times: torch.Tensor, x0: torch.Tensor | None
+) -> tuple[torch.Tensor | None, str | None]:
+    """Standard deviation (T, n, d) where the model knows it, and why not where it should."""
+    if not estimator.fitted_.can.spread:
+        return None, None
+    try:
+        return estimator.predict(times, x0=x0, return_std=True)[1].states.double().cpu(), None
+    except (IntegrationError, ValueError) as error:
+        return None, f"The standard deviation is not shown: {error}."
 
 
 def _window(estimator: DynamicsRegressor) -> torch.Tensor:
-    times, step = trained_times(estimator), _step(estimator)
+    times, step = trained_times(estimator), estimator.fitted_.step
     as_observed = step is not None or estimator.calendar_ is not None
     return times if as_observed else torch.linspace(times[0], times[-1], MOMENTS, dtype=torch.float64)
 
 
 def _after(estimator: DynamicsRegressor, times: torch.Tensor, share: float) -> torch.Tensor:
     """Equally spaced times after the last, on the steps of a model that has such, or of data that have dates."""
-    first, last, step = times[0].item(), times[-1].item(), _step(estimator)
+    first, last, step = times[0].item(), times[-1].item(), estimator.fitted_.step
     count = max(1, round(share * len(times)))
     gap = share * (last - first) / count
     step = _common_step(times) if step is None and estimator.calendar_ is not None else step

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._support.registries import SECTIONS
 from ..data import Trajectory
 from ..graph import Graph
 from ..plot import layout, style
 from ..regressor import trained_times
 from .dates import dates_of, shift_of, ticks_of
 from .encode import pack_integers, pack_rows, plain
-from .forecasts import about_forecast, forecast_frames
+from .forecasts import forecast_frames
 from .frames import Frames, frames_of
-from .laws import law_of
-from .measure import measured, name_of
-from .repeat import repetition
+from .measure import measured
+from .section import PageContext
 from .shown import shown_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST_NUMBERS = 8_000_000  # states on a page, in all; beyond that moments are left out
 MOST_LINKS = 100_000  # links on a page; beyond that the strongest are shown
-LOSSES = 400  # points of a training curve
 
 
 def gather(
@@ -44,16 +43,16 @@ def gather(
         model_name, data_words: what model and data are called in the commands that repeat the page.
     """
     about = shown_of(estimator, data)
-    forecast = getattr(estimator, "forecast_", None)
-    frames = frames_of(estimator, about.run) if forecast is None else forecast_frames(estimator, about.run)
+    fitted = estimator.fitted_
+    frames = (frames_of if fitted.ahead is None else forecast_frames)(estimator, about.run)
     scores = measured(estimator, frames)
     shown, notes = _thinned(frames)
     graph, about_links = _graph(about.graph)
     times, shift = frames.times[shown], shift_of(about.calendar)
     judged = None if frames.measured is None else frames.measured[0].times.numpy()
-    until = trained_times(estimator)[-1].item() if forecast is None else forecast.start
-    return {
-        "model": name_of(estimator),
+    until = trained_times(estimator)[-1].item() if fitted.ahead is None else fitted.ahead.start
+    content = {
+        "model": estimator.title_,
         "members": len(estimator.models_),
         "parameters": sum(p.numel() for p in estimator.model_.parameters()),
         "graph": graph,
@@ -69,12 +68,20 @@ def gather(
         "scores": scores,
         "score_times": None if judged is None else plain(judged + shift, 9),
         "score_dates": None if judged is None else dates_of(about.calendar, judged),
-        "training": _training(estimator),
-        "law": law_of(estimator),
-        "forecast": None if forecast is None else about_forecast(forecast),
-        "repeat": repetition(estimator, frames, model_name, data_words, two_files=about.two_files),
         "notes": [*about.notes, *frames.notes, *notes, *about_links],
     }
+    context = PageContext(estimator, fitted.forecast, about, frames, scores, model_name, data_words)
+    return {**content, **_sections(context, taken=content)}
+
+
+def _sections(context: PageContext, taken: Container[str]) -> dict[str, Any]:
+    """The part of each section by its name; None for those that this page does not have."""
+    parts = {}
+    for name in SECTIONS:
+        if name in taken:
+            raise ValueError(f"a section cannot be called {name!r}: the page has a part of that name")
+        parts[name] = SECTIONS[name].part(context)
+    return parts
 
 
 def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:
@@ -147,19 +154,3 @@ def _scale(frames: Frames, feature: int) -> dict[str, Any]:
         finite = frames.std[:, :, feature][np.isfinite(frames.std[:, :, feature])]
         content["std"] = (float(np.quantile(finite, 0.98)) if len(finite) else 0.0) or 1e-6 * (high - low)
     return content
-
-
-def _training(estimator: DynamicsRegressor) -> dict[str, Any]:
-    curves = []
-    for history in estimator.histories_:
-        loss = np.asarray(history.loss)
-        epoch = np.unique(np.linspace(0, max(len(loss) - 1, 0), min(LOSSES, len(loss))).round().astype(int))
-        curves.append(
-            {
-                "epoch": (epoch + 1).tolist(),
-                "loss": plain(loss[epoch], 4),
-                "validation": [[e, *plain(np.array([value]), 4)] for e, value in history.validation],
-            }
-        )
-    first = estimator.history_
-    return {"curves": curves, "epochs": len(first.loss), "seconds": round(first.seconds, 2), "stopped": first.stopped}

@@ -25,13 +25,15 @@ def measured(estimator: DynamicsRegressor, frames: Frames) -> dict[str, Any] | N
     said = prediction.states.isfinite().any(dim=2).any(dim=1).cpu()
     masks = {name: getattr(frames.parts, name) & said for name in KINDS}
     held = masks["interpolation"] | masks["extrapolation"]
-    name = name_of(estimator)
+    name = estimator.title_
     rows = [{"name": name, "parts": {part: scores(prediction, truth, mask) for part, mask in masks.items()}}]
     curves, note = {name: _curves(prediction, truth)}, None
     if not held.any():
         note = "No snapshot was held back, so that there is nothing to compare simple guesses on."
     for guess in GUESSES if held.any() else ():
-        if guess == estimator.model or (guess == "spline" and name == "auto"):  # which goes astray after a few steps
+        if guess == estimator.model or (
+            guess == "spline" and not estimator.fitted_.can.past
+        ):  # which goes astray after a few steps
             continue
         try:
             found = _guessed(guess, truth, frames)
@@ -42,13 +44,6 @@ def measured(estimator: DynamicsRegressor, frames: Frames) -> dict[str, Any] | N
         rows.append({"name": guess, "parts": judged})
         curves[guess] = _curves(found, truth, held)
     return {"rows": rows, "curves": curves, "note": note}
-
-
-def name_of(estimator: DynamicsRegressor) -> str:
-    """The model in a word."""
-    if hasattr(estimator, "forecast_"):
-        return "auto"
-    return estimator.model if isinstance(estimator.model, str) else type(estimator.model).__name__
 
 
 def _guessed(guess: str, truth: Trajectory, frames: Frames) -> Trajectory:

@@ -6,19 +6,27 @@ import base64
 import hashlib
 import html
 import re
+from collections.abc import Iterable
 from graphlib import TopologicalSorter
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
+from .._support.registries import SECTIONS
 from ..plot import style
 from .encode import script_json
+from .section import Section
 
 ASSETS = resources.files(__package__) / "assets"
-IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+IMPORT = re.compile(r'^import \{[^}]*\} from "\.\.?/(\w+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=const |let |function |async function |class )", re.MULTILINE)
+CARD = """<section class="card" id="{name}" aria-labelledby="{name}-title">
+  <h2 id="{name}-title">{title}</h2>
+</section>
+"""
 STATE_COLOURS = 33
 
 
@@ -29,7 +37,8 @@ def page(content: dict[str, Any]) -> str:
         >>> page({"model": "ndcn", "graph": {"n": 3}}).startswith("<!doctype html>")
         True
     """
-    script = joined(scripts())
+    sections = [name for name in SECTIONS if content.get(name) is not None]
+    script = joined(scripts(sections))
     style = _read("report.css")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
@@ -39,7 +48,8 @@ def page(content: dict[str, Any]) -> str:
         "POLICY": policy,
         "TITLE": html.escape(f"{content['model']} on {content['graph']['n']} nodes"),
         "STYLE": style,
-        "CONTENT": script_json({**content, "colours": _state_colours()}),
+        "SECTIONS": "\n".join(CARD.format(name=name, title=html.escape(SECTIONS[name].title)) for name in sections),
+        "CONTENT": script_json({**content, "sections": sections, "colours": _state_colours()}),
         "SCRIPT": script,
     }
     text = _read("report.html")
@@ -51,10 +61,10 @@ def page(content: dict[str, Any]) -> str:
     return "".join(pieces)
 
 
-def scripts() -> dict[str, str]:
-    """The page's modules by name, `main` and all that it imports, as they are written."""
-    found: dict[str, str] = {}
-    wanted = ["main"]
+def scripts(sections: Iterable[str] = SECTIONS) -> dict[str, str]:
+    """The page's modules by name, as they are written: `main`, the `sections/...`, and all that they import."""
+    found = {f"sections/{name}": _read_script(SECTIONS[name]) for name in sections}
+    wanted = ["main", *(name for text in found.values() for name in IMPORT.findall(text))]
     while wanted:
         name = wanted.pop()
         if name not in found:
@@ -66,7 +76,8 @@ def scripts() -> dict[str, str]:
 def joined(modules: dict[str, str]) -> str:
     """Modules as one script in one function, each after those it imports; a cycle is refused.
 
-    A page opened from disk cannot load modules, so that their import and export statements are taken out.
+    A page opened from disk cannot load modules, so that their import and export statements are taken out. A section is a
+    block, so that its names are its own; `main` comes after all of them.
 
     Example:
         >>> two = {"main": 'import { a } from "./word.js";\\nalert(a);\\n', "word": 'export const a = "hello";\\n'}
@@ -77,13 +88,23 @@ def joined(modules: dict[str, str]) -> str:
         alert(a);
         })();
     """
-    order = TopologicalSorter({name: IMPORT.findall(text) for name, text in modules.items()}).static_order()
-    bodies = [EXPORT.sub("", IMPORT.sub("", modules[name])) for name in order]
+    before = {name: set(IMPORT.findall(text)) for name, text in modules.items()}
+    sections = [name for name in modules if name.startswith("sections/")]
+    before.get("main", set()).update(sections)
+    bodies = []
+    for name in TopologicalSorter(before).static_order():
+        body = EXPORT.sub("", IMPORT.sub("", modules[name]))
+        bodies.append(f"{{\n{body}}}\n" if name in sections else body)
     return '"use strict";\n(() => {\n' + "".join(bodies) + "})();\n"
 
 
 def _read(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
+    return ASSETS.joinpath(name).read_text(encoding="utf-8")
+
+
+def _read_script(section: Section) -> str:
+    here = section.script if isinstance(section.script, Path) else ASSETS / "sections" / section.script
+    return here.read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -14,9 +14,6 @@ import torch
 from .._support.checks import dtype_name, dtype_named
 from .._support.version import __version__
 from ..data import Trajectory, split
-from ..forecast import NAMES
-from ..graph import networks
-from ..regressor import auto_of
 from .frames import Frames
 
 if TYPE_CHECKING:
@@ -26,8 +23,6 @@ OPTIONS = (  # settings that `ndcn fit` has options for, besides model and seed
     "preset", "hidden", "operator", "activation", "objective", "epochs", "learning_rate", "weight_decay", "clip_norm",
     "validation", "patience", "ensemble", "device", "dtype",
 )  # fmt: skip
-SEEDS = 100  # of splits that are tried
-TAIL = 4  # numbers of snapshots held back at the end that are tried
 
 
 def repetition(
@@ -91,17 +86,14 @@ def _fit(
     unsaid = [k for k, v in settings.items() if v != default[k] and k not in (*OPTIONS, "model", "seed")]
     if unsaid or truth is None or not isinstance(estimator.objective, str):
         return []
-    model = "auto" if hasattr(estimator, "forecast_") else estimator.model
-    if not isinstance(model, str) or len(estimator.train_) > 1:
+    model, parts = estimator.kind_.words(estimator.model), _split(estimator, truth)
+    if model is None or parts is None or len(estimator.train_) > 1:
         return []
-    parts = _of_forecast(estimator, truth) if model == "auto" else _split(estimator, truth)
-    if parts is None:
-        return []
-    words = ["ndcn", "fit", *data_words, "--model", model]
+    words = ["ndcn", "fit", *data_words, *model[:2]]
     for name in OPTIONS:
         if settings[name] != default[name]:
             words += [f"--{name.replace('_', '-')}", str(settings[name])]
-    words += ["--seed", str(estimator.seed), *parts, "--out", model_name]
+    words += ["--seed", str(estimator.seed), *model[2:], *parts, "--out", model_name]
     return [shlex.join(words)]
 
 
@@ -112,34 +104,20 @@ def _placeholders(two_files: bool) -> tuple[list[str], str]:
     return ["DATA"], "DATA stands for the folder that the data were saved in, with Trajectory.save."
 
 
-def _of_forecast(estimator: DynamicsRegressor, truth: Trajectory) -> list[str] | None:
-    """Options of a forecast that was made from all of these data; None if it was made from less."""
-    what = auto_of(estimator.model)
-    if what is None or tuple(what.learned) not in ((), NAMES) or len(truth) != len(estimator.train_[0].times):
-        return None
-    words = [] if what.horizon is None else ["--horizon", str(what.horizon)]
-    return words + (["--compare-learned"] if what.learned else [])
-
-
 def _split(estimator: DynamicsRegressor, truth: Trajectory) -> list[str] | None:
-    """Options of the split that gives the training times, found by trying seeds; None if none of them does.
-
-    The snapshots just before those held back at the end may have been drawn for interpolation, so that it is not known
-    how many were held back there: the default is tried first.
-    """
-    start, total = estimator.train_[0], len(truth)
+    """Options of the split that the model was trained on; None where the file does not hold it, or of other data."""
+    rule, seen = estimator.split_, estimator.train_[0].times
+    if rule is None:
+        nothing = [] if estimator.fitted_.can.judges_itself else ["--interpolation", "0", "--extrapolation", "0"]
+        return nothing if len(truth) == len(seen) else None
     if (truth.times.diff() <= 0).any():
         return None
-    clock = Trajectory(times=truth.times, states=torch.zeros(total, 1, 1), graph=networks.grid(1))
-    usual, most = round(total / 6), int((truth.times > start.times[-1]).sum())
-    for after in dict.fromkeys([usual, *range(most, max(-1, most - TAIL), -1)]):
-        inside = total - after - len(start.times)
-        if after > most or inside < 0 or len(start.times) < 2:
-            continue
-        for seed in range(SEEDS if inside else 1):
-            found = split(clock, interpolation=inside / total, extrapolation=after / total, seed=seed).train.times
-            if len(found) == len(start.times) and torch.allclose(found, start.times, rtol=0, atol=start.tolerance):
-                words = [] if inside == usual else ["--interpolation", f"{inside / total:.6g}"]
-                words += [] if after == usual else ["--extrapolation", f"{after / total:.6g}"]
-                return words + (["--split-seed", str(seed)] if seed else [])
-    return None
+    again = split(truth, **rule._asdict()).train.times
+    if len(again) != len(seen) or not torch.allclose(again, seen, rtol=0, atol=estimator.train_[0].tolerance):
+        return None
+    words = [
+        f"--{name} {value:.6g}".split()
+        for name, value in zip(rule._fields[:2], rule[:2], strict=True)
+        if value != 1 / 6
+    ]
+    return [word for pair in words for word in pair] + (["--split-seed", str(rule.seed)] if rule.seed else [])

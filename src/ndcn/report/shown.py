@@ -38,23 +38,23 @@ def shown_of(estimator: DynamicsRegressor, data: Trajectory | Dataset | None) ->
 
     A forecast that still has the data that it was made from needs none.
     """
-    forecast = getattr(estimator, "forecast_", None)
-    if data is None and forecast is not None:
+    fitted = estimator.fitted_
+    if data is None and not fitted.can.past:
         own = estimator.__dict__.get("data_")
         data = own if isinstance(own, (Trajectory, Dataset)) else None
     notes, calendar = [], estimator.calendar_
     run = data if isinstance(data, Trajectory) else None
     if isinstance(data, Dataset):
         lengths = [len(one) for one in data.runs]
-        k = 0 if forecast is None else lengths.index(max(lengths))
+        k = 0 if fitted.can.past else lengths.index(max(lengths))
         if len(lengths) > 1:
             name = data.names[k] if data.names else f"number {k + 1}"
-            why = "the first" if forecast is None else "the longest"
+            why = "the first" if fitted.can.past else "the longest"
             notes.append(f"One of {len(lengths)} runs is shown: {name}, {why}.")
         run, calendar = in_time_of(estimator, data, data.runs[k]), calendar or data.calendar
     graphs, two_files = estimator.graphs_, calendar is not None or isinstance(data, Dataset)
     if graphs is None or len(graphs) < 2:
         return Shown(run, calendar, two_files, estimator.train_[0].graph, tuple(notes))
-    goes = "; the prediction goes from graph to graph" if forecast is None else ""
+    goes = "; the prediction goes from graph to graph" if fitted.can.any_graph else ""
     notes.append(f"The network changes: the last of its {len(graphs)} graphs is drawn{goes}.")
     return Shown(run, calendar, two_files, graphs.last, tuple(notes))

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..graph import Graph, kind_of
+from ..graph import Graph, type_text
 from .kernels import euler
 from .methods import adjoint, runge_kutta, stiff
 from .solver import STIFF, IntegrationError, Solution, Solver, all_finite
@@ -56,9 +56,10 @@ def solve_and_decode(
     """``integrate``, and the decoder applied to the states: inside the fast path where it is linear."""
     query, inverse = _queries(times, t0)
     if not isinstance(x0, torch.Tensor) or not x0.is_floating_point():
-        raise TypeError(f"x0 must be a floating-point tensor of shape (n, d), got {kind_of(x0)}")
+        raise TypeError(f"x0 must be a floating-point tensor of shape (n, d), got {type_text(x0)}")
     if not all_finite(x0):
-        raise IntegrationError(f"the state at the start, t = {t0:g}, holds NaN or infinite entries", time=t0)
+        message = f"the state at the start, t = {t0:g}, holds NaN or infinite entries"
+        raise IntegrationError(message, time=t0, reason="start")
     tensors = [x0, *field.parameters()]
     differentiate = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     if solver.method in STIFF:

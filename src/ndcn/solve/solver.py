@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
+from typing import Literal
 
 import torch
 
@@ -17,12 +18,23 @@ GRADIENTS = ("backprop", "adjoint", "checkpoint")
 KERNELS = ("auto", "torch", "off")
 
 
-class IntegrationError(RuntimeError):
-    """The solver could not go on. ``time`` is how far it came; the message says what to try."""
+Reason = Literal["exploded", "max_steps", "tolerance", "start"]
 
-    def __init__(self, message: str, time: float) -> None:
+
+class IntegrationError(RuntimeError):
+    """The solver could not go on.
+
+    Attributes:
+        time: how far it came.
+        reason: why it stopped, for code to decide on; the message, which says what to try, is for people. "exploded": the
+            state or its rate became NaN or infinite. "max_steps": it used all its steps. "tolerance": no step is small
+            enough for rtol and atol. "start": the first state or its rate is NaN or infinite.
+    """
+
+    def __init__(self, message: str, time: float, reason: Reason = "exploded") -> None:
         super().__init__(message)
         self.time = time
+        self.reason: Reason = reason
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ from .fingerprints import as_text as as_text
 from .fingerprints import fingerprint as fingerprint
 from .loop import History, TrainingError
 from .loop import Plan as Plan
+from .loop import TrainingInterrupted as TrainingInterrupted
 from .loop import train as train
 from .objective import CrossEntropy, Objective
+from .recipes import RAW as RAW
 from .recipes import READY_MODULE as READY_MODULE
 from .recipes import RECIPES as RECIPES
 from .recipes import RESIDUAL_GNN as RESIDUAL_GNN

@@ -11,8 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..solve import Solver
-from ..solve.kernels import euler_compiled
+from ..solve import Solver, kernel_in_use
 from .objective import CrossEntropy, Objective
 
 
@@ -26,8 +25,7 @@ def fingerprint(settings: Mapping[str, Any], model: nn.Module, data: Sequence[st
     """
     texts = {name: as_text(value) for name, value in settings.items()}
     weights = {name: as_text(value) for name, value in model.state_dict().items()}
-    kernel = "torch" if euler_compiled.library() is None else "compiled"  # their last bits differ
-    text = json.dumps([texts, _parts(model), weights, kernel, list(data)], sort_keys=True)
+    text = json.dumps([texts, _parts(model), weights, kernel_in_use(), list(data)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

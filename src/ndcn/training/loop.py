@@ -6,25 +6,38 @@ import math
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import torch
 from torch import nn
 
 from .._support.progress import Progress
 from .._support.threads import threads_for
+from .._support.warn import warn
 from ..solve import IntegrationError
 from .checkpoint import load_checkpoint, save_checkpoint
 from .task import WORST, Rank, Stopping, Task
 
 
 class TrainingError(RuntimeError):
-    """Training could not go on; the model keeps its last good weights."""
+    """Training could not go on; the model keeps its last good weights.
+
+    Attributes:
+        fitted: what was learned until then, where a model with good weights is left.
+    """
+
+    fitted: Any = None
+
+
+class TrainingInterrupted(KeyboardInterrupt):
+    """A second Ctrl-C ended training within an epoch; ``fitted`` is as in ``TrainingError``."""
+
+    fitted: Any = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +141,7 @@ def train(task: Task, plan: Plan, history: History, *, resume: bool = False) -> 
 
     Raises:
         TrainingError: the loss became NaN or infinite; the model has the last weights that gave a finite one.
+        TrainingInterrupted: Ctrl-C was pressed twice.
         ValueError: the checkpoint to resume from cannot be read, or belongs to other data or settings.
     """
     run = Run.of(task, plan, history)
@@ -147,11 +161,10 @@ def train(task: Task, plan: Plan, history: History, *, resume: bool = False) -> 
             task.model.eval()
     kept = _choose_weights(run, task, plan)
     if history.stopped == "interrupted":
-        warnings.warn(
+        warn(
             f"interrupted after {len(history.loss)} of {plan.epochs} epochs: the best weights so far, of epoch {kept}, "
             "are kept",
             RuntimeWarning,
-            stacklevel=4,
         )
 
 
@@ -238,7 +251,7 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
     def note(number: int, frame: FrameType | None) -> None:
         nonlocal asked
         if asked:
-            raise KeyboardInterrupt
+            raise TrainingInterrupted
         asked = True
 
     before = signal.getsignal(signal.SIGINT)

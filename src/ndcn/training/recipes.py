@@ -68,3 +68,6 @@ RESIDUAL_GNN = {
 
 # A ready module knows its own units and solver: nothing is rescaled around it.
 READY_MODULE = Recipe(epochs=2000, learning_rate=0.01, schedule="cosine", weight_decay=0.0, rescale=False)
+
+# Curves, laws and forecasts are not trained by gradient steps.
+RAW = Recipe(epochs=1, learning_rate=1.0, schedule="constant", weight_decay=0.0, rescale=False)

@@ -19,6 +19,11 @@ class Units:
     origin: float
     rate: float
 
+    @classmethod
+    def identity(cls, features: int) -> Units:
+        """The data's own units."""
+        return cls(torch.ones(features, dtype=torch.float64), 0.0, 1.0)
+
     def time(self, t: torch.Tensor) -> torch.Tensor:
         """Data time to model time."""
         return (t - self.origin) * self.rate
@@ -33,7 +38,7 @@ def units_of(trajectories: Sequence[Trajectory], recipe: Recipe) -> Units:
     """Each feature in units of its mean absolute value, and the training window of length ``recipe.span``, if wanted."""
     d = trajectories[0].num_features
     if not recipe.rescale:
-        return Units(torch.ones(d, dtype=torch.float64), 0.0, 1.0)
+        return Units.identity(d)
     total, count = torch.zeros(d, dtype=torch.float64), torch.zeros(d, dtype=torch.float64)
     for t in trajectories:
         total += t.states.detach().abs().nansum(dim=(0, 1), dtype=torch.float64).cpu()

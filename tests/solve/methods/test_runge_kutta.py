@@ -206,6 +206,7 @@ def test_a_start_at_zero_is_followed_as_far_as_the_tolerance_can_be_met(method: 
     with pytest.raises(IntegrationError, match="cannot be met at t = ") as caught:
         integrate(field, GRAPH, zero, [5.0], solver=tight)
     assert 0.1 < caught.value.time < 5
+    assert caught.value.reason == "tolerance"
 
 
 class Watched(Field):

@@ -102,6 +102,7 @@ def test_nan_at_the_start_and_later() -> None:
     with pytest.raises(IntegrationError, match="at the start") as caught:
         integrate(Function(lambda t, x: x * torch.nan), STIFF, X0, [1.0], solver=Solver("bdf"))
     assert caught.value.time == 0
+    assert caught.value.reason == "start"
     with pytest.raises(IntegrationError, match="bdf cannot go beyond") as caught:
         integrate(Function(lambda t, x: torch.sqrt(1 - t) * x), STIFF, X0, [2.0], solver=Solver("bdf"))
     assert 0.9 < caught.value.time <= 1
@@ -111,3 +112,4 @@ def test_too_many_steps() -> None:
     with pytest.raises(IntegrationError, match=r"used its 5 steps .* raise max_steps") as caught:
         integrate(laws.Heat(), STIFF, X0, [1.0], solver=Solver("bdf", max_steps=5))
     assert 0 < caught.value.time < 1
+    assert caught.value.reason == "max_steps"

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-
 from ..._support.files import write
+from ..._support.progress import Progress
 
-TIMEOUT = 30.0  # seconds without an answer
-ATTEMPTS = 3
-LARGEST = 200 * 2**20  # bytes; no file of these data sets comes near
-CHUNK = 2**16
+TIMEOUT = 30.0  # seconds without an answer, after which a connection is given up
+ATTEMPTS = 3  # for errors that may pass: a broken connection, a server that is busy
+LARGEST = 200 * 2**20  # bytes: the files of Pubmed have 20 MB in all, and an answer without end must stop
+CHUNK = 2**16  # bytes read at once
 
 
 def cache_folder() -> Path:
@@ -46,8 +42,8 @@ def fetch(names: list[str], url: str, folder: Path, check: Callable[[str, bytes]
         raise ValueError(f"data come over http or https, got {url!r}")
     url = url.rstrip("/")
     folder.mkdir(parents=True, exist_ok=True)
-    with _shown(len(names), progress) as advance:
-        for name in names:
+    with Progress(len(names), 0, progress, unit="files", name="downloading") as bar:
+        for done, name in enumerate(names, start=1):
             try:
                 content = _get(f"{url}/{name}")
             except (OSError, HTTPException) as error:
@@ -58,7 +54,7 @@ def fetch(names: list[str], url: str, folder: Path, check: Callable[[str, bytes]
                 ) from error
             check(name, content)
             write(folder / name, partial(Path.write_bytes, data=content))
-            advance(name)
+            bar.update(done)
 
 
 def _get(address: str) -> bytes:
@@ -82,19 +78,3 @@ def _get(address: str) -> bytes:
             if attempt == ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
-
-
-@contextmanager
-def _shown(total: int, show: bool | None) -> Iterator[Callable[[str], None]]:
-    """A progress bar on standard error: if asked for, or, with None, on a terminal."""
-    if not (sys.stderr.isatty() if show is None else show):
-        yield lambda name: None
-        return
-    columns = (
-        TextColumn("downloading"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total} files {task.description}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda name: bar.update(task, advance=1, description=name)

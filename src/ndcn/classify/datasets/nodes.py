@@ -23,6 +23,7 @@ class NodeDataset:
         labels: the class of each node, shape (n,), int64, from 0 to c - 1; -1 where it is not known.
         train_mask, val_mask, test_mask: the nodes for training, validation and test, shape (n,), bool, no two of which overlap.
         classes: c names; ``classes[labels[i]]`` is the class of node i.
+        notes: how files were understood, if the data come from files.
 
     Raises:
         ValueError: shapes that do not fit, masks that overlap or hold a node without a class.
@@ -44,6 +45,7 @@ class NodeDataset:
     val_mask: torch.Tensor
     test_mask: torch.Tensor
     classes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = self.graph.num_nodes

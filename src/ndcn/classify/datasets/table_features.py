@@ -1,59 +1,168 @@
-"""A table of features as a matrix: numbers, indicators of texts, and what can be wrong with them."""
+"""A table of features as a sparse matrix: numbers, indicators of texts, and what can be wrong with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-if TYPE_CHECKING:
-    from .table_files import Table
+from ..._support.wording import counted, some
+from ...io import Names, Table, column_names
+from .node_rows import NodeRows, read_node_rows
+
+BINS = 8  # quantiles of a measurement: octiles keep its order, and each holds enough nodes to learn from
+TRUTH = {"true": 1.0, "false": 0.0}
 
 
-def feature_matrix(
-    table: Table, everyone: list[str], place: dict[str, int], fill: float | None, scale: bool
-) -> sparse.csr_array:
-    """F, (n, d): the numbers, then the indicators of texts; rows in the order of ``everyone``."""
-    names, rest = table.names, table.rest
-    if rest.shape[1] == 0:
-        raise ValueError(f"{table.title} has no column beside that of the nodes: there is no feature")
+@dataclass(frozen=True)
+class Features:
+    """N rows of features.
+
+    Attributes:
+        rows: the node of each row, and the table they come from.
+        numbers: shape (N, a), NaN where missing.
+        headings: the names of its columns.
+        indicators: of the texts in each column of text, shape (N, b).
+    """
+
+    rows: NodeRows
+    numbers: sparse.csc_array
+    headings: list[str]
+    indicators: sparse.csc_array
+
+
+def read_features(source: Any, known: Collection[str], node: str | None) -> Features:
+    """Features from a file or a pandas table; sparse columns of pandas stay sparse.
+
+    Raises:
+        FileNotFoundError, TypeError, ValueError: see ``read_node_rows``; also if there is no feature.
+    """
+    block, where = None, []
+    if isinstance(source, pd.DataFrame):
+        kinds = enumerate(source.dtypes)
+        where = [k for k, kind in kinds if isinstance(kind, pd.SparseDtype) and kind.subtype.kind in "biuf" and kind.fill_value == 0]  # fmt: skip
+    if where:
+        block = sparse.csc_array(source.iloc[:, where].sparse.to_coo(), dtype=np.float64)
+        headings = [str(source.columns[k]) for k in where]
+        left = [k for k in range(source.shape[1]) if k not in set(where)]
+        source = source.iloc[:, left]
+    rows = read_node_rows(source, "features", column_names.FEATURES, known, node, _roles)
+    if not rows.columns and block is None:
+        raise ValueError(f"{rows.title} has no column beside that of the nodes: there is no feature")
+    table, numbers, texts = rows.table, {}, []
+    for k, column in rows.columns.items():
+        if not isinstance(column, Names):
+            numbers[k] = column
+        elif table.declared(k) is None and (truth := _truth(column)) is not None:
+            numbers[k] = truth
+        else:
+            if table.kind(k) == "number":
+                table.numbers_of(column, k)  # refuses text among numbers; numbers alone are categories by their type
+            texts.append(_indicators(column))
+    matrix, names = _columns(list(numbers.values()), len(rows.rows)), [table.name(k) for k in numbers]
+    if block is not None:
+        added = len(table.columns) - len(left)  # an index that became columns comes first
+        order = np.argsort([*(left[k - added] if k >= added else -1 for k in numbers), *where], kind="stable")
+        matrix = sparse.csc_array(sparse.hstack([matrix, block[rows.rows]], format="csc")[:, order])
+        names = [[*names, *map(repr, headings)][k] for k in order]
+    empty = sparse.csc_array((len(rows.rows), 0))
+    return Features(rows, matrix, names, sparse.hstack([empty, *texts], format="csc"))
+
+
+def _roles(table: Table, node: int) -> dict[int, str]:
+    """Numbers as numbers; text as names, also text that is numbers in a table with types; other types are refused there."""
+    roles = {}
+    for k in range(len(table.columns)):
+        if k == node or (table.headed and table.columns[k].strip().lower() in column_names.INDEX):
+            continue
+        declared = table.declared(k)
+        numeric = table.kind(k) in ("number", "empty") if declared is None else declared != "text"
+        roles[k] = "number" if numeric else "name"
+    return roles
+
+
+def _truth(column: Names) -> np.ndarray | None:
+    """1 for true, 0 for false, NaN where missing; None if the column says anything else."""
+    used = np.unique(column.codes[column.codes >= 0])
+    words = {int(code): column.labels[code].lower() for code in used}
+    if not words or not set(words.values()) <= set(TRUTH):
+        return None
+    values = np.full(len(column.labels) + 1, np.nan)
+    for code, word in words.items():
+        values[code] = TRUTH[word]
+    return values[column.codes]
+
+
+def _columns(columns: Sequence[np.ndarray], n: int) -> sparse.csc_array:
+    """Dense columns as a sparse matrix, without a dense copy of all of them."""
+    filled = [np.flatnonzero(column) for column in columns]
+    indptr = np.cumsum([0, *map(len, filled)])
+    if not columns:
+        return sparse.csc_array((n, 0))
+    data = np.concatenate([column[rows] for column, rows in zip(columns, filled, strict=True)])
+    return sparse.csc_array((data, np.concatenate(filled), indptr), shape=(n, len(columns)))
+
+
+def _indicators(column: Names) -> sparse.csc_array:
+    """A column of zeros and ones for each text, in order of the texts; a missing one is none of them."""
+    rows = np.flatnonzero(column.codes >= 0)
+    texts = sorted({column.labels[code] for code in np.unique(column.codes[rows])})
+    rank = {text: k for k, text in enumerate(texts)}
+    code = np.array([rank.get(text, -1) for text in column.labels], dtype=np.int64)
+    return sparse.csc_array((np.ones(len(rows)), (rows, code[column.codes[rows]])), shape=(len(column), len(texts)))
+
+
+def feature_matrix(features: Features, place: dict[str, int], fill: float | None, scale: bool) -> sparse.csr_array:
+    """F, (n, d), float32: the numbers, then the indicators of texts; ``place`` is the row of each node.
+
+    Raises:
+        ValueError: a node with several rows, or without one; a number that is missing or infinite.
+    """
+    names, title = features.rows.names, features.rows.title
     repeated = pd.Series(names)[pd.Series(names).duplicated()].unique().tolist()
     if repeated:
-        raise ValueError(f"{table.title} has more than one row for {count(len(repeated), 'node')}: {listed(repeated)}")
-    lost = sorted(set(everyone) - set(names), key=place.__getitem__)
+        raise ValueError(f"{title} has more than one row for {counted(len(repeated), 'node')}: {some(repeated)}")
+    lost = sorted(set(place) - set(names), key=place.__getitem__)
     if lost and fill is None:
         raise ValueError(
-            f"{count(len(lost), 'node')} without a row in {table.title}: {listed(lost)}; add the rows, drop the edges and "
-            "labels of these nodes, or fill what is missing (fill=0)"
+            f"{counted(len(lost), 'node')} without a row in {title}: {some(lost)}; add the rows, drop the edges and "
+            "labels of these nodes, or fill what is missing with fill=0 (--fill 0)"
         )
-    numbers, blocks = [], []
-    for k in range(rest.shape[1]):
-        column = rest.iloc[:, k]
-        if _is_text(column, names, table.title):
-            blocks.append(_indicators(column))
-        else:
-            numbers.append(k)
-    if numbers:
-        blocks.insert(0, _numbers(rest.iloc[:, numbers], names, table.title, fill))
+    numbers = _filled(features, fill)
     where = [place[name] for name in names]
-    spread = sparse.csr_array((np.ones(len(names)), (where, np.arange(len(names)))), shape=(len(everyone), len(names)))
-    matrix = sparse.csr_array(spread @ sparse.hstack(blocks, format="csr"))
-    if lost and fill and numbers:
-        at = np.repeat([place[name] for name in lost], len(numbers))
-        cells = (np.full(len(at), float(fill)), (at, np.tile(np.arange(len(numbers)), len(lost))))
+    spread = sparse.csr_array((np.ones(len(names)), (where, np.arange(len(names)))), shape=(len(place), len(names)))
+    matrix = sparse.csr_array(spread @ sparse.hstack([numbers, features.indicators], format="csr"))
+    count = numbers.shape[1]
+    if lost and fill and count:
+        at = np.repeat([place[name] for name in lost], count)
+        cells = (np.full(len(at), float(fill)), (at, np.tile(np.arange(count), len(lost))))
         matrix = sparse.csr_array(matrix + sparse.csr_array(cells, shape=matrix.shape))
     if scale:
-        matrix = _comparable(matrix, len(numbers))
+        matrix = _comparable(matrix, count)
     matrix = matrix.astype(np.float32)
     matrix.eliminate_zeros()
     matrix.sort_indices()
     return matrix
 
 
-BINS = 8
+def _filled(features: Features, fill: float | None) -> sparse.csr_array:
+    """The numbers with ``fill`` where they are missing."""
+    matrix = sparse.csr_array(features.numbers)
+    bad = np.flatnonzero(~np.isfinite(matrix.data) if fill is None else np.isinf(matrix.data))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise ValueError(
+            f"{features.rows.title}: {counted(len(bad), 'number')} missing or infinite, the first for node "
+            f"{features.rows.names[row]!r} in column {features.headings[matrix.indices[bad[0]]]}; write numbers there, or fill "
+            "those that are missing with fill=0 (--fill 0)"
+        )
+    if fill is not None:
+        matrix.data[np.isnan(matrix.data)] = fill
+    return matrix
 
 
 def _comparable(matrix: sparse.csr_array, numbers: int) -> sparse.csr_array:
@@ -63,80 +172,21 @@ def _comparable(matrix: sparse.csr_array, numbers: int) -> sparse.csr_array:
     an age or a year, say little by their size, and nothing once a row is divided by its sum.
     """
     table = sparse.csc_array(matrix)
-    kept, bins = [], []
-    for k in range(table.shape[1]):
-        column = table[:, [k]].toarray().ravel()
-        if k < numbers and np.count_nonzero(column) > len(column) / 2 and len(np.unique(column)) > 2:
+    table.eliminate_zeros()
+    n, d = table.shape
+    filled = np.diff(table.indptr)
+    bins: dict[int, sparse.csc_array] = {}
+    for k in np.flatnonzero(filled[:numbers] > n / 2).tolist():
+        inside = slice(table.indptr[k], table.indptr[k + 1])
+        column = np.zeros(n)
+        column[table.indices[inside]] = table.data[inside]
+        if len(np.unique(column)) > 2:
             edges = np.unique(np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1]))
             codes = np.searchsorted(edges, column, side="right")
-            cells = (np.ones(len(column)), (np.arange(len(column)), codes))
-            bins.append(sparse.csc_array(cells, shape=(len(column), len(edges) + 1)))
-        else:
-            kept.append(table[:, [k]] / (np.abs(column).max() or 1.0))
-    return sparse.csr_array(sparse.hstack([*kept, *bins], format="csr"))
-
-
-def _is_text(column: pd.Series, names: list[str], title: str) -> bool:
-    """Whether a column is text, or numbers; an error that says what it is if it is neither."""
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
-        return False
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return True
-    values = column.dropna()
-    texts = values.map(lambda value: isinstance(value, str))
-    if not texts.any() and (values.map(type).isin((int, float, bool)).all() or values.empty):
-        return False  # also a column that is empty: its numbers are missing
-    if not texts.all():
-        other = values[~texts].iloc[0]
-        raise ValueError(
-            f"{title}: column {column.name} has a {type(other).__name__} ({other!s:.40}); features are numbers or text"
-        )
-    parsed = pd.to_numeric(values, errors="coerce").notna()
-    if len(values) / 2 < parsed.sum() < len(values):
-        row = parsed.index.get_loc(parsed.idxmin()) if parsed.index.is_unique else 0
-        place = column.index.get_loc(parsed.index[row]) if parsed.index.is_unique else 0
-        raise ValueError(
-            f"{title}: column {column.name} has numbers, but {values.iloc[row]!r} for node {names[place]!r}; write a number there, or "
-            "leave it empty and fill it (fill=0)"
-        )
-    return True
-
-
-def _indicators(column: pd.Series) -> sparse.csr_array:
-    codes, texts = pd.factorize(column, sort=True)
-    rows = np.flatnonzero(codes >= 0)
-    return sparse.csr_array((np.ones(len(rows)), (rows, codes[rows])), shape=(len(codes), len(texts)))
-
-
-def _numbers(frame: pd.DataFrame, names: list[str], title: str, fill: float | None) -> sparse.csr_array:
-    if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in frame.dtypes):
-        matrix = sparse.csr_array(frame.sparse.to_coo(), dtype=np.float64)
-    else:
-        values = np.empty(frame.shape)
-        for k in range(frame.shape[1]):
-            values[:, k] = frame.iloc[:, k].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
-        matrix = sparse.csr_array(values)
-    bad = np.flatnonzero(~np.isfinite(matrix.data) if fill is None else np.isinf(matrix.data))
-    if len(bad):
-        row, column = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1, matrix.indices[bad[0]]
-        raise ValueError(
-            f"{count(len(bad), 'number')} in {title} missing or infinite, the first for node {names[row]!r} in column "
-            f"{frame.columns[column]}; write numbers there, or fill those that are missing (fill=0)"
-        )
-    if fill is not None:
-        matrix.data[np.isnan(matrix.data)] = fill
-    return matrix
-
-
-# Classes --------------------------------------------------------------------------------------------------------
-
-
-def listed(names: Sequence[object], most: int = 5) -> str:
-    """The first few, and how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def count(number: int, word: str) -> str:
-    """So many of something."""
-    return f"{number} {word}{'s' * (number != 1)}"
+            bins[k] = sparse.csc_array((np.ones(n), (np.arange(n), codes)), shape=(n, len(edges) + 1))
+    largest = np.ones(d)
+    if table.nnz:
+        largest[filled > 0] = np.maximum.reduceat(np.abs(table.data), table.indptr[:-1][filled > 0])
+    table.data /= np.repeat(largest, filled)
+    kept = [k for k in range(d) if k not in bins]
+    return sparse.csr_array(sparse.hstack([table[:, kept], *bins.values()], format="csr"))

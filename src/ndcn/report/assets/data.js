@@ -101,6 +101,8 @@ export function kindName(frame) {
   return KIND_NAMES[CONTENT.kinds[frame]];
 }
 
+export const partNames = FORECAST ? { ...WORDS.parts, extrapolation: WORDS.forecastPart } : WORDS.parts;
+
 export function framesOf(kinds) {
   return TIMES.map((_, k) => k).filter((k) => kinds.includes(CONTENT.kinds[k]));
 }

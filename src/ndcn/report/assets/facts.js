@@ -1,8 +1,7 @@
 // The few numbers and sentences at the top of the page.
 
-import { CONTENT, FORECAST, FRAMES, framesOf } from "./data.js";
+import { CONTENT, FORECAST, FRAMES, framesOf, partNames } from "./data.js";
 import { byId, make } from "./dom.js";
-import { partNames } from "./errors.js";
 import { percent, shortNumber, spanText } from "./format.js";
 import { WORDS } from "./words.js";
 

@@ -1,6 +1,6 @@
-// All English text that the scripts show, by the part of the page that shows it.
+// All English text that these scripts show, by the part of the page that shows it; a section has its own.
 
-const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 export const WORDS = {
   // What a moment is, by its letter in CONTENT.kinds; a forecast has names of its own for some.
@@ -13,6 +13,10 @@ export const WORDS = {
     w: "training window",
   },
   forecastKinds: { t: "past", e: "forecast, with data", f: "forecast", a: "after the forecast" },
+
+  // Parts of the data, by their names in CONTENT.scores.
+  parts: { train: "trained on", interpolation: "interpolation", extrapolation: "extrapolation" },
+  forecastPart: "forecast",
 
   // Which snapshots an error of a node is a mean over.
   meanOver: { held: "over held-out snapshots", forecast: "over the forecast", all: "over all snapshots" },
@@ -108,69 +112,6 @@ export const WORDS = {
   charts: {
     label: (name) => `Chart: ${name}. The table below has the same numbers.`,
     table: "As a table",
-  },
-
-  errors: {
-    parts: { train: "trained on", interpolation: "interpolation", extrapolation: "extrapolation" },
-    forecastPart: "forecast",
-    overTime: "Error over time",
-    mean: (feature) => `mean |error| of ${feature}`,
-    overNodes: "Distribution over nodes",
-    meanOfNode: (over) => `mean |error| of a node ${over}`,
-    nodes: "nodes",
-    bins: ["from", "to", "nodes"],
-    pickBar: "Click a bar to select the node with the nearest error.",
-    snapshots: (count) => ` ${counted(count, "snapshot")}`,
-    least: " (smallest)",
-    compared: "Comparison with baselines",
-    alone: "Scores",
-    baselines:
-      "Baselines for each node: persistence (the last value), a straight line and a cubic spline. " +
-      "They use the training snapshots only and pass through them, so only held-out snapshots are scored. " +
-      "The smallest error is underlined.",
-    forecastBaselines:
-      "Baselines for each node: persistence (the last value) and a straight line. " +
-      "They use the same data as the forecast. The smallest error is underlined.",
-  },
-
-  forecast: {
-    kind: (kind) => `: ${kind}`,
-    all: (count) => `All ${count}`,
-  },
-
-  law: {
-    latex: "As LaTeX",
-    noFormula: "f and g are smooth functions without a closed form.",
-    ofFeature: (feature) => ` of ${feature}`,
-    own: (of) => `f: self-dynamics${of}`,
-    coupling: (of) => `g: interaction with a neighbour${of}`,
-    ofNeighbour: (feature) => `${feature} of the neighbour`,
-    ownState: (feature, at) => `own ${feature} = ${at}`,
-    ownColumn: (at) => `own ${at}`,
-    std: "standard deviation",
-  },
-
-  training: {
-    epoch: "epoch",
-    loss: "loss",
-    training: "training loss",
-    ofMembers: (count) => `training loss of ${count} members`,
-    validation: "validation loss",
-    summary: (epochs, seconds, ended) => `${epochs} epochs in ${seconds} s, ${ended}`,
-    ended: { early: "stopped early", finished: "finished" },
-  },
-
-  repeat: {
-    copy: "copy",
-    copyLabel: "Copy the command",
-    copied: "copied",
-    cannotCopy: "The browser does not allow copying.",
-    firstSnapshotsOnly:
-      "The forecast used only the first of these snapshots. ndcn fit makes a forecast from all of them.",
-    notFromCommands:
-      "The command line alone does not repeat the fit. " +
-      "The settings below describe it, with the fingerprint of its data where they are known.",
-    hash: (name) => `SHA-256 of the ${name}`,
   },
 
   downloads: {

@@ -44,6 +44,11 @@ def library() -> ctypes.CDLL | None:
     return None
 
 
+def kernel_in_use() -> str:
+    """ "compiled" where the library was built, else "torch"; the last bits of their results differ."""
+    return "torch" if library() is None else "compiled"
+
+
 def padded(width: int, dtype: torch.dtype) -> int:
     """Columns of a state in memory: the width, rounded up to whole vectors."""
     lanes = LANES[dtype]

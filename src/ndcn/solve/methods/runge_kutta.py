@@ -89,6 +89,7 @@ def fixed_grid(query: Sequence[float], solver: Solver, t0: float) -> list[float]
             f"{solver.method} would need {steps} steps to reach t = {query[-1]:g}, more than max_steps = "
             f"{solver.max_steps}; take a larger step_size or more max_steps",
             time=t0,
+            reason="max_steps",
         )
     return grid
 
@@ -199,6 +200,7 @@ def _adaptive(
                 f"{solver.method} used its {solver.max_steps} steps and came to t = {t:g} of {query[-1]:g}; raise max_steps, "
                 'loosen rtol and atol, or use Solver("bdf") if the problem is stiff',
                 time=t,
+                reason="max_steps",
             )
         new, stages = step(f, tableau, t, h, x, k1)
         with torch.no_grad():
@@ -207,16 +209,7 @@ def _adaptive(
             rejected += 1
             h *= max(0.2, 0.9 * size**-exponent) if math.isfinite(size) else 0.1
             if h <= max(1e-14 * abs(t), 1e-30 * (query[-1] - t0)):  # what t can resolve; near t = 0, what is asked for
-                raise IntegrationError(
-                    f"the solution cannot be followed beyond t = {t:g}: "
-                    + (
-                        "the state or its rate of change becomes infinite or NaN there; the field explodes"
-                        if not math.isfinite(size)
-                        else "the solution explodes or jumps there, or the tolerance cannot be met however small the step; "
-                        'check the field, loosen rtol and atol, use float64, or Solver("bdf") if the problem is stiff'
-                    ),
-                    time=t,
-                )
+                raise _no_smaller_step(t, finite=math.isfinite(size))
             continue
         end = t + h
         following = stages[-1]  # every adaptive method here has the slope at the end as its last stage
@@ -230,6 +223,19 @@ def _adaptive(
         grid.append(t)
         h *= min(10.0, 0.9 * size**-exponent) if size > 0 else 10.0
     return torch.stack(states), Statistics(f.calls, len(grid) - 1, rejected), grid
+
+
+def _no_smaller_step(t: float, *, finite: bool) -> IntegrationError:
+    """The error of adaptive steps that became too small; ``finite`` is whether the last estimate of their error was."""
+    before = f"the solution cannot be followed beyond t = {t:g}: "
+    if not finite:
+        why = "the state or its rate of change becomes infinite or NaN there; the field explodes"
+        return IntegrationError(before + why, time=t, reason="exploded")
+    why = (
+        "the solution explodes or jumps there, or the tolerance cannot be met however small the step; "
+        'check the field, loosen rtol and atol, use float64, or Solver("bdf") if the problem is stiff'
+    )
+    return IntegrationError(before + why, time=t, reason="tolerance")
 
 
 @torch.no_grad()
@@ -246,6 +252,7 @@ def check_tolerance(t: float, x: State, solver: Solver) -> None:
             f"{size.max().item():.2g} by more; loosen rtol and atol (rtol >= {4 * rounding:.1g})"
             + ("" if x.dtype == torch.float64 else " or use float64 (x0.double())"),
             time=t,
+            reason="tolerance",
         )
 
 
@@ -265,7 +272,7 @@ def _first_step(f: CountedField, t: float, x: State, k1: State, solver: Solver, 
     guess = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
     if not math.isfinite(guess) or guess == 0:
         raise IntegrationError(
-            f"the rate of change is NaN or infinite at the start, t = {t:g}; check the field", time=t
+            f"the rate of change is NaN or infinite at the start, t = {t:g}; check the field", time=t, reason="start"
         )
     bend = ((f(t + guess, x + guess * k1) - k1) / allowed).square().mean().sqrt().item() / guess
     if not math.isfinite(bend):
@@ -291,4 +298,5 @@ def explosion(t: float) -> IntegrationError:
         f"the state became infinite or NaN after t = {t:g}; take a smaller step_size, an adaptive method such as dopri5, "
         "or check the field",
         time=t,
+        reason="exploded",
     )

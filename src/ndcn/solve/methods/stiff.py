@@ -13,7 +13,7 @@ from torch import nn
 
 from ...data import Statistics
 from ...graph import Graph
-from ..solver import IntegrationError, Solver
+from ..solver import IntegrationError, Reason, Solver
 from .runge_kutta import check_tolerance
 
 
@@ -47,9 +47,8 @@ def solve(
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scipy's, about tolerances below rounding
         if not np.isfinite(rate(t0, start)).all():
-            raise IntegrationError(
-                f"the rate of change is NaN or infinite at the start, t = {t0:g}; check the field", time=t0
-            )
+            message = f"the rate of change is NaN or infinite at the start, t = {t0:g}; check the field"
+            raise IntegrationError(message, time=t0, reason="start")
         bdf = BDF(rate, t0, start, query[-1], rtol=solver.rtol, atol=solver.atol, jac_sparsity=pattern)
         accepted = 0
         while len(states) < len(query):
@@ -57,15 +56,18 @@ def solve(
             try:
                 message = bdf.step()
             except (RuntimeError, ValueError) as error:  # a matrix with NaN or infinite entries was to be inverted
-                raise _stopped(before, f"its matrix of slopes cannot be inverted ({error})") from error
-            if bdf.status == "failed" or not np.isfinite(bdf.y).all():
-                raise _stopped(before, message or "the state became infinite or NaN")
+                raise _stopped(before, f"its matrix of slopes cannot be inverted ({error})", "exploded") from error
+            if not np.isfinite(bdf.y).all():
+                raise _stopped(before, message or "the state became infinite or NaN", "exploded")
+            if bdf.status == "failed":
+                raise _stopped(before, message or "no step is small enough", "tolerance")
             accepted += 1
             if accepted > solver.max_steps:
                 raise IntegrationError(
                     f"bdf used its {solver.max_steps} steps and came to t = {bdf.t:g} of {query[-1]:g}; "
                     "raise max_steps or loosen rtol and atol",
                     time=bdf.t,
+                    reason="max_steps",
                 )
             dense = bdf.dense_output()
             while len(states) < len(query) and query[len(states)] <= bdf.t:
@@ -74,7 +76,6 @@ def solve(
     return torch.stack(states), Statistics(calls, accepted, 0)
 
 
-def _stopped(time: float, reason: str) -> IntegrationError:
-    return IntegrationError(
-        f"bdf cannot go beyond t = {time:g}: {reason.rstrip('.')}; check the field, or loosen rtol and atol", time=time
-    )
+def _stopped(time: float, why: str, reason: Reason) -> IntegrationError:
+    message = f"bdf cannot go beyond t = {time:g}: {why.rstrip('.')}; check the field, or loosen rtol and atol"
+    return IntegrationError(message, time=time, reason=reason)

@@ -1,0 +1,110 @@
+"""Tables with a row for each node: which column names the nodes, and the other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..._support.wording import some
+from ...io import HeaderHint, Names, Table, column_names, is_missing, open_table, plain, refuse_unnamed
+
+
+@dataclass(frozen=True)
+class NodeRows:
+    """Rows about nodes, N of them.
+
+    Attributes:
+        table: where they come from.
+        names: the node of each row.
+        columns: the other columns that were loaded, by position: ``Names`` or float64, shape (N,).
+        rows: which rows of the table these are, shape (N,); those without any content are left out.
+        notes: what was understood.
+    """
+
+    table: Table
+    names: list[str]
+    columns: dict[int, Any]
+    rows: np.ndarray
+    notes: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """What messages call the table."""
+        return self.table.title
+
+    def texts(self, k: int) -> list[str | None]:
+        """A column of text: None where a cell is missing."""
+        column: Names = self.columns[k]
+        return [None if code < 0 else column.labels[code] for code in column.codes.tolist()]
+
+
+def read_node_rows(
+    source: Any,
+    what: str,
+    usual: Collection[str],
+    known: Collection[str],
+    node: str | None,
+    roles: Callable[[Table, int], dict[int, str]],
+) -> NodeRows:
+    """Rows about nodes from a file or a pandas table.
+
+    Args:
+        source: a file whose ending is in ``TABLE_FORMATS``, or a pandas table.
+        what: what it holds, for messages: "features" or "labels".
+        usual: usual names of its columns, by which a header is known.
+        known: names of the nodes of the edges, by which the column of nodes is known.
+        node: that column, as the user says; None to detect it.
+        roles: given the table and the column of nodes, which other columns to load, and as what: "name" or "number".
+
+    Raises:
+        FileNotFoundError, TypeError: see ``open_table``.
+        ValueError: it cannot be read, or a row names no node; the message says where and what to do.
+    """
+    table = open_table(source, what, HeaderHint(usual))
+    place = _node_column(table, known, node)
+    if isinstance(source, (str, Path)) and table.headed and plain(table.columns[place]) in known:
+        table = open_table(source, what, HeaderHint(usual, absent=True))  # what looked like a header names a node
+        place = _node_column(table, known, node)
+    loaded = table.load({place: "name", **roles(table, place)})
+    names: Names = loaded.pop(place)
+    notes = [*table.notes, f"{table.title}: nodes are in column {table.name(place)}"]
+    columns = {k: _without_missing(table, k, x, notes) if isinstance(x, Names) else x for k, x in loaded.items()}
+    unnamed = names.codes < 0
+    filled = np.zeros(len(names), dtype=bool)
+    for column in columns.values() if unnamed.any() else ():
+        filled |= column.codes >= 0 if isinstance(column, Names) else ~np.isnan(column)
+    if (unnamed & filled).any() or unnamed.all():
+        refuse_unnamed(table, place, np.flatnonzero(unnamed & filled if filled.any() else unnamed))
+    rows = np.flatnonzero(~unnamed)
+    if len(rows) < len(names):
+        notes.append(f"{table.title}: {len(names) - len(rows)} empty rows are left out")
+    kept = {k: Names(x.codes[rows], x.labels) if isinstance(x, Names) else x[rows] for k, x in columns.items()}
+    return NodeRows(table, names.texts(rows), kept, rows, tuple(notes))
+
+
+def _node_column(table: Table, known: Collection[str], node: str | None) -> int:
+    """The column of nodes: as the user says, by its heading and its cells, or the first one."""
+    if node is not None:
+        return column_names.chosen(table.columns, node, table.title, "--node")
+    every = range(len(table.columns))
+    usual = column_names.NODE - column_names.LABEL
+    named = [k for k in every if table.headed and column_names.find([table.columns[k]], usual) is not None]
+    exact = [k for k in named if table.columns[k].strip().lower() == "node"]
+    for k in (*exact, *named, 0):
+        if table.share_of_names(k, known) >= 0.5:
+            return k
+    return (*exact, *named, 0)[0]
+
+
+def _without_missing(table: Table, k: int, column: Names, notes: list[str]) -> Names:
+    """A column of text in which words such as NA mean that a cell is missing."""
+    words = [label for label in column.labels if is_missing(label)]
+    if not words:
+        return column
+    notes.append(f"{table.title}: {some(words)} in column {table.name(k)}: taken as missing")
+    gone = np.array([is_missing(label) for label in column.labels] + [True])
+    return Names(np.where(gone[column.codes], -1, column.codes).astype(np.int32), column.labels)

@@ -1,0 +1,129 @@
+"""How noisy observations are, seen from the law that was found: a better guide than a smooth path through them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from .data_smoothing import Noise
+from .trajectory_fit import COMMON_CG, TrajectoryFit, fit_trajectories
+from .trajectory_problem import TrajectoryProblem
+
+# When a law is doubted: docs/interaction.md, How it works, 8.
+NOISE_EXCESS = 1.1  # times the noise: smaller residuals are explained, whatever they are like
+AUTOCORRELATED = (
+    0.2  # correlation of residuals at two snapshots in a row, less its standard error, that noise does not have
+)
+UNDERESTIMATED_BY = (
+    6.0  # a path through a dozen snapshots makes noise look several times smaller, but not by such a factor
+)
+CLIPPED_AT = 3.0  # median residuals, beyond which they count as if they were there, lest a few outliers decide
+NOISE_ROUNDS = 2  # fit, noise, fit again: the first round corrects the noise, the second what that changed
+REWEIGHTING_ITERATIONS = 20
+OUTLIERS_BEYOND = 4.0  # times the noise, as ``HUBER``: residuals beyond count as if they were there
+SIZE_ROUNDS = 3  # of noise without the outliers and outliers by that noise: it converges at once
+LEAST_ADDITIVE = (
+    1e-4  # additive noise that is always allowed for, as a share of the largest state: errors of integration
+)
+MEDIAN_TO_SIGMA = 0.6745  # the median |z| of a normal distribution
+
+
+def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float]:
+    """Additive noise and share under which residuals at these states, both (N,), are likeliest; a few may be outliers.
+
+    Where most states are nearly equal, the few others alone tell the two kinds of noise apart, so all count by themselves.
+
+    Example:
+        >>> x = torch.linspace(0.1, 20, 4000, dtype=torch.float64)
+        >>> noise = torch.randn(4000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        >>> additive, share = likely_noise(x, 0.05 * x * noise)
+        >>> round(additive, 1), round(share, 2)
+        (0.0, 0.05)
+    """
+    x = states.abs().double().numpy()
+    r = rest.abs().double().numpy()
+    top = float(x.max(initial=0.0))
+    if len(x) == 0 or top == 0 or not r.any():
+        return float(np.sqrt(np.mean(r**2))) if len(r) else 0.0, 0.0
+    best = (-np.inf, 0.0, 0.0)
+    for ratio in (*np.geomspace(LEAST_ADDITIVE, 1e2, 61) * top, np.inf):  # of additive noise to share
+        shape = np.ones_like(x) if ratio == np.inf else np.sqrt(ratio**2 + x**2)
+        u = r / shape
+        size = float(np.median(u)) / MEDIAN_TO_SIGMA or float(np.sqrt(np.mean(u**2)))
+        for _ in range(SIZE_ROUNDS):
+            size = float(np.sqrt(np.mean(np.minimum(u, OUTLIERS_BEYOND * size) ** 2)))
+        likelihood = -float(np.log(shape * size).sum() + 0.5 * (np.minimum(u / size, OUTLIERS_BEYOND) ** 2).sum())
+        additive, share = (size, 0.0) if ratio == np.inf else (size * ratio, size)
+        best = max(best, (likelihood, additive, share))
+    return float(best[1]), float(best[2])
+
+
+def residuals_are_noise(fitted: TrajectoryFit) -> bool:
+    """Whether the law leaves nothing but noise: residuals that are small, or not alike from one snapshot to the next.
+
+    How large noise is, a path through few snapshots does not tell: it follows them. What a law misses lasts, noise does not.
+    """
+    return fitted.excess < NOISE_EXCESS or (
+        fitted.excess < UNDERESTIMATED_BY and residual_autocorrelation(fitted) < AUTOCORRELATED
+    )
+
+
+def residual_autocorrelation(fitted: TrajectoryFit) -> float:
+    """Correlation of residuals with the one before at the same node, less its standard error; the largest of all features.
+
+    Infinite if the path explodes, 0 if no node was seen twice.
+    """
+    sums = torch.zeros(3, fitted.problems[0].x0.shape[-1], dtype=torch.float64)
+    for problem in fitted.problems:
+        states = problem.followed(fitted.model)
+        one = problem.data
+        if states is None:
+            return float("inf")
+        rest = ((one.states - states) / problem.sigma(states))[1:]
+        for a in range(rest.shape[-1]):
+            seen = one.seen[1:, :, a].T
+            r = rest[..., a].T[seen]  # node by node
+            node = seen.nonzero()[:, 0]
+            size = r.abs().median().clamp(min=1e-300) if len(r) else r.new_ones(())
+            r = (r / size).clamp(-CLIPPED_AT, CLIPPED_AT)
+            pairs = (r[1:] * r[:-1])[node[1:] == node[:-1]]
+            sums[:, a] += torch.tensor([float(pairs.sum()), float(r.square().mean()) * len(pairs), len(pairs)])
+    products, squares, count = sums
+    known = squares > 0
+    return float((products / squares - count.rsqrt())[known].max()) if known.any() else 0.0
+
+
+def reweighted(
+    fitted: TrajectoryFit, *, iterations: int = REWEIGHTING_ITERATIONS, cg: int = COMMON_CG
+) -> TrajectoryFit:
+    """The path fitted again with the noise that its own residuals show; itself where that cannot be followed."""
+    for _ in range(NOISE_ROUNDS):
+        problems = [_with_noise(fitted, problem) for problem in fitted.problems]
+        ready = [problem for problem in problems if problem is not None]
+        if len(ready) < len(problems):
+            return fitted
+        again = fit_trajectories(fitted.model, ready, iterations=iterations, cg=cg)
+        if again is None:
+            return fitted
+        fitted = again
+    return fitted
+
+
+def _with_noise(fitted: TrajectoryFit, problem: TrajectoryProblem) -> TrajectoryProblem | None:
+    """With the noise of the residuals of all snapshots but the first, which the first state may follow."""
+    one = problem.data
+    states = problem.followed(fitted.model)
+    if states is None:
+        return None
+    additive = one.measured.additive.clone()
+    share = one.measured.share.clone()
+    for a in range(states.shape[-1]):
+        seen = one.seen[1:, :, a]
+        if bool(seen.any()):
+            level = states[1:, :, a][seen]
+            additive[a], share[a] = likely_noise(level, one.states[1:, :, a][seen] - level)
+    noise = Noise(additive, share)
+    error = torch.where(one.seen[0], noise.at(problem.guess), problem.error)
+    return replace(problem, data=replace(one, measured=noise), error=error)

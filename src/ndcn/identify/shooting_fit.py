@@ -1,0 +1,299 @@
+"""Fitting a model to where it ends: Gauss-Newton on shots from snapshot to snapshot (docs/interaction.md, How it works, 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from ..laws import Model, Network
+from .observations import Observations
+from .shooting import COARSER_DERIVATIVES, FEWEST_DERIVATIVE_STEPS, MOST_STEPS, derivatives, ends, steps_needed
+
+CONVERGED_EXCESS = 0.7  # residuals of so many times the noise have nothing more to say: the noise itself would leave 1
+LEAST_MOVED = 0.01  # in asinh(x / unit): states that moved less than 1 % do not count for more than that
+NOISE_WEIGHT = 3.0  # motion below so many times its noise is not known well enough to be the unit of a residual
+
+# Damping (Levenberg-Marquardt) as a share of the diagonal; how it changes follows what a step kept of the linear model's promise.
+LEAST_DAMPING = 1e-12  # none, but for parameters without effect
+FIRST_DAMPING = 1e-3  # once a step failed
+RAISED = 6.0
+TRIES = 7  # from 1e-3 six-fold to 8: the steps are then short ones downhill
+KEPT_WELL = (0.7, 100.0)  # share of the promise from which the damping falls by so much
+KEPT_FAIRLY = (0.3, 3.0)
+REGROUPED_AFTER = (1, 4, 9)  # iterations: another model may need other steps; later ones hardly move
+
+# Full steps are given up where they lead nowhere, or where the fit is as good as they can make it.
+UNDAMPED_RANGE = (1e-3, 1e2)
+UNDAMPED_RIDGE = 1e-5  # of the diagonal, for parameters that act alike
+
+
+@dataclass(frozen=True)
+class Shots:
+    """Shots on one graph: from ``start`` (K, n, d) over ``spans`` (K,) to ``target``.
+
+    Ends are compared as z(x) = asinh(x / unit), which is as log x for large states, so that growth by some factor, too
+    strong for a linear model of it, becomes a sum; differences are multiplied by ``weight`` (K, n, d).
+    """
+
+    network: Network
+    start: torch.Tensor
+    spans: torch.Tensor
+    target: torch.Tensor
+    weight: torch.Tensor
+    noise: torch.Tensor
+    unit: torch.Tensor
+
+    def __getitem__(self, which: torch.Tensor) -> Shots:
+        return replace(
+            self,
+            start=self.start[which],
+            spans=self.spans[which],
+            target=self.target[which],
+            weight=self.weight[which],
+            noise=self.noise[which],
+        )
+
+    def residual(self, ends: torch.Tensor) -> torch.Tensor:
+        """How far ends are from the targets, weighted."""
+        return (torch.asinh(self.target / self.unit) - torch.asinh(ends / self.unit)) * self.weight
+
+    def slope(self, ends: torch.Tensor) -> torch.Tensor:
+        """By how much the residual falls when an end moves."""
+        return self.weight / (ends.square() + self.unit.square()).sqrt()
+
+
+def shots_of(one: Observations, which: torch.Tensor) -> Shots:
+    """Shots over some of the intervals of a trajectory, each from one snapshot to the next.
+
+    Residuals count relative to how far the state moved, as far as noise lets that be known.
+    """
+    start = one.level[which]
+    target = one.level[which + 1]
+    noise = (one.noise[which].square() + one.noise[which + 1].square()).sqrt()
+    unit = one.unit
+    moved = (torch.asinh(target / unit) - torch.asinh(start / unit)).abs()
+    weight = 1 / (moved + LEAST_MOVED + NOISE_WEIGHT * noise / (target.square() + unit.square()).sqrt())
+    return Shots(one.network, start, one.spans[which], target, weight, noise, unit)
+
+
+@dataclass(frozen=True)
+class ShotFit:
+    """A fitted model.
+
+    Attributes:
+        model: with its parameters.
+        misfit: root mean square of the weighted residuals.
+        excess: root mean square of the residuals in units of the noise.
+        normal: S^T S of the weighted derivatives, (P, P).
+        count: residuals.
+        ridge: the penalty it was fitted with, for each of them.
+        lost: shots that could not be integrated in the steps allowed, and say nothing.
+    """
+
+    model: Model
+    misfit: float
+    excess: float
+    normal: torch.Tensor
+    count: int
+    ridge: torch.Tensor | None = None
+    lost: int = 0
+
+
+def grouped_by_steps(
+    model: Model, batches: Sequence[Shots], tolerance: torch.Tensor, most_steps: int = MOST_STEPS
+) -> list[tuple[Shots, int]] | None:
+    """The batches in groups of equal numbers of steps; None if the model cannot be integrated over most of them."""
+    groups = []
+    lost = 0
+    total = 0
+    for batch in batches:
+        steps = steps_needed(model, batch.network, batch.start, batch.spans, tolerance, most_steps)
+        total += len(steps)
+        lost += int((steps == 0).sum())
+        for count in steps.unique().tolist():
+            if count:
+                groups.append((batch[steps == count], count))
+    return None if 2 * lost > total else groups
+
+
+def ends_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> list[torch.Tensor]:
+    """Where the shots of each group end."""
+    return [ends(model, batch.network, batch.start, batch.spans, steps) for batch, steps in groups]
+
+
+def misfit_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> float:
+    """Root mean square of weighted residuals."""
+    return _misfit(groups, ends_of(model, groups))
+
+
+def _misfit(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
+    total = 0.0
+    count = 0
+    for (batch, _), end in zip(groups, reached, strict=True):
+        r = batch.residual(end)
+        total += float(r.square().sum())
+        count += r.numel()
+    value = (total / count) ** 0.5 if count else float("inf")
+    return value if value == value else float("inf")
+
+
+def fit(
+    model: Model,
+    batches: Sequence[Shots],
+    *,
+    iterations: int = 20,
+    tolerance: torch.Tensor,
+    ridge: torch.Tensor | None = None,
+    enough: float = 1e-5,
+    most_steps: int = MOST_STEPS,
+) -> ShotFit | None:
+    """The model with parameters that bring its shots nearest to their targets; None if it cannot be integrated.
+
+    Args:
+        model: with first values of its parameters.
+        batches: the shots.
+        iterations: at most.
+        tolerance: absolute error of integration, (d,).
+        ridge: a penalty matrix on the parameters, (P, P).
+        enough: stop when a step moves the misfit by less than this share.
+    """
+    groups = grouped_by_steps(model, batches, tolerance, most_steps)
+    if not groups:
+        return None
+    reached = ends_of(model, groups)
+    here = _misfit(groups, reached)
+    if here == float("inf"):
+        return None
+    normal = torch.eye(len(model.parameters), dtype=torch.float64)
+    damping = LEAST_DAMPING
+    for iteration in range(iterations):
+        S, r = _linear(model, groups, reached)
+        normal = S.T @ S
+        count = len(r)
+        if not normal.isfinite().all():
+            return None
+        p = model.parameters
+        A = normal.clone()
+        b = S.T @ r
+        if ridge is not None:
+            A = A + ridge * count
+            b = b - (ridge * count) @ p
+        before = _penalised(here, model, ridge)
+        trial = None
+        for _ in range(TRIES):
+            step = _solved(A + torch.diag(damping * A.diagonal().clamp(min=1e-300)), b)
+            promised = float(b @ step + damping * (A.diagonal() * step.square()).sum()) / count
+            if promised < 0.5 * enough * before:
+                break
+            other = model.with_parameters(p + step)
+            there = ends_of(other, groups)
+            value = _misfit(groups, there)
+            kept = (before - _penalised(value, other, ridge)) / promised  # of what the linear model promised
+            if kept > 0:
+                trial = other
+                here = value
+                reached = there
+                damping = _lowered(damping, kept)
+                break
+            damping = max(FIRST_DAMPING, RAISED * damping)
+        if trial is None:
+            break
+        model = trial
+        if 1 - (_penalised(here, model, ridge) / before) ** 0.5 < enough or _excess(groups, reached) < CONVERGED_EXCESS:
+            break
+        if iteration in REGROUPED_AFTER:
+            again = grouped_by_steps(model, batches, tolerance, most_steps)
+            if not again:
+                return None
+            groups = again
+            reached = ends_of(model, groups)
+            here = _misfit(groups, reached)
+    lost = sum(len(b.start) for b in batches) - sum(len(b.start) for b, _ in groups)
+    return ShotFit(model, here, _excess(groups, reached), normal, _count(groups), ridge, lost)
+
+
+def _lowered(damping: float, kept: float) -> float:
+    """The damping after a step that kept this share of what was promised."""
+    for share, factor in (KEPT_WELL, KEPT_FAIRLY):
+        if kept > share:
+            return max(LEAST_DAMPING, damping / factor)
+    return max(LEAST_DAMPING, damping)
+
+
+def _count(groups: Sequence[tuple[Shots, int]]) -> int:
+    return sum(batch.target.numel() for batch, _ in groups)
+
+
+def _excess(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
+    """Root mean square of residuals in units of the noise."""
+    total = 0.0
+    for (batch, _), end in zip(groups, reached, strict=True):
+        total += float(((end - batch.target) / batch.noise).square().sum())
+    return (total / _count(groups)) ** 0.5
+
+
+def _solved(A: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A^-1 b for a symmetric A of any scaling."""
+    size = A.diagonal().clamp(min=1e-300).sqrt()
+    scaled = A / torch.outer(size, size) + 1e-15 * torch.eye(len(A), dtype=A.dtype)
+    return torch.linalg.lstsq(scaled, b / size, driver="gelsd", rcond=1e-15).solution / size
+
+
+def _penalised(misfit: float, model: Model, ridge: torch.Tensor | None) -> float:
+    p = model.parameters
+    return misfit**2 + (0.0 if ridge is None else float(p @ ridge @ p))
+
+
+def _linear(
+    model: Model, groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """By how much each residual falls with each parameter, (count, P), and the residuals."""
+    P = len(model.parameters)
+    slopes = []
+    rest = []
+    for (batch, steps), end in zip(groups, reached, strict=True):
+        columns = derivatives(
+            model,
+            batch.network,
+            batch.start,
+            batch.spans,
+            max(min(FEWEST_DERIVATIVE_STEPS, steps), steps // COARSER_DERIVATIVES),
+        )
+        if not columns.isfinite().all():
+            columns = derivatives(model, batch.network, batch.start, batch.spans, steps)
+        slopes.append((columns * batch.slope(end).unsqueeze(-1)).reshape(-1, P))
+        rest.append(batch.residual(end).reshape(-1))
+    return torch.cat(slopes), torch.cat(rest)
+
+
+def undamped_gauss_newton(
+    model: Model, batches: Sequence[Shots], iterations: int, tolerance: torch.Tensor, most_steps: int
+) -> Model:
+    """The best model along full Gauss-Newton steps, whether they lead up or down; where nothing is better, the same.
+
+    Across a narrow curved valley a full step lands beside its floor, far above it but much further along; the next one
+    falls back. Steps that only ever lead down creep.
+    """
+    best = model
+    least = float("inf")
+    for _ in range(iterations + 1):
+        groups = grouped_by_steps(model, batches, tolerance, most_steps)
+        if not groups:
+            break
+        reached = ends_of(model, groups)
+        misfit = _misfit(groups, reached)
+        if misfit < least:
+            best = model
+            least = misfit
+        if not UNDAMPED_RANGE[0] < misfit < UNDAMPED_RANGE[1]:
+            break
+        S, r = _linear(model, groups, reached)
+        A = S.T @ S
+        if not A.isfinite().all():
+            break
+        model = model.with_parameters(
+            model.parameters + _solved(A + UNDAMPED_RIDGE * torch.diag(A.diagonal()), S.T @ r)
+        )
+    return best

@@ -1,0 +1,216 @@
+"""Closed forms along whole trajectories, with their initial states: for noise and gaps."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from ..laws import Equation
+from .observations import Observations
+from .posterior import pseudo_inverse
+from .search import Search
+from .trajectory_fit import TrajectoryFit, fit_trajectories
+from .trajectory_problem import problems_for
+from .trajectory_stages import coarse, fit_horizon, score, with_exact_steps
+from .variants import simpler, without_terms
+
+logger = logging.getLogger(__name__)
+
+FORMULA_HORIZONS = (0.2, 0.45, 0.7, 1.0)
+"""Shares of all motion through which a candidate follows the data in turn (docs/interaction.md, How it works, 9): from a poor guess
+a whole trajectory leads nowhere, and a wrong candidate is found out in the first fifth."""
+NOTHING_LEFT_EXCESS = 1.05
+"""Residuals below so many times the noise leave nothing for another law to explain: 1 is perfect, and 400 nodes at 80 snapshots tell it
+to 1 / sqrt(2 * 32000) = 0.4 %; what remains is for noise that a smooth path underestimates."""
+NEAR_EXCESS = 2.0  # a candidate below it shows that good ones are among the first: fewer of the others are tried
+TRIED_IF_NEAR = 8  # candidates of each kind in noise, once one is near, and of curved ones in any case
+TRIED = 16  # else: those that come first may all be wrong
+LED_TO_THE_END = 6  # candidates in gaps that explain the first horizon best
+SETTLED = 2  # candidates of those that do not explain the data that are fitted further
+
+# Iterations of Gauss-Newton, and by which share one must lower chi^2: bounds on time, loose while candidates are compared.
+ENOUGH = 1e-3
+SCREENING_ITERATIONS = 5
+SETTLING_ITERATIONS = 10
+PLAINER_ITERATIONS = 6
+LAST_ITERATIONS = 30
+
+DOUBTFUL_Z = 3.0  # terms with coefficients below so many standard errors: chance goes as far once in 370 times
+DROPPED_SINGLY = (
+    4  # doubtful terms that are dropped one by one; if there are more, half of them at once, then a quarter, ...
+)
+SURE_Z = 30.0  # beyond so many standard errors BIC never welcomes the loss of a term: z^2 = 900 > log(count)
+CHANCE_DEVIATIONS = 3.0  # standard deviations of chi^2, which are sqrt(2 count), by which terms may exceed chance
+
+
+def closed_form_along(search: Search, data: Sequence[Observations], tolerance: torch.Tensor) -> TrajectoryFit | None:
+    """The closed form that follows the data best; None if none can be followed.
+
+    In gaps, candidates are integrated in few steps and compared by what they miss beyond the errors of these; one that misses
+    nothing is fitted to the last digit.
+    """
+    if any(one.gaps for one in data):
+        rough, coarse_data = coarse(data, tolerance)
+        candidates = _through_gaps(search, coarse_data, rough)
+    else:
+        candidates = _through_noise(search, data, tolerance)
+    unexplained: list[TrajectoryFit] = []
+    complete: list[TrajectoryFit] = []
+    for fitted in candidates:
+        logger.debug("along trajectories %.3f %s", fitted.excess, fitted.model)
+        if fitted.excess >= NOTHING_LEFT_EXCESS:
+            unexplained.append(fitted)
+            continue
+        done = _completed(_settled(fitted), data, tolerance, search)
+        if done is not None and done.excess < NOTHING_LEFT_EXCESS:
+            return done
+        complete += [] if done is None else [done]
+    settled = [_settled(fitted) for fitted in sorted(unexplained, key=score)[:SETTLED]]
+    if settled:
+        done = _completed(min(settled, key=score), data, tolerance, search)
+        complete += [] if done is None else [done]
+    return min(complete, key=score, default=None)
+
+
+def _through_noise(search: Search, data: Sequence[Observations], tolerance: torch.Tensor) -> Iterator[TrajectoryFit]:
+    """Candidates that a few intervals speak for, followed along the data."""
+    known = all(bool(one.seen[0].all()) for one in data)  # good enough to compare models; moved only for the best
+    tried: list[bool] = []
+    near = False
+    for equation in _in_turn(search, [found.equation for found in search.shortlist()]):
+        curved = _curved(equation)
+        if tried.count(curved) >= (TRIED_IF_NEAR if near or curved else TRIED):
+            continue
+        tried.append(curved)
+        problems = problems_for(data, equation, tolerance)
+        if problems is None:
+            continue
+        fitted = fit_trajectories(
+            equation, problems, iterations=SCREENING_ITERATIONS, enough=ENOUGH, move_initial=not known
+        )
+        if fitted is not None:
+            near = near or fitted.excess < NEAR_EXCESS
+            yield fitted
+
+
+def _through_gaps(search: Search, data: Sequence[Observations], tolerance: torch.Tensor) -> Iterator[TrajectoryFit]:
+    """Candidates of the weak form (shots would start from states that are not known), best first.
+
+    They are followed for as long as it takes to see them fail: through the beginning of the data, and those that do best
+    there ever further.
+    """
+    begun: list[TrajectoryFit] = []
+    for equation in _in_turn(search, search.guesses()):
+        fitted = fit_horizon(equation, None, data, FORMULA_HORIZONS[0], tolerance)
+        if fitted is None:
+            continue
+        logger.debug("first horizon %.3f %s", fitted.excess, fitted.model)
+        if fitted.excess < NOTHING_LEFT_EXCESS:
+            whole = _to_the_end(fitted, data, tolerance)
+            if whole is not None:
+                yield whole
+        else:
+            begun.append(fitted)
+    for fitted in sorted(begun, key=score)[:LED_TO_THE_END]:
+        whole = _to_the_end(fitted, data, tolerance)
+        if whole is not None:
+            yield whole
+
+
+def _to_the_end(fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor) -> TrajectoryFit | None:
+    """A fit through the first horizon, led through all of the data."""
+    further: TrajectoryFit | None = fitted
+    for share in FORMULA_HORIZONS[1:]:
+        further = None if further is None else fit_horizon(further.model, further, data, share, tolerance)
+    return further
+
+
+def _in_turn(search: Search, equations: Sequence[Equation]) -> list[Equation]:
+    """One of each kind, the base alone first, which may be the whole law, and those with curved self terms last."""
+    bare = search.bare()
+    distinct: dict[tuple[tuple[str, bool, int], ...], Equation] = {}
+    for equation in [*([] if bare is None else [bare]), *equations]:
+        distinct.setdefault(equation.families, equation)
+    return sorted(distinct.values(), key=_curved)
+
+
+def _curved(equation: Equation) -> bool:
+    """Whether a self term has parameters inside: it can bend to whatever a path through noise or gaps does."""
+    return any(term.values and not term.coupling for term in equation.terms)
+
+
+def _settled(fitted: TrajectoryFit) -> TrajectoryFit:
+    """Fitted further, without the terms it does not need."""
+    further = fit_trajectories(fitted.model, fitted.problems, iterations=SETTLING_ITERATIONS, enough=ENOUGH)
+    settled = _pruned(further or fitted)
+    logger.debug("then %.3f %s", settled.excess, settled.model)
+    return settled
+
+
+def _completed(
+    fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor, search: Search
+) -> TrajectoryFit | None:
+    """As plain as can be, and fitted to the data themselves, with all steps that takes; None if they lead nowhere."""
+    assert isinstance(fitted.model, Equation)
+    for equation in simpler(fitted.model, data, search.terms):
+        plainer = fit_trajectories(equation, fitted.problems, iterations=PLAINER_ITERATIONS, enough=ENOUGH)
+        if plainer is not None and score(plainer) < score(fitted):
+            fitted = _pruned(plainer)
+    problems = with_exact_steps(fitted, data, tolerance)
+    whole = fit_trajectories(fitted.model, problems, iterations=LAST_ITERATIONS)
+    if whole is None:
+        return None
+    plain = _pruned(whole)  # with all steps it may turn out that a term was there for their errors
+    return (
+        whole if plain is whole else fit_trajectories(plain.model, plain.problems, iterations=LAST_ITERATIONS) or plain
+    )
+
+
+def as_good(closed: TrajectoryFit, free: TrajectoryFit) -> bool:
+    """Whether what splines explain beyond a formula is little, or no more than so many of them explain of noise."""
+    return closed.excess < NOTHING_LEFT_EXCESS * free.excess or score(closed) < score(free)
+
+
+def _pruned(fitted: TrajectoryFit) -> TrajectoryFit:
+    """Without the terms whose loss BIC welcomes: many at once while many are doubtful, then one by one."""
+    while (shorter := _without_some(fitted)) is not None:
+        fitted = shorter
+    return fitted
+
+
+def _without_some(fitted: TrajectoryFit) -> TrajectoryFit | None:
+    """Without one or several terms; None if all are needed."""
+    model = fitted.model
+    assert isinstance(model, Equation)
+    for drop in _droppable(fitted, model):
+        trial = fit_trajectories(
+            without_terms(model, drop), fitted.problems, iterations=SCREENING_ITERATIONS, enough=ENOUGH
+        )
+        if trial is not None and score(trial) < score(fitted):
+            return trial
+    return None
+
+
+def _droppable(fitted: TrajectoryFit, model: Equation) -> list[list[int]]:
+    """Sets of terms that may be needless, in the order to try them."""
+    needed = int(model.base is None)  # without a base a law has at least one term
+    if len(model.terms) <= needed:
+        return []
+    covariance = pseudo_inverse(fitted.normal) * max(1.0, fitted.excess) ** 2
+    z = model.coefficients.abs() / covariance.diagonal()[: len(model.terms)].clamp(min=1e-300).sqrt()
+    order = torch.argsort(z).tolist()
+    doubtful = [k for k in order if z[k] < DOUBTFUL_Z][: len(order) - needed]
+    drops: list[list[int]] = []
+    while len(doubtful) > DROPPED_SINGLY:
+        if _by_chance(model.coefficients[doubtful], covariance[doubtful][:, doubtful]):
+            drops.append(doubtful)
+        doubtful = doubtful[: len(doubtful) // 2]
+    return [*drops, *([k] for k in order[:2] if z[k] <= SURE_Z)]
+
+
+def _by_chance(values: torch.Tensor, covariance: torch.Tensor) -> bool:
+    """Whether these are no larger together than zeros that are known so well: terms may be needed that alone are not."""
+    count = len(values)
+    return float(values @ pseudo_inverse(covariance) @ values) < count + CHANCE_DEVIATIONS * (2 * count) ** 0.5

@@ -1,0 +1,258 @@
+"""The weak form: increments between snapshots as integrals of candidate terms along a path, linear in the coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ..laws import Model, Term, values_of
+from .observations import Observations, integrals
+
+DOUBTED_SHARE = (
+    0.1  # rows whose path may be off by more than this share of what they moved count less (docs/interaction.md, 9)
+)
+LEAST_SHARE = 1e-3  # of a state, and of the typical increment: rows that moved less do not count for more than that
+NOISE_FACTOR = 2.0  # of the noise, added to what a row moved: what is not known to have moved counts little
+OVERFLOW = 1e100  # terms beyond it explain nothing, and their squares would be infinite
+SINGULAR = 1e-12  # added to the diagonal of scaled normal equations, for terms that are alike
+
+
+@dataclass(frozen=True)
+class WeakForm:
+    """Rows are (interval, node) pairs of all trajectories, weighted; one system for each feature.
+
+    Where there are gaps, rows reach from each time a node was seen to the next, so that what it did is known.
+
+    Attributes:
+        gram: W^T W of the terms of that feature, by feature.
+        moment: W^T y.
+        power: y^T y.
+        rows: how many, of the first feature.
+        terms: the terms of each feature.
+    """
+
+    gram: tuple[np.ndarray, ...]
+    moment: tuple[np.ndarray, ...]
+    power: tuple[float, ...]
+    rows: int
+    terms: tuple[list[Term], ...]
+
+    def solved(self, feature: int, members: Sequence[int]) -> Support:
+        """The best coefficients of some terms."""
+        index = list(members)
+        gram = self.gram[feature][np.ix_(index, index)]
+        moment = self.moment[feature][index]
+        size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+        scaled = gram / np.outer(size, size) + SINGULAR * np.eye(len(index))
+        c = np.linalg.lstsq(scaled, moment / size, rcond=None)[0] / size
+        rest = 1 - float(2 * c @ moment - c @ gram @ c) / max(self.power[feature], 1e-300)
+        return Support(tuple(index), c, max(rest, 1e-15))
+
+
+def unexplained_increments(one: Observations, which: torch.Tensor, base: Model | None) -> torch.Tensor:
+    """Increments over some intervals, less what a base, along the path, has done of them, (K, n, d)."""
+    step = (one.level[1:] - one.level[:-1])[which]
+    if base is None:
+        return step
+    return step - integrated_rate(base, one, which)
+
+
+def integrated_rate(base: Model, one: Observations, which: torch.Tensor) -> torch.Tensor:
+    """Integrals of a model's rate along the path over some intervals, (K, n, d)."""
+    inner = one.inner[which]
+    return integrals(base.rate(inner.flatten(0, 1), one.network).reshape(inner.shape), one.spans[which])
+
+
+def weak_form(
+    data: Sequence[Observations],
+    chosen: Sequence[torch.Tensor],
+    terms: Sequence[Term],
+    power: float,
+    known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] | None = None,
+    base: Model | None = None,
+) -> WeakForm:
+    """The regression of increments on integrals of the terms.
+
+    Args:
+        data: the trajectories.
+        chosen: which intervals of each are used; all of those with gaps.
+        terms: the candidates.
+        power: rows are divided by a mean of |increment| to this power; 1 weighs relative errors, 0 absolute ones.
+        known: integrals of terms, kept from call to call on the same data and intervals.
+        base: what the terms are to correct.
+    """
+    d = data[0].states.shape[2]
+    parts: list[list[np.ndarray]] = [[] for _ in range(d)]
+    targets: list[list[np.ndarray]] = [[] for _ in range(d)]
+    own = [[t for t in terms if t.output == a] for a in range(d)]
+    evaluated = {} if known is None else known
+    for m, (one, which) in enumerate(zip(data, chosen, strict=True)):
+        inner = one.inner[which]
+        flat = inner.reshape(-1, *inner.shape[2:])
+        spans = one.spans[which]
+        done = None if base is None else integrated_rate(base, one, which).numpy()
+        cache: dict[str, torch.Tensor] = {}
+        for a in range(d):
+            rows = stretches(one, which, a, power)
+            columns = []
+            for term in own[a]:
+                key = (m, term.formula.text, term.coupling, term.values)
+                if key not in evaluated:
+                    values = values_of(term, flat, one.network, cache).reshape(inner.shape[:3])
+                    evaluated[key] = integrals(values, spans).numpy()
+                columns.append(rows.over(evaluated[key]) * rows.weight)
+            rest = rows.step if done is None else rows.step - rows.over(done[..., a])
+            parts[a].append(np.stack(columns, 1))
+            targets[a].append(rest * rows.weight)
+    grams = []
+    moments = []
+    powers = []
+    for a in range(d):
+        W = np.concatenate(parts[a])
+        y = np.concatenate(targets[a])
+        W = np.where(np.abs(np.nan_to_num(W, nan=np.inf)) < OVERFLOW, W, 0.0)
+        grams.append(W.T @ W)
+        moments.append(W.T @ y)
+        powers.append(float(y @ y))
+    return WeakForm(tuple(grams), tuple(moments), tuple(powers), sum(map(len, targets[0])), tuple(own))
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """What nodes did from one time to another.
+
+    Attributes:
+        first, last: from which of the chosen intervals to which, the last not included.
+        node: which one.
+        step: how far it moved.
+        weight: how much that counts.
+    """
+
+    first: np.ndarray
+    last: np.ndarray
+    node: np.ndarray
+    step: np.ndarray
+    weight: np.ndarray
+
+    def over(self, values: np.ndarray) -> np.ndarray:
+        """Sums of values (K, n, ...) over the intervals of each stretch."""
+        return _over(values, self.first, self.last, self.node)
+
+
+def stretches(one: Observations, which: torch.Tensor, feature: int, power: float) -> Stretches:
+    """The chosen intervals of each node or, in gaps, from each time it was seen to the next; see ``weak_form``."""
+    count = len(which)
+    n = one.level.shape[1]
+    if one.gaps:
+        node, time = np.nonzero(one.seen[..., feature].numpy().T)
+        same = node[1:] == node[:-1]
+        first = time[:-1][same]
+        last = time[1:][same]
+        node = node[1:][same]
+    else:
+        first = np.repeat(np.arange(count), n)
+        node = np.tile(np.arange(n), count)
+        last = first + 1
+    level = one.level[..., feature].numpy()
+    begin = (which.numpy()[first], node)
+    step = level[which.numpy()[last - 1] + 1, node] - level[begin]
+    size = np.abs(step)
+    floor = (
+        LEAST_SHARE * np.abs(level[begin])
+        + LEAST_SHARE * np.sqrt(np.square(size).mean() if len(size) else 0.0)
+        + 1e-300
+    )
+    weight = (size + floor + NOISE_FACTOR * one.noise[..., feature].numpy()[begin]) ** -power
+    if one.gaps:
+        off = _over(_doubt(one, feature), first, last, node) / _over(one.spans[:, None].numpy(), first, last, 0 * node)
+        weight = weight / (1 + off / (DOUBTED_SHARE * (size + floor)))
+    return Stretches(first, last, node, step, weight)
+
+
+def _doubt(one: Observations, feature: int) -> np.ndarray:
+    """How far the path of a node and of its neighbours may be off, integrated over each interval, (T - 1, n)."""
+    assert one.doubt is not None
+    own = one.doubt[..., feature] * one.spans[:, None]
+    weights = abs(one.network.graph.to_scipy())
+    around = torch.from_numpy(weights @ own.T.numpy() / np.maximum(weights.sum(1), 1e-300)[:, None]).T
+    return ((own + around) / 2).numpy()
+
+
+def _over(values: np.ndarray, first: np.ndarray, last: np.ndarray, node: np.ndarray) -> np.ndarray:
+    if (last - first == 1).all():
+        return values[first, node]
+    with np.errstate(over="ignore", invalid="ignore"):  # of terms that overflow
+        total = np.concatenate([np.zeros_like(values[:1]), np.cumsum(values, 0)])
+        return total[last, node] - total[first, node]
+
+
+@dataclass(frozen=True)
+class Support:
+    """Some of the terms of one feature, with their coefficients and the share of the increments they leave open."""
+
+    members: tuple[int, ...]
+    coefficients: np.ndarray
+    rest: float
+
+
+def supports(
+    form: WeakForm, feature: int, *, most: int = 8, width: int = 12, start: Sequence[int] = ()
+) -> list[Support]:
+    """Promising supports by beam search: grown one by one, and each member exchanged for better ones."""
+    gram = form.gram[feature]
+    moment = form.moment[feature]
+    size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    gram = gram / np.outer(size, size)
+    moment = moment / size
+    families = [t.family for t in form.terms[feature]]
+    found: dict[tuple[int, ...], Support] = {}
+
+    def solved(members: tuple[int, ...]) -> Support:
+        key = tuple(sorted(members))
+        if key not in found:
+            found[key] = form.solved(feature, key)
+        return found[key]
+
+    def gains(members: tuple[int, ...]) -> np.ndarray:
+        if not members:
+            return moment**2
+        index = list(members)
+        block = gram[np.ix_(index, index)] + SINGULAR * np.eye(len(index))
+        inverse = np.linalg.inv(block)
+        cross = gram[:, index] @ inverse
+        left = 1 - np.einsum("ij,ij->i", cross, gram[:, index])
+        corr = moment - cross @ moment[index]
+        gain = np.where(left > 1e-9, corr**2 / np.maximum(left, 1e-9), 0.0)
+        used = {families[m] for m in members}
+        gain[[k for k, f in enumerate(families) if f in used]] = 0.0
+        return gain
+
+    beam = [tuple(sorted(start))]
+    best: list[Support] = []
+    for _ in range(most - len(start)):
+        grown: dict[tuple[int, ...], Support] = {}
+        for members in beam:
+            gain = gains(members)
+            for m in np.argsort(-gain)[: 2 * width]:
+                if gain[m] > 0:
+                    support = solved((*members, int(m)))
+                    grown[support.members] = support
+        ranked = sorted(grown.values(), key=lambda s: s.rest)[:width]
+        swapped: dict[tuple[int, ...], Support] = {s.members: s for s in ranked}
+        for support in ranked[: width // 2]:
+            for out in support.members:
+                rest = tuple(m for m in support.members if m != out)
+                gain = gains(rest)
+                for m in np.argsort(-gain)[:3]:
+                    if gain[m] > 0:
+                        other = solved((*rest, int(m)))
+                        swapped[other.members] = other
+        ranked = sorted(swapped.values(), key=lambda s: s.rest)[:width]
+        if not ranked:
+            break
+        best += ranked
+        beam = [s.members for s in ranked]
+    return best

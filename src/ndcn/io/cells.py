@@ -1,0 +1,94 @@
+"""Columns of tables: names as codes, numbers as float64, and what cells mean."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MISSING = (
+    *("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "null", "NULL", "Null", "None", "none", "nil", "missing"),
+    *("-", "--", "?", ".", "..", "...", "#N/A", "#NA", "#VALUE!", "#DIV/0!", "#REF!", "NaT", "<NA>", "-nan", "*"),
+)
+_MISSING = frozenset(MISSING)
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
+_POINT_ZERO = re.compile(r"(0|-?[1-9]\d{0,14})\.0+")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d{1,4})?|[-+]?(inf|infinity|∞)", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True)
+class Names:
+    """A column of names: ``labels[codes[row]]``; the code is -1 where the cell is empty."""
+
+    codes: np.ndarray
+    labels: list[str]
+
+    @classmethod
+    def of(cls, codes: np.ndarray, labels: Sequence[Any]) -> Names:
+        """With labels made plain: without blanks around them, in Unicode's composed form, 3 instead of 3.0."""
+        texts = [plain(label) for label in labels]
+        zeros = [_POINT_ZERO.fullmatch(text) for text in texts]
+        if any(zeros) and all(
+            zero or not text or _WHOLE.fullmatch(text) for zero, text in zip(zeros, texts, strict=True)
+        ):
+            texts = [zero[1] if zero else text for zero, text in zip(zeros, texts, strict=True)]
+        known: dict[str, int] = {}
+        to = np.array([known.setdefault(text, len(known)) if text else -1 for text in texts] + [-1], dtype=np.int32)
+        if len(known) == len(texts):
+            return cls(codes, texts)
+        return cls(to[codes], list(known))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def texts(self, rows: np.ndarray) -> list[str]:
+        """The names in some rows; "" where there is none."""
+        return [self.labels[code] if code >= 0 else "" for code in self.codes[rows].tolist()]
+
+
+def plain(value: Any) -> str:
+    """A name as text."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value).strip().strip("\ufeff\u200b\x00").strip()
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def is_whole(name: str) -> bool:
+    """Whether a name is a whole number, written as Python writes it (7, not 007)."""
+    return _WHOLE.fullmatch(name) is not None
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that there is no value."""
+    return cell.strip() in _MISSING
+
+
+def number(cell: str, decimal: str = ".") -> float | None:
+    """What number a cell holds: NaN if it is missing, None if it is something else."""
+    text = cell.strip().strip("\ufeff")
+    if text in _MISSING:
+        return float("nan")
+    text = text.replace("\u2212", "-").replace("\u00a0", "")
+    if decimal != ".":
+        if "." in text:
+            return None
+        text = text.replace(decimal, ".")
+    if not _NUMBER.fullmatch(text):
+        return None
+    if text[-1] in "∞":
+        text = text.replace("∞", "inf")
+    return float(text.replace("d", "e").replace("D", "e"))
+
+
+def labels_for(names: Collection[str]) -> list[Any]:
+    """Names as labels of a graph: sorted, and whole numbers where all are (1, 2, 10), else texts."""
+    if all(map(is_whole, names)):
+        return sorted(int(name) for name in names)
+    return sorted(names)

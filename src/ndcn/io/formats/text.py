@@ -1,0 +1,167 @@
+"""CSV, TSV and other text tables: read fast where they are in order, and explained where they are not."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from ..arrow_table import names_of
+from ..cells import MISSING, Names, number
+from ..files import open_bytes
+from ..parse_errors import one_line
+from ..table import HeaderHint, Table
+from .text_detection import BLANKS, SEPARATORS, detect, rows_of
+
+BLOCK = 1 << 24  # bytes that Arrow parses at once; a row must fit into one block
+UTF8 = ("utf-8", "utf-8-sig")
+
+
+class TextTable(Table):
+    """A text file with a row in each line.
+
+    It is read by Arrow in one go. Where that fails, columns of numbers are read as text and understood cell by cell, and
+    rows of the wrong length are looked for, so that the message can say which line is wrong.
+    """
+
+    def __init__(self, path: Path, hint: HeaderHint) -> None:
+        self.path, self.title, self.hint, self.notes = path, path.name, hint, []
+        self._detect()
+        if self.form.invalid and self.form.encoding in UTF8:
+            self._detect_without_utf8()
+
+    def _detect(self, encoding: str | None = None) -> None:
+        self.form = form = detect(self.path, self.hint, encoding)
+        self.headed = form.header is not None
+        self.columns = [""] * form.width if form.header is None else list(form.header)
+
+    def sample(self, k: int) -> list[str]:
+        """The first cells of a column."""
+        return self.form.column(k)
+
+    def number(self, cell: str) -> float | None:
+        """What number a cell holds, with the file's decimal sign."""
+        return number(cell, self.form.decimal)
+
+    def load(self, roles: Mapping[int, str]) -> dict[int, Any]:
+        """See ``Table.load``."""
+        if self.form.separator == BLANKS:
+            return self._load_blank_separated(roles)
+        try:
+            try:
+                return self._columns(self._read(roles, numbers=True), roles)
+            except pa.ArrowInvalid:
+                return self._columns(self._read(roles, numbers=False), roles)
+        except pa.ArrowInvalid as error:
+            if self.form.encoding in UTF8 and self._first_invalid_line("utf-8") is not None:
+                self._detect_without_utf8()
+                return self.load(roles)
+            self._check_widths()
+            raise ValueError(f"{self.title} cannot be read: {one_line(error)}") from None
+        except UnicodeError as error:
+            raise ValueError(f"{self.title} is no valid {self.form.encoding}: {error}; save it as UTF-8") from None
+
+    def _read(self, roles: Mapping[int, str], *, numbers: bool) -> pa.Table:
+        text = pa.dictionary(pa.int32(), pa.string())
+        wanted = {f"c{k}": text if role == "name" or not numbers else pa.float64() for k, role in roles.items()}
+        return pacsv.read_csv(
+            self.path,
+            read_options=pacsv.ReadOptions(
+                column_names=[f"c{k}" for k in range(self.form.width)],
+                skip_rows=self.form.skip,
+                encoding=self.form.encoding.removesuffix("-sig"),
+                block_size=BLOCK,
+            ),
+            parse_options=pacsv.ParseOptions(delimiter=self.form.separator, newlines_in_values=not numbers),
+            convert_options=pacsv.ConvertOptions(
+                column_types=wanted,
+                include_columns=list(wanted),
+                null_values=list(MISSING),
+                strings_can_be_null=False,
+                decimal_point=self.form.decimal,
+            ),
+        )
+
+    def _columns(self, table: pa.Table, roles: Mapping[int, str]) -> dict[int, Any]:
+        out: dict[int, Any] = {}
+        for k, role in roles.items():
+            column = table.column(f"c{k}")
+            if role == "name":
+                out[k] = names_of(column)
+            elif pa.types.is_dictionary(column.type):
+                out[k] = self.numbers_of(names_of(column, raw=True), k)
+            else:
+                out[k] = np.array(column.to_numpy(), dtype=np.float64)
+        return out
+
+    def _load_blank_separated(self, roles: Mapping[int, str]) -> dict[int, Any]:
+        """Columns separated by any number of blanks, which Arrow does not read."""
+        self._check_widths()
+        try:
+            frame = pd.read_csv(
+                self.path,
+                sep=r"\s+",
+                header=None,
+                skiprows=self.form.skip,
+                usecols=list(roles),
+                dtype=str,
+                keep_default_na=False,
+                quoting=3,
+                encoding=self.form.encoding,
+                encoding_errors="replace",
+                compression="infer",
+            )
+        except pd.errors.EmptyDataError:
+            frame = pd.DataFrame({k: pd.Series(dtype=str) for k in roles})
+        out: dict[int, Any] = {}
+        for k, role in roles.items():
+            codes, labels = pd.factorize(frame[k])
+            names = Names.of(codes.astype(np.int32), list(labels))
+            out[k] = names if role == "name" else self.numbers_of(names, k)
+        return out
+
+    def places(self, rows: Sequence[int]) -> list[str]:
+        """The lines on which rows begin, counted from 1."""
+        wanted, found = set(rows), {}
+        for row, (line, _) in enumerate(rows_of(self.path, self.form)):
+            if row in wanted:
+                found[row] = f"line {line}"
+                if len(found) == len(wanted):
+                    break
+        return [found.get(row, f"row {row + 1}") for row in rows]
+
+    def _check_widths(self) -> None:
+        """Refuse rows that are longer or shorter than the others."""
+        width = self.form.width
+        wrong = ((line, len(row)) for line, row in rows_of(self.path, self.form) if len(row) != width)
+        first = list(itertools.islice(wrong, 3))
+        if first:
+            shown = ", ".join(f"line {line} has {count}" for line, count in first)
+            sign = SEPARATORS[self.form.separator]
+            raise ValueError(
+                f"{self.title}: rows must have {width} columns separated by {sign}, but {shown}; correct these lines: a cell "
+                f'with a {sign} in it needs quotes ("..."), and a quote that is opened must be closed'
+            )
+
+    def _detect_without_utf8(self) -> None:
+        """Detect the form anew in the encoding of old Windows programs, or in Latin-1, which every byte fits."""
+        line = self._first_invalid_line("utf-8")
+        self._detect("cp1252" if self._first_invalid_line("cp1252") is None else "latin-1")
+        self.notes.append(
+            f"{self.title} is not UTF-8 (line {line}); it is read as {self.form.encoding}: if names look wrong, save it as UTF-8"
+        )
+
+    def _first_invalid_line(self, encoding: str) -> int | None:
+        with open_bytes(self.path) as file:
+            for line, raw in enumerate(file, start=1):
+                try:
+                    raw.decode(encoding)
+                except UnicodeDecodeError:
+                    return line
+        return None

@@ -1,0 +1,93 @@
+"""The course of a network after changes, as a model predicts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from .._support.warn import warn
+from ..data import Trajectory
+from ..graph import Graph, GraphSequence
+from .what_if import Change, Remove, changed_graph, changed_state, kept_nodes
+
+MISSED = 0.03  # warn above this miss, as a share of the shock or of the range of states
+Predict = Callable[[torch.Tensor, GraphSequence, torch.Tensor, float], Trajectory]
+
+
+def changed_course(
+    predict: Predict,
+    base: Trajectory,
+    changes: Sequence[Change],
+    *,
+    graphs: GraphSequence,
+    at: float,
+    start: torch.Tensor,
+) -> Trajectory:
+    """X'(t) = X(t) + (Y'(t) - Y(t)), where Y and Y' run from time ``at`` on, without and with the changes.
+
+    Both start from the same unchanged state, so that their difference is due to the changes alone, also for models that
+    do not give back exactly the state in which they are started. Before ``at`` the course is unchanged. Such models also
+    take a shock for a somewhat other one: a warning says by how much X'(at) misses the changed state.
+
+    Args:
+        predict: states at times, on graphs in turn, from an initial state and its time.
+        base: the unchanged course X, with all nodes.
+        changes: what happens.
+        graphs: those without the changes.
+        at: when the changes happen.
+        start: the unchanged state at that time, shape (n, d).
+
+    Returns:
+        X' at the times of ``base``; removed nodes are missing from ``at`` on.
+
+    Raises:
+        ValueError: nodes, edges or features that are not there.
+    """
+    now = graphs.at(at)
+    keep = kept_nodes(now, changes)
+    clock, before, after = [at], [now], [changed_graph(now, changes)]
+    for t, graph in zip(graphs.times.tolist(), graphs.graphs, strict=True):
+        if t > at:
+            clock, before, after = [*clock, t], [*before, graph], [*after, _again(graph, changes)]
+    x0 = changed_state(now, start, base.features, changes)
+    later = base.times >= at
+    out = base.states.clone()
+    if later.any():
+        times = torch.cat([base.times.new_tensor([at]), base.times[later]])
+        plain = predict(times, GraphSequence(clock, before), start, at).states
+        changed = predict(times, GraphSequence(clock, after), x0, at).states
+        effect = changed - plain[:, keep]
+        _warn_of_miss(base.features, effect[0], x0 - start[keep], start)
+        whole = torch.full((len(times) - 1, *out.shape[1:]), torch.nan, dtype=out.dtype)
+        whole[:, keep] = base.states[later][:, keep] + effect[1:].to(out.dtype)
+        out[later] = whole
+    ordered = bool((base.times.diff() > 0).all())
+    return Trajectory(
+        times=base.times, states=out, graph=base.graph, mask=~out.isnan(), features=base.features, ordered=ordered
+    )
+
+
+def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.Tensor, start: torch.Tensor) -> None:
+    """Say by how much the state at the time of the changes is not the changed one, if it is more than a little."""
+    shocks, misses = wanted.abs().amax(dim=0).tolist(), (effect - wanted).abs().amax(dim=0).tolist()
+    ranges = (start.amax(dim=0) - start.amin(dim=0)).tolist()
+    for name, shock, span, miss in zip(features, shocks, ranges, misses, strict=True):
+        if miss > MISSED * (shock or span):
+            share = f"{100 * miss / (shock or span or miss):.0f} % of {'the shock' if shock else 'its range'}"
+            warn(
+                f"just after the changes, {name} is up to {miss:.3g} off the state that was asked for ({share}): this model does "
+                "not give back the state it starts from, and the course that follows is as far off; a law starts exactly "
+                'there: fit model="interaction" (--model interaction)'
+            )
+
+
+def _again(graph: Graph, changes: Sequence[Change]) -> Graph:
+    """The same changes on a later graph, where an edge may be gone already."""
+    for change in changes:
+        try:
+            graph = changed_graph(graph, [change])
+        except ValueError:
+            if isinstance(change, Remove):
+                raise
+    return graph

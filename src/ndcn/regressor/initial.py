@@ -1,0 +1,48 @@
+"""InitialCondition: where a training trajectory began, and when it was observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from ..data import Trajectory
+from ..graph import Graph
+from ..solve import Solver
+
+
+@dataclass(frozen=True)
+class InitialCondition:
+    """X(t0) = x0 on a graph: what predictions start from, with the times at which the trajectory was observed.
+
+    Attributes:
+        seen: the whole trajectory, for models that go on from all of it.
+    """
+
+    graph: Graph
+    x0: torch.Tensor
+    t0: float
+    times: torch.Tensor
+    features: tuple[str, ...]
+    seen: Trajectory | None = None
+
+    @classmethod
+    def of(cls, data: Trajectory) -> InitialCondition:
+        """That of a trajectory."""
+        return cls(data.graph, data.first_state(), data.times[0].item(), data.times, data.features)
+
+    @property
+    def tolerance(self) -> float:
+        """Times nearer than this are the same: rounding to float32 moves them by less than a millionth of the window."""
+        return 1e-6 * float(self.times[-1] - self.times[0])
+
+    def steps(self, solver: Solver | None, t0: float, until: float) -> torch.Tensor:
+        """Times between t0 and ``until`` on which a prediction steps besides those asked for.
+
+        A model that steps on observations learned the steps between its training times, so these are taken from t0 on;
+        other models need none.
+        """
+        if solver is None or solver.step_size != "observations":
+            return self.times[:0]
+        own = self.times + (t0 - self.t0)
+        return own[own < until]

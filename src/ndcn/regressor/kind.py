@@ -1,0 +1,249 @@
+"""Kind and Fitted: a kind of model, and what was learned of it.
+
+A kind is one file in ``kinds/`` and one line in ``_support/registries.py``. Everybody else asks what it can do, never
+which it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from ..data import Dataset, Trajectory
+from ..graph import Graph, GraphSequence
+from ..training import RAW, History, Recipe, Units
+from .initial import InitialCondition
+from .query import Prediction, Query, query_of
+
+if TYPE_CHECKING:
+    from ..forecast import Forecast
+    from .kinds.learned_law import LearnedLaw
+    from .settings import Settings
+
+Data = Trajectory | Dataset | Sequence[Trajectory]
+State = tuple[dict[str, Any], dict[str, torch.Tensor]]
+
+
+@dataclass(frozen=True)
+class Can:
+    """What a model can do.
+
+    Attributes:
+        any_time: predicts at any time, not only on a grid of equal steps.
+        any_start: starts from any state.
+        any_graph: runs on any graph.
+        past: predicts within the training window too, not only after it.
+        spread: knows the standard deviation of its predictions.
+        law: has a law that can be read.
+        resume: keeps checkpoints from which a fit goes on.
+        ensemble: several members can be trained from several seeds.
+        judges_itself: is judged by its own past forecasts, so that no snapshots are held out.
+    """
+
+    any_time: bool = True
+    any_start: bool = True
+    any_graph: bool = True
+    past: bool = True
+    spread: bool = False
+    law: bool = False
+    resume: bool = False
+    ensemble: bool = False
+    judges_itself: bool = False
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What was given to ``fit``, and the trajectories in it, cut where the graph changes."""
+
+    given: Data
+    trajectories: list[Trajectory]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """start + k step, k = 1, ..., steps: the only times that a forecast is made for."""
+
+    start: float
+    step: float
+    steps: int
+
+    @property
+    def times(self) -> list[float]:
+        """All of them, without the rounding of repeated sums."""
+        return [float(f"{self.start + k * self.step:.12g}") for k in range(1, self.steps + 1)]
+
+
+class Fitted(ABC):
+    """What was learned: it answers queries, and goes into files.
+
+    Attributes:
+        can: what it can do.
+        initial: initial conditions of the training trajectories.
+        histories: what happened in training, one for each member of an ensemble.
+        modules: trained modules, one for each member; an empty one where nothing was trained.
+        units: between the data's units and the model's own.
+        step: time between the only times it knows, if it has equal steps.
+        ahead: the only times it predicts, if it is a forecast.
+        level: of the intervals that are shown unasked; None shows none.
+        law: with its errors, where ``can.law``.
+        forecast: where it is one.
+    """
+
+    step: float | None = None
+    ahead: Ahead | None = None
+    level: float | None = None
+    law: LearnedLaw | None = None
+    forecast: Forecast | None = None
+
+    def __init__(
+        self,
+        can: Can,
+        initial: list[InitialCondition],
+        histories: list[History],
+        *,
+        modules: Sequence[nn.Module] = (),
+        units: Units | None = None,
+    ) -> None:
+        features = initial[0].x0.shape[1]
+        self.can, self.initial, self.histories, self.modules = can, initial, histories, list(modules) or [nn.Module()]
+        self.units = Units.identity(features) if units is None else units
+
+    @abstractmethod
+    def predict(self, query: Query, *, spread: bool) -> Prediction:
+        """The answer to a query on one graph; with its standard deviation if ``spread``, which only those asked can do."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """What its file holds: plain values for JSON, and tensors."""
+
+    def query(
+        self,
+        times: Any,
+        graph: Graph | GraphSequence | None,
+        x0: Any,
+        t0: float | None,
+        graphs: GraphSequence | None,
+    ) -> Query:
+        """A query in the data's units, or an error that says what is wrong with it."""
+        another = isinstance(graph, (Graph, GraphSequence)) and graph != self.initial[0].graph
+        if (another or x0 is not None) and not (self.can.any_start and self.can.any_graph):
+            raise ValueError(self.stays)
+        changes = graphs if graphs is not None and len(graphs) > 1 and self.can.any_graph else None
+        return query_of(self.initial[0], times, graph, x0, t0, graphs=changes)
+
+    @property
+    def stays(self) -> str:
+        """Why it cannot start elsewhere, for messages."""
+        return "this model goes on from its training data: it takes no x0 and no other graph"
+
+    def facts(self) -> dict[str, Any]:
+        """What `ndcn fit --json` tells of it besides losses."""
+        return {"law": None}
+
+    def summary(self) -> str | None:
+        """What `ndcn fit` prints of it in place of the training loss."""
+        return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user has to know about the fit."""
+        return ()
+
+
+class Kind(ABC):
+    """A kind of model.
+
+    Attributes:
+        name: by which it is asked for.
+        can: what it can do.
+        uses: arguments of ``DynamicsRegressor`` that it uses; others raise ValueError.
+        recipes: presets of its training.
+        width: features of its hidden state by default.
+    """
+
+    name: str
+    can: Can
+    uses: frozenset[str] = frozenset()
+    recipes: Mapping[str, Recipe] = {"default": RAW}  # never changed
+    width: int = 1
+
+    @abstractmethod
+    def fit(self, data: TrainingData, settings: Settings) -> Fitted:
+        """Learn from data.
+
+        Raises:
+            ValueError: the data cannot be learned from.
+            TrainingError: training failed; its ``fitted`` has the last good weights.
+        """
+
+    @abstractmethod
+    def restore(
+        self,
+        about: Mapping[str, Any],
+        tensors: Mapping[str, torch.Tensor],
+        initial: list[InitialCondition],
+        settings: Settings,
+    ) -> Fitted:
+        """What ``Fitted.state`` wrote, read again."""
+
+    def accepts(self, model: object) -> bool:
+        """Whether an object, given as ``model``, is one of this kind."""
+        return False
+
+    def title(self, model: object) -> str:
+        """The model in messages."""
+        return model if isinstance(model, str) else type(model).__name__
+
+    def subject(self, model: object) -> str:
+        """The model as the subject of a sentence about its arguments."""
+        return f"`{self.title(model)}`"
+
+    def refused(self, model: object) -> frozenset[str]:
+        """Arguments that a model of this kind does not use."""
+        return OPTIONAL - self.uses
+
+    def advice(self, model: object) -> str:
+        """What to do about arguments that it does not use."""
+        return ""
+
+    def configured(self, options: Mapping[str, Any]) -> Any:
+        """What to pass as ``model`` to get this kind with these options, as the command line has them.
+
+        Raises:
+            ValueError: it has no such options.
+        """
+        if options:
+            name = next(iter(options)).replace("_", "-")
+            raise ValueError(f"`{self.name}` does not use `--{name}`; remove it")
+        return self.name
+
+    def words(self, model: object) -> list[str] | None:
+        """Words by which `ndcn fit` asks for this model; None where it cannot."""
+        return ["--model", model] if isinstance(model, str) else None
+
+    def plain(self, model: object) -> Any:
+        """``model`` as JSON can hold it; None where a file cannot."""
+        return model if isinstance(model, str) else None
+
+    def from_plain(self, plain: Any) -> Any:
+        """What ``plain`` wrote, as ``model``."""
+        return plain
+
+
+OF_NAMED = frozenset({"preset", "hidden", "operator", "activation"})
+OF_FIELDS = frozenset({"knots", "solver"})
+OF_TRAINING = frozenset(
+    {"objective", "epochs", "learning_rate", "weight_decay", "schedule", "clip_norm", "validation", "patience"}
+)
+OF_ENSEMBLES = frozenset({"ensemble", "jobs"})
+OF_COMPUTING = frozenset({"device", "dtype"})
+OPTIONAL = OF_NAMED | OF_FIELDS | OF_TRAINING | OF_ENSEMBLES | OF_COMPUTING
+ARGUMENTS = (  # in the order of the estimator's signature
+    *("preset", "hidden", "operator", "activation", "knots", "solver", "objective", "epochs", "learning_rate"),
+    *("weight_decay", "schedule", "clip_norm", "validation", "patience", "device", "dtype", "ensemble", "jobs"),
+)

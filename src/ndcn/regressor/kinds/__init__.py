@@ -1,0 +1,1 @@
+"""Kinds of models, one file each; ``_support/registries.py`` names them."""

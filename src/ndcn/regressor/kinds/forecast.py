@@ -1,0 +1,205 @@
+"""``model="auto"``: a forecast chosen by backtest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from math import isfinite
+from typing import Any
+
+import torch
+
+from ..._support.warn import warn
+from ...data import Dataset, Trajectory
+from ...forecast import LEARNED, NAMES, Auto, Forecast, Table, auto
+from ...graph import Graph, GraphSequence
+from ...training import History
+from ..fitting import checked_data
+from ..initial import InitialCondition
+from ..kind import Ahead, Can, Data, Fitted, Kind, State, TrainingData
+from ..query import Prediction, Query
+from ..settings import Settings
+
+SHOWN = 10  # rows of the table, besides those that are always shown
+ALWAYS = ("combination", "best simple guess online", "persistence")
+
+
+class FittedForecast(Fitted):
+    """A forecast of the steps after the last snapshot, with intervals by its past errors."""
+
+    forecast: Forecast
+    level = 0.9
+
+    def __init__(self, can: Can, initial: InitialCondition, forecast: Forecast, options: Auto, seconds: float) -> None:
+        super().__init__(can, [initial], [History(seconds=seconds)])
+        self.forecast, self.options = forecast, options
+        self.ahead = Ahead(forecast.start, forecast.step, forecast.horizon)
+
+    def query(
+        self,
+        times: Any,
+        graph: Graph | GraphSequence | None,
+        x0: Any,
+        t0: float | None,
+        graphs: GraphSequence | None,
+    ) -> Query:
+        """Times alone; the forecast itself says which it does not reach."""
+        if x0 is not None or t0 is not None or (graph is not None and graph != self.forecast.graph):
+            raise ValueError(self.stays)
+        initial = self.initial[0]
+        return Query(torch.as_tensor(times, dtype=torch.float64), self.forecast.graph, initial.x0, initial.t0, True)
+
+    @property
+    def stays(self) -> str:
+        """Why it cannot start elsewhere: a forecast has no dynamics that could begin there."""
+        return (
+            "a forecast goes on from the last snapshot of the data that it was chosen on: it takes no x0, t0 or other graph. "
+            'A model of dynamics does, as model="interaction" or "ndcn"'
+        )
+
+    def predict(self, query: Query, *, spread: bool) -> Prediction:
+        """The forecast; its intervals are quantiles of past errors."""
+        found, times = self.forecast, query.times
+        std = found.deviation(times) if spread else None
+        return Prediction(found.predict(times), std, lambda level: found.intervals(times, level))
+
+    def state(self) -> State:
+        """The forecast, and its past errors."""
+        about, numbers = self.forecast.to_state()
+        tensors = {f"forecast.{name}": value for name, value in numbers.items()}
+        tensors |= {
+            "loss.0": torch.zeros(0, dtype=torch.float64),
+            "validation.0": torch.zeros(0, 2, dtype=torch.float64),
+        }
+        return {"forecast": about, "model_class": "ForecastModel"}, tensors
+
+    def facts(self) -> dict[str, Any]:
+        """What was chosen, and the past errors of all candidates."""
+        found = self.forecast
+        rows = (found.features, found.kinds, found.tables, found.chosen, found.reference, found.ratios, found.margins)
+        return {
+            "horizon": found.horizon,
+            "step": found.step,
+            "last_time": found.start,
+            "sentence": found.sentence,
+            "features": {
+                feature: {
+                    "kind": kind,
+                    "table": table.to_json(),
+                    "kept": list(kept),
+                    "best_simple_guess": list(reference),
+                    "error_ratio": [ratio if isfinite(ratio) else None for ratio in ratios],
+                    "margin": [margin if isfinite(margin) else None for margin in margins],
+                }
+                for feature, kind, table, kept, reference, ratios, margins in zip(*rows, strict=True)
+            },
+        }
+
+    def summary(self) -> str:
+        """The kind of data and the best candidates for each feature, and the verdict."""
+        found, parts = self.forecast, []
+        for feature, kind, table in zip(found.features, found.kinds, found.tables, strict=True):
+            head = f"{feature}: " if len(found.features) > 1 else ""
+            parts.append(f"{head}{kind}\n\n{_short(table)}\n")
+        parts.append(found.sentence)
+        if not self.options.learned:
+            parts.append("Trained models were not compared: --compare-learned does that, and takes minutes.")
+        return "\n".join(parts)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to the data, and which candidates failed."""
+        return self.forecast.notes
+
+
+def _short(table: Table) -> str:
+    """The best rows, those that all are compared with, and models that were trained on request."""
+    rows = tuple(row for k, row in enumerate(table.rows) if k < SHOWN or row[0] in ALWAYS or row[1] == LEARNED)
+    more = len(table.rows) - len(rows)
+    return f"{replace(table, rows=rows)}" + (f"\n{more} more are not shown; --json has them all" if more else "")
+
+
+class AutoForecast(Kind):
+    """The forecast that was best in the past."""
+
+    name = "auto"
+    can = Can(any_start=False, any_graph=False, past=False, spread=True, judges_itself=True)
+
+    def accepts(self, model: object) -> bool:
+        """Options of the choice."""
+        return isinstance(model, Auto)
+
+    def title(self, model: object) -> str:
+        """The model in messages."""
+        return self.name
+
+    def advice(self, model: object) -> str:
+        """What to do instead."""
+        return ", or name a model that is trained, as ndcn"
+
+    def configured(self, options: Mapping[str, Any]) -> Auto:
+        """With a horizon, and with models that are trained and compared too."""
+        return Auto(horizon=options.get("horizon"), learned=NAMES if options.get("compare_learned") else ())
+
+    def fit(self, data: TrainingData, settings: Settings) -> FittedForecast:
+        """Choose it."""
+        began = time.monotonic()
+        run, graphs = longest_run(data.given)
+        options = settings.model if self.accepts(settings.model) else Auto()
+        found = auto(
+            run,
+            horizon=options.horizon,
+            graphs=graphs,
+            learned=tuple(options.learned),
+            seed=settings.seed,
+            progress=settings["progress"],
+        )
+        initial = replace(InitialCondition.of(run), graph=found.graph)
+        return FittedForecast(self.can, initial, found, options, time.monotonic() - began)
+
+    def restore(
+        self,
+        about: Mapping[str, Any],
+        tensors: Mapping[str, torch.Tensor],
+        initial: list[InitialCondition],
+        settings: Settings,
+    ) -> FittedForecast:
+        """The forecast of a file."""
+        if about.get("forecast") is None:
+            raise ValueError("a forecast is chosen by fit, and there is none")
+        numbers = {name.removeprefix("forecast."): value for name, value in tensors.items()}
+        found = Forecast.from_state(about["forecast"], numbers, initial[0].graph)
+        options = settings.model if self.accepts(settings.model) else Auto()
+        return FittedForecast(self.can, initial[0], found, options, about["histories"][0]["seconds"])
+
+    def words(self, model: object) -> list[str] | None:
+        """Words with the options that the command line has."""
+        options = model if isinstance(model, Auto) else Auto()
+        if tuple(options.learned) not in ((), NAMES):
+            return None
+        horizon = [] if options.horizon is None else ["--horizon", str(options.horizon)]
+        return ["--model", self.name, *horizon, *(["--compare-learned"] if options.learned else [])]
+
+    def plain(self, model: object) -> Any:
+        """Options as JSON can hold them."""
+        return asdict(model) if isinstance(model, Auto) else model
+
+    def from_plain(self, plain: Any) -> Auto:
+        """Options again."""
+        return Auto(**plain)
+
+
+def longest_run(data: Data) -> tuple[Trajectory, GraphSequence | None]:
+    """The run to forecast, and the graphs in force; of several runs the longest, with a warning."""
+    graphs = data.graphs if isinstance(data, Dataset) else None
+    runs = checked_data(list(data.runs) if isinstance(data, Dataset) else data)
+    names = data.names if isinstance(data, Dataset) and data.names else tuple(str(k) for k in range(len(runs)))
+    k = max(range(len(runs)), key=lambda k: len(runs[k]))
+    if len(runs) > 1:
+        said = f"{len(runs)} runs were given, and one is used: {names[k]}, the first of the longest, {len(runs[k])} snapshots"
+        warn(said)
+    return runs[k], graphs
+
+
+AUTO = AutoForecast()

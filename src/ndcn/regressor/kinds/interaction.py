@@ -1,0 +1,140 @@
+"""Laws that are identified: dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j), as a formula or as splines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import torch
+
+from ...data import Trajectory
+from ...identify import Evidence, Interaction, discover
+from ...laws import ClosedForm, Corrected, FreeForm, Law, LawODE, described, law_from
+from ...training import History
+from ..initial import InitialCondition
+from ..kind import Can, Fitted, Kind, State, TrainingData
+from ..query import Prediction, Query
+from ..settings import Settings
+from .learned_law import LearnedLaw
+
+LAWS: dict[str, type[ClosedForm | Corrected | FreeForm]] = {
+    "correction": Corrected,
+    "knots": FreeForm,
+    "terms": ClosedForm,
+}  # by a key of their descriptions
+
+
+class FittedLaw(Fitted):
+    """A law with its errors, integrated from any initial condition on any graph."""
+
+    law: LearnedLaw
+
+    def __init__(self, can: Can, initial: list[InitialCondition], history: History, law: LearnedLaw) -> None:
+        super().__init__(can, initial, [history], modules=[LawODE(law.law)])
+        self.law = law
+
+    def predict(self, query: Query, *, spread: bool) -> Prediction:
+        """The trajectory of the law; its spread is that of trajectories of posterior samples."""
+        return self.law.predict(query, self.initial[0].features, spread)
+
+    def state(self) -> State:
+        """The law as text and numbers, its evidence, and posterior samples."""
+        law = self.law
+        tensors = {"law.covariance": law.covariance, "law.draws": law.draws, "law.states": law.states, **law.tensors()}
+        tensors |= {f"law.start_draws.{k}": draws for k, draws in enumerate(law.start_draws or [])}
+        tensors |= {
+            "loss.0": torch.zeros(0, dtype=torch.float64),
+            "validation.0": torch.zeros(0, 2, dtype=torch.float64),
+        }
+        about = {"form": law.description(), "evidence": asdict(law.evidence)}
+        return {"law": about, "model_class": LawODE.__qualname__}, tensors
+
+    def facts(self) -> dict[str, Any]:
+        """Form, equation and reason of the law."""
+        evidence = self.law.evidence
+        equation = str(self.law.equations()) if evidence.form == "closed" else None
+        return {"law": {"form": evidence.form, "equation": equation, "reason": evidence.reason}}
+
+    def summary(self) -> str:
+        """The equation, and why it was chosen."""
+        law = self.facts()["law"]
+        return f"{law['equation'] or 'f and g are smooth functions without a formula'}\n{law['reason']}"
+
+
+class IdentifiedLaw(Kind):
+    """A law that is found in data.
+
+    Args:
+        name: of the model.
+        form: "auto", "closed" or "free"; see ``Interaction``.
+    """
+
+    can = Can(spread=True, law=True)
+
+    def __init__(self, name: str, form: str) -> None:
+        self.name, self.form = name, form
+
+    def accepts(self, model: object) -> bool:
+        """Options of the search."""
+        return isinstance(model, Interaction)
+
+    def fit(self, data: TrainingData, settings: Settings) -> FittedLaw:
+        """Find it."""
+        options = settings.model if self.accepts(settings.model) else Interaction(self.form)
+        found = discover(data.trajectories, options, settings.seed)
+        initial = with_states(data.trajectories, found.initial_states)
+        return FittedLaw(self.can, initial, History(seconds=found.seconds), LearnedLaw.of(found))
+
+    def restore(
+        self,
+        about: Mapping[str, Any],
+        tensors: Mapping[str, torch.Tensor],
+        initial: list[InitialCondition],
+        settings: Settings,
+    ) -> FittedLaw:
+        """The law of a file, without running anything in it."""
+        if about.get("law") is None:
+            raise ValueError("a law is found by fit, and there is none")
+        form = about["law"]["form"]
+        kind = next((law for key, law in LAWS.items() if key in form), ClosedForm)
+        law = stored_law(LearnedLaw, kind.from_description(form), about, tensors, len(initial))
+        return FittedLaw(self.can, initial, History([], [], **about["histories"][0]), law)
+
+    def plain(self, model: object) -> Any:
+        """Options as JSON can hold them."""
+        if not isinstance(model, Interaction):
+            return model
+        known = {} if model.known is None else {"known": described(model.known)}
+        return {"form": model.form, "terms": model.terms, "without": model.without, **known}
+
+    def from_plain(self, plain: Any) -> Interaction:
+        """Options again."""
+        return Interaction(**{**plain, "known": law_from(plain["known"])} if "known" in plain else plain)
+
+
+def with_states(trajectories: list[Trajectory], states: list[torch.Tensor]) -> list[InitialCondition]:
+    """Initial conditions with the initial states that were estimated."""
+    initial = [InitialCondition.of(trajectory) for trajectory in trajectories]
+    return [replace(one, x0=x.to(one.x0.dtype)) for one, x in zip(initial, states, strict=True)]
+
+
+def stored_law(
+    kind: type[LearnedLaw],
+    law: Law,
+    about: Mapping[str, Any],
+    tensors: Mapping[str, torch.Tensor],
+    count: int,
+    **more: Any,
+) -> LearnedLaw:
+    """A law with the errors and the evidence that a file holds."""
+    draws = [tensors[f"law.start_draws.{k}"] for k in range(count) if f"law.start_draws.{k}" in tensors]
+    kept = about["law"]["evidence"]
+    evidence = Evidence(**{**kept, "noise": tuple(kept["noise"])})
+    covariance, samples, states = (tensors[f"law.{name}"] for name in ("covariance", "draws", "states"))
+    return kind(law, covariance, samples, draws or None, evidence, states, **more)
+
+
+INTERACTION = IdentifiedLaw("interaction", "auto")
+CLOSED_FORM = IdentifiedLaw("closed_form", "closed")
+FREE_FORM = IdentifiedLaw("free_form", "free")

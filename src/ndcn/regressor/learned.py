@@ -1,0 +1,115 @@
+"""Learned: what a fitted estimator shows of what it has learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from torch import nn
+
+from ..forecast import Forecast
+from ..identify import Estimates, Evidence, Functions
+from ..laws import Equations, Law
+from ..solve import Solver
+from ..training import History, Units
+from .initial import InitialCondition
+from .kind import Fitted, Kind
+from .kinds.learned_law import LearnedLaw, NoLawError
+from .registry import kind_for
+
+
+class Learned:
+    """Attributes of an estimator that has a ``model`` and, once fitted, ``fitted_``."""
+
+    model: Any
+    fitted_: Fitted
+
+    @property
+    def models_(self) -> list[nn.Module]:
+        """The trained modules, one for each member of an ensemble."""
+        return self._fitted().modules
+
+    @property
+    def model_(self) -> nn.Module:
+        """The trained module; of an ensemble, the first."""
+        return self.models_[0]
+
+    @property
+    def histories_(self) -> list[History]:
+        """What happened in training, one for each member of an ensemble."""
+        return self._fitted().histories
+
+    @property
+    def history_(self) -> History:
+        """What happened in training; of an ensemble, in that of the first."""
+        return self.histories_[0]
+
+    @property
+    def units_(self) -> Units:
+        """Scaling between data and model."""
+        return self._fitted().units
+
+    @property
+    def train_(self) -> list[InitialCondition]:
+        """Initial conditions of the training trajectories, and when they were observed."""
+        return self._fitted().initial
+
+    @property
+    def solver_(self) -> Solver | None:
+        """The solver of the trained model, in its own time."""
+        return getattr(self.model_, "solver", None)
+
+    @property
+    def forecast_(self) -> Forecast:
+        """Of "auto", the forecast: its ``table``, ``sentence`` and ``kind`` tell what was chosen and why."""
+        forecast = self._fitted().forecast
+        if forecast is None:
+            raise AttributeError(f"{self.title_} is no forecast")
+        return forecast
+
+    @property
+    def kind_(self) -> Kind:
+        """The kind of the model: what it can do, and which arguments it uses."""
+        return kind_for(self.model)
+
+    @property
+    def title_(self) -> str:
+        """The model in a word: its name, or the class of a ready module."""
+        return self.kind_.title(self.model)
+
+    # Reading a law ----------------------------------------------------------------------------------------------
+
+    @property
+    def law_(self) -> Law:
+        """The law that was found, as a ``laws.Law``: it can be simulated, and added to other fields."""
+        return self._law().law
+
+    @property
+    def evidence_(self) -> Evidence:
+        """Why this law: whether the closed form explains the data, and what else was tried."""
+        return self._law().evidence
+
+    def equations(self) -> Equations | Estimates:
+        """The law that was found: ``str``, ``.latex()`` and ``.sympy()``, coefficients with standard errors.
+
+        Of a known law, its parameters that were estimated; of a law known in part, the correction.
+
+        Raises:
+            ValueError: the model has no equation: it is a network, or its functions are splines (``functions``).
+        """
+        return self._law().equations()
+
+    def functions(self, points: int = 50) -> Functions:
+        """f and g of the law on a grid over the states seen in training, with standard deviations; without a known part."""
+        return self._law().functions(points)
+
+    def _law(self) -> LearnedLaw:
+        law = self._fitted().law
+        if law is None:
+            raise NoLawError(f'{self.title_} has no law to read: use DynamicsRegressor(model="interaction")')
+        return law
+
+    def _fitted(self) -> Fitted:
+        if "fitted_" not in self.__dict__:
+            raise NotFittedError("this DynamicsRegressor has learned nothing yet: call fit first")
+        return self.fitted_

@@ -1,0 +1,1 @@
+"""The page's sections, a file for each."""

@@ -1,0 +1,89 @@
+"""A new kind of model is one file and one line: it fits, predicts, is stored and shown without an edit elsewhere."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import ndcn
+from ndcn._support.registries import MODELS
+from ndcn.regressor import Kind, kind_for
+from places import ROOT
+
+GRAPH = ndcn.networks.grid(9)
+DATA = ndcn.simulate(ndcn.laws.Heat(), GRAPH, ndcn.laws.initial_state(GRAPH), ndcn.sampling.regular_times(1.0, 12))
+
+
+@pytest.fixture
+def toy() -> Iterator[str]:
+    MODELS.add("toy_mean", "toy_kind:MEAN")
+    yield "toy_mean"
+    MODELS.remove("toy_mean")
+
+
+def test_a_toy_kind_is_fitted_asked_stored_and_shown(toy: str, tmp_path: Path) -> None:
+    parts = ndcn.split(DATA, seed=0)
+    reg = ndcn.DynamicsRegressor(toy).fit(parts.train)
+    mean = parts.train.states.mean(dim=0)
+    torch.testing.assert_close(reg.predict([0.3, 5.0]).states[1], mean)
+    lower, upper = reg.intervals([5.0], 0.9)
+    assert ((lower.states <= mean) & (mean <= upper.states)).all()
+    assert reg.title_ == toy
+    assert toy in reg._repr_html_()
+    reg.save(tmp_path / "toy.ndcn")
+    again = ndcn.load(tmp_path / "toy.ndcn")
+    assert torch.equal(again.predict([5.0]).states, reg.predict([5.0]).states)
+    again.report(tmp_path / "toy.html", DATA)
+    assert toy in (tmp_path / "toy.html").read_text()
+
+
+def test_a_toy_kind_says_what_it_cannot_do(toy: str) -> None:
+    with pytest.raises(ValueError, match="`toy_mean` does not use `epochs`; remove it"):
+        ndcn.DynamicsRegressor(toy, epochs=3).fit(DATA)
+    with pytest.raises(ValueError, match="`toy_mean` does not use `resume`"):
+        ndcn.DynamicsRegressor(toy).fit(DATA, resume=True)
+    reg = ndcn.DynamicsRegressor(toy).fit(DATA)
+    with pytest.raises(ValueError, match="goes on from its training data"):
+        reg.predict([1.0], x0=np.zeros((9, 1)))
+    with pytest.raises(ValueError, match="what_if needs a model that starts from any state"):
+        reg.what_if("remove 4", [1.0])
+    with pytest.raises(ValueError, match="toy_mean has no law to read"):
+        reg.equations()
+
+
+COMMAND = """
+import sys
+from ndcn._support.registries import MODELS
+MODELS.add("toy_mean", "toy_kind:MEAN")
+from ndcn.cli import main
+main()
+"""
+
+
+def test_the_command_line_knows_a_toy_kind(tmp_path: Path) -> None:
+    DATA.save(tmp_path / "data")
+
+    def ndcn_(*words: str) -> str:
+        command = [sys.executable, "-c", COMMAND, *words]
+        env = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}", "PATH": ""}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "each node keeps its mean" in ndcn_("fit", "data", "--model", "toy_mean")
+    assert "x_lower" in ndcn_("predict", "model.ndcn", "--times", "0.5", "--level", "0.9")
+    assert "extrapolation" in json.loads(ndcn_("evaluate", "model.ndcn", "data", "--json"))
+    ndcn_("report", "model.ndcn", "data")
+
+
+def test_every_name_leads_to_a_kind_of_that_name() -> None:
+    for name in MODELS:
+        assert isinstance(kind_for(name), Kind)
+        assert kind_for(name).name == name

@@ -1,0 +1,87 @@
+"""The house: every file in a room, rooms in layers, and docs/architecture.md as it is."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+from pathlib import Path
+
+import pytest
+
+from ndcn._support import registries
+from ndcn._support.registry import Registry, found_at
+from places import ROOT
+
+SRC = ROOT / "src" / "ndcn"
+FILES = sorted(SRC.rglob("*.py"))
+LAYERS = configparser.ConfigParser()
+LAYERS.read(ROOT / ".importlinter")
+ORDER = LAYERS["importlinter:contract:layers"]["layers"].split()
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+
+
+def place(path: Path) -> str:
+    return str(path.relative_to(SRC))
+
+
+def test_the_root_holds_packages_only() -> None:
+    loose = {
+        p.name for p in SRC.iterdir() if p.name != "__pycache__" and not (p.is_dir() and (p / "__init__.py").exists())
+    }
+    assert loose == {"__init__.py", "__main__.py", "py.typed"}
+    assert {p.name for p in SRC.iterdir() if p.is_dir() and p.name != "__pycache__"} == set(ORDER)
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_no_file_is_too_long(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_no_function_is_too_long(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            length = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+            assert length <= 60, f"{place(path)}: {node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_other_packages_are_imported_by_their_name_alone(path: Path) -> None:
+    """``from ..graph import Graph``, not ``from ..graph.graph import Graph``; _support has no face of its own."""
+    parts = path.relative_to(SRC).parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or node.level < len(parts) or len(parts) == 1:
+            continue
+        package, *inner = (node.module or "").split(".")
+        if package and package not in (parts[0], "_support"):
+            assert not inner, f"{place(path)}:{node.lineno} reaches into {node.module}"
+
+
+def test_the_page_shows_the_layers_as_they_are() -> None:
+    shown = re.findall(r"^    ([a-z_]+)(?:, ([a-z_]+))?  +\S", PAGE, re.MULTILINE)
+    assert [name for row in shown for name in row if name] == ORDER
+
+
+def test_every_path_on_the_page_exists() -> None:
+    named = re.findall(r"`((?:[a-z_]+/)+[a-z_*.]*|[a-z_]+/)`", PAGE)
+    assert len(named) > 10
+    for name in named:
+        assert list(SRC.glob(name.rstrip("/"))) or list(ROOT.glob(name.rstrip("/"))), (
+            f"docs/architecture.md names {name}"
+        )
+
+
+REGISTRIES = {name: value for name, value in vars(registries).items() if isinstance(value, Registry)}
+
+
+@pytest.mark.parametrize("registry", REGISTRIES)
+def test_every_registered_name_leads_somewhere(registry: str) -> None:
+    assert list(REGISTRIES[registry])
+    for name in REGISTRIES[registry]:
+        assert REGISTRIES[registry][name] is not None
+
+
+def test_places_are_found_by_name() -> None:
+    assert found_at("ndcn.graph:Graph").__name__ == "Graph"
