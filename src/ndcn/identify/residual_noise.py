@@ -112,7 +112,7 @@ def reweighted(
 
 
 def _with_noise(fitted: TrajectoryFit, problem: TrajectoryProblem) -> TrajectoryProblem | None:
-    """With the noise of the residuals of all snapshots but the first, which the first state may follow."""
+    """With the noise of the residuals of all snapshots but the first, which the initial state may follow."""
     one = problem.data
     states = problem.followed(fitted.model)
     if states is None:
