@@ -293,12 +293,8 @@ def _reason(closed: TrajectoryFit | None, free: TrajectoryFit | None, what: Inte
 def _of_trajectories(task: _Task, data: Sequence[Observations], fitted: TrajectoryFit, evidence: Evidence) -> FoundLaw:
     assert isinstance(fitted.model, (Equation, FreeModel))
     samples, initial_samples = posterior_samples(fitted, POSTERIOR_SAMPLES, task.seed)
-    if (
-        evidence.form == "free" or fitted.excess > HUBER
-    ):  # information that counts large residuals less does not tell their size
-        covariance = torch.cov(samples.T)
-    else:
-        covariance = max(1.0, fitted.excess) ** 2 * pseudo_inverse(fitted.normal)
+    robust = fitted.excess > HUBER  # information that counts large residuals less does not tell their size
+    covariance = torch.cov(samples.T) if evidence.form == "free" or robust else fitted.covariance()
     covariance = covariance.reshape(samples.shape[1], samples.shape[1])
     initial = [problem.x0 for problem in fitted.problems]
     return _found(task, data, fitted.model, covariance, samples, (initial, initial_samples), evidence)
