@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from .._support.callers import warn_user
+from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
@@ -134,14 +134,14 @@ def _warn_if_few(trajectories: Sequence[Trajectory], model: FreeModel) -> None:
         int(t.states[1:, :, 0].numel() if t.mask is None else t.mask[1:, :, 0].sum()) for t in trajectories
     )
     if increments < model.basis.size / 2:
-        warn_user(
+        warn(
             f"{increments} changes of states are too few to see f and g: splines of {model.basis.size} coefficients were drawn through "
             "them, do not trust these far. Take more snapshots, or give a law whose parameters are estimated"
         )
 
 
 def _warn(how: str) -> None:
-    warn_user(
+    warn(
         f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
         "fastest would help; or these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j) with the same f and g at every node: if "
         'nodes differ, give a law and estimate it with per_node; model="ndcn" assumes less'
@@ -180,7 +180,7 @@ def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: Fi
             f"a closed form was asked for; it misses snapshots by {closed.fit.excess:.2g} times the rounding, so it is "
             'not the whole law: form="free" follows the data better'
         )
-        warn_user(reason)
+        warn(reason)
     noise = tuple(data[0].measured.share.tolist())
     evidence = Evidence("closed", reason, noise, closed.fit.excess, None, str(closed.equation), explained)
     return _of_shots(task, data, closed.fit, evidence)

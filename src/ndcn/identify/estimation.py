@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import torch
 
-from .._support.callers import warn_user
 from .._support.threads import threads_for
+from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Law
 from .equation_fit import EXPLAINED_EXCESS
@@ -61,7 +61,7 @@ def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Fou
     with threads_for(max(t.graph.num_nodes for t in trajectories)):
         found = _estimated(law, trajectories, seed)
     if not found.evidence.explained:
-        warn_user(found.evidence.reason)
+        warn(found.evidence.reason)
     return replace(found, seconds=time.monotonic() - began)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import types
 import warnings
 
-from ndcn._support.callers import warn_user
+from ndcn._support.warn import warn
 
 
 def inside(depth: int) -> types.FunctionType:
     """A function of this package, so many calls above the warning."""
-    code = "def call(depth):\n    return warn_user('mind') if depth == 0 else call(depth - 1)\n"
-    namespace = {"__name__": "ndcn.somewhere", "warn_user": warn_user}
+    code = "def call(depth):\n    return warn('mind') if depth == 0 else call(depth - 1)\n"
+    namespace = {"__name__": "ndcn.somewhere", "warn": warn}
     exec(code, namespace)
     return lambda: namespace["call"](depth)
 
@@ -29,5 +29,5 @@ def test_the_depth_inside_the_package_does_not_matter() -> None:
 def test_a_direct_call_points_at_itself() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_user("mind")
+        warn("mind")
     assert caught[0].filename == __file__
