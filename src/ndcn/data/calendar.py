@@ -11,14 +11,7 @@ import pandas as pd
 
 from .dates import read_dates
 
-SECONDS = {
-    "millisecond": 0.001,
-    "second": 1.0,
-    "minute": 60.0,
-    "hour": 3600.0,
-    "day": 86400.0,
-    "week": 604800.0,
-}
+SECONDS = {"millisecond": 0.001, "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
 UNITS = (*SECONDS, "month", "year", "number")
 _MS = np.timedelta64(1, "ms")
 

@@ -88,10 +88,7 @@ class Backtest:
 
 
 def run(
-    panel: Panel,
-    candidates: Sequence[Candidate],
-    horizons: np.ndarray,
-    tick: Callable[[int], None] = lambda done: None,
+    panel: Panel, candidates: Sequence[Candidate], horizons: np.ndarray, tick: Callable[[int], None] = lambda done: None
 ) -> Backtest:
     """Let all candidates forecast from the last origins of the panel; errors where the truth is known.
 

@@ -122,12 +122,7 @@ class Fitted(ABC):
         """What its file holds: plain values for JSON, and tensors."""
 
     def query(
-        self,
-        times: Any,
-        graph: Graph | GraphSequence | None,
-        x0: Any,
-        t0: float | None,
-        graphs: GraphSequence | None,
+        self, times: Any, graph: Graph | GraphSequence | None, x0: Any, t0: float | None, graphs: GraphSequence | None
     ) -> Query:
         """A query in the data's units, or an error that says what is wrong with it."""
         another = isinstance(graph, (Graph, GraphSequence)) and graph != self.initial[0].graph

@@ -16,13 +16,7 @@ from .solver import STIFF, IntegrationError, Solution, Solver, all_finite
 
 
 def integrate(
-    field: nn.Module,
-    graph: Graph,
-    x0: torch.Tensor,
-    times: Any,
-    *,
-    solver: Solver | None = None,
-    t0: float = 0.0,
+    field: nn.Module, graph: Graph, x0: torch.Tensor, times: Any, *, solver: Solver | None = None, t0: float = 0.0
 ) -> Solution:
     """Solve dX/dt = field(t, X, graph), X(t0) = x0, with gradients with respect to x0 and the field's parameters.
 

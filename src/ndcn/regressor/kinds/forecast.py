@@ -37,12 +37,7 @@ class FittedForecast(Fitted):
         self.ahead = Ahead(forecast.start, forecast.step, forecast.horizon)
 
     def query(
-        self,
-        times: Any,
-        graph: Graph | GraphSequence | None,
-        x0: Any,
-        t0: float | None,
-        graphs: GraphSequence | None,
+        self, times: Any, graph: Graph | GraphSequence | None, x0: Any, t0: float | None, graphs: GraphSequence | None
     ) -> Query:
         """Times alone; the forecast itself says which it does not reach."""
         if x0 is not None or t0 is not None or (graph is not None and graph != self.forecast.graph):

@@ -148,12 +148,7 @@ def _between(
 
 
 def _checkpointed(
-    f: CountedField,
-    tableau: Tableau,
-    x: State,
-    query: Sequence[float],
-    grid: Sequence[float],
-    segment: int | None,
+    f: CountedField, tableau: Tableau, x: State, query: Sequence[float], grid: Sequence[float], segment: int | None
 ) -> State:
     """The same as ``_along``, keeping only the state at every sqrt(steps)-th step for the way back."""
     steps = len(grid) - 1
