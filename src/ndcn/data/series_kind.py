@@ -71,9 +71,8 @@ class Kind:
         if self.interpolated > 0.1:
             words.append(f"{100 * self.interpolated:.0f} % of the changes equal the one before: interpolated values?")
         if self.repeated > 0.2:
-            words.append(
-                f"{100 * self.repeated:.0f} % of the values repeat the one before: not reported at every step?"
-            )
+            share = f"{100 * self.repeated:.0f} % of the values"
+            words.append(f"{share} repeat the one before: not reported at every step?")
         if self.intermittent:
             words.append("mostly zeros (intermittent)")
         return "; ".join(words)
@@ -88,7 +87,7 @@ def kind_of(values: np.ndarray, observed: np.ndarray | None = None) -> Kind:
     moving = change != 0
     falls, grows = (change < 0)[both], (change > 0)[both & moving]
     cumulative = bool(positive and grows.size and falls.mean() < 0.01 and grows.mean() > 0.95 and len(x) > 2)
-    centred = not positive and _balanced(x[seen])
+    centred = bool(not positive and 0.2 < (x[seen] < 0).mean() < 0.8)
     series = np.maximum(change, 0) if cumulative else x
     active = _active(moving) & both
     inner = active[1:] & active[:-1] & moving[1:]
@@ -97,7 +96,7 @@ def kind_of(values: np.ndarray, observed: np.ndarray | None = None) -> Kind:
         positive=positive,
         counts=bool((x == np.round(x))[seen].all()),
         centred=centred,
-        differenced=centred and _lag_one(x) < -0.1,
+        differenced=centred and _autocorrelation(x, 1) < -0.1,
         period=_period(series),
         repeated=float((~moving)[active].mean()) if active.any() else 0.0,
         interpolated=float((np.abs(np.diff(change, axis=0)) < 1e-9)[inner].mean()) if inner.any() else 0.0,
@@ -110,21 +109,11 @@ def _positive(x: np.ndarray) -> bool:
     return bool((below < 0).mean() < SLIPS and -below.sum() <= SLIPS * np.maximum(x, 0).sum())
 
 
-def _balanced(x: np.ndarray) -> bool:
-    below = (x < 0).mean()
-    return bool(0.2 < below < 0.8)
-
-
 def _active(moving: np.ndarray) -> np.ndarray:
     """From a node's first change to its last."""
     after = np.maximum.accumulate(moving, axis=0)
     before = np.maximum.accumulate(moving[::-1], axis=0)[::-1]
     return np.asarray(after & before)
-
-
-def _lag_one(x: np.ndarray) -> float:
-    z = x - x.mean(axis=0)
-    return float((z[1:] * z[:-1]).sum() / max((z * z).sum(), 1e-300))
 
 
 def _period(series: np.ndarray) -> int | None:
@@ -142,5 +131,5 @@ def _period(series: np.ndarray) -> int | None:
 
 
 def _autocorrelation(x: np.ndarray, lag: int) -> float:
-    z = x - x.mean()
+    z = x - x.mean(axis=0)
     return float((z[lag:] * z[:-lag]).sum() / max((z * z).sum(), 1e-300))

@@ -47,11 +47,6 @@ class Backtest:
     forecasts: np.ndarray
     errors: np.ndarray
 
-    @property
-    def simple(self) -> np.ndarray:
-        """Which candidates look at one node at a time, shape (K,)."""
-        return np.array([family in SIMPLE for family in self.families])
-
     def known(self, k: int, at: int) -> np.ndarray:
         """Positions of the origins whose truth at horizon number k is known at origin number ``at``."""
         return np.flatnonzero(self.origins + self.horizons[k] <= self.origins[at])
@@ -63,9 +58,9 @@ class Backtest:
         return combination.past_errors(self.errors[:, q, k], ages, self.errors[0, q, k])
 
     def likely(self, k: int, at: int) -> np.ndarray:
-        """Errors to be expected at horizon number k: past ones, and those at shorter horizons, which are known up to later.
+        """Expected errors at horizon number k, shape (K,): the geometric mean of past errors up to that horizon.
 
-        Their geometric mean, in which those at the horizon itself count OWN times: shape (K,).
+        Errors at shorter horizons are known up to later; those at the horizon itself count OWN times.
         """
         past = [self.past(j, at) for j in range(k + 1)]
         known = [(OWN if j == k else 1.0, p) for j, p in enumerate(past) if np.isfinite(p).any()]
@@ -82,18 +77,14 @@ class Backtest:
     def online(self, k: int, at: int, choose: Callable[[int, int], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """What a rule would have forecast at the past origins known at ``at``: positions, and forecasts (Q, n)."""
         q = np.array([p for p in self.known(k, at) if len(self.known(k, p)) > 0], dtype=int)
-        n = self.forecasts.shape[3]
         said = [combination.mixed(choose(k, p), self.forecasts[:, p, k]) for p in q]
-        return q, np.stack(said) if said else np.empty((0, n))
+        return q, np.stack(said) if said else np.empty((0, self.forecasts.shape[3]))
 
 
 def run(
     panel: Panel, candidates: Sequence[Candidate], horizons: np.ndarray, tick: Callable[[int], None] = lambda done: None
 ) -> Backtest:
-    """Let all candidates forecast from the last origins of the panel; errors where the truth is known.
-
-    Forecasts are float32: K x O x H x n numbers.
-    """
+    """Forecasts of all candidates (float32) from the last origins of the panel, and errors where the truth is known."""
     T = len(panel)
     origins = np.arange(max(FIRST, T - 1 - int(horizons.max()) - ORIGINS), T)
     said = np.empty((len(candidates), len(origins), len(horizons), panel.values.shape[1]), dtype=np.float32)

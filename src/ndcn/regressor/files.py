@@ -19,6 +19,7 @@ from ..graph import Graph, GraphSequence
 from ..solve import Solver
 from ..training import Objective
 from .initial import InitialCondition
+from .kind import Stored
 from .registry import kind_for, model_in_file
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         places = about.get("graphs") or []
         graphs = [initial[place["start"]].graph for place in places]
         estimator.graphs_ = GraphSequence([place["time"] for place in places], graphs) if graphs else None
-        estimator.fitted_ = kind.restore(about, tensors, initial, estimator._settings())
+        estimator.fitted_ = kind.restore(Stored(about, tensors, initial), estimator._settings())
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from error
     except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:

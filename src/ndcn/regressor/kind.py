@@ -29,6 +29,11 @@ Data = Trajectory | Dataset | Sequence[Trajectory]
 State = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
 
+def untrained() -> dict[str, torch.Tensor]:
+    """The history of a model without epochs, as files hold it."""
+    return {"loss.0": torch.zeros(0, dtype=torch.float64), "validation.0": torch.zeros(0, 2, dtype=torch.float64)}
+
+
 @dataclass(frozen=True)
 class Can:
     """What a model can do.
@@ -76,6 +81,15 @@ class Ahead:
     def times(self) -> list[float]:
         """All of them, without the rounding of repeated sums."""
         return [float(f"{self.start + k * self.step:.12g}") for k in range(1, self.steps + 1)]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a file holds: plain values and tensors as ``Fitted.state`` gave them, and initial conditions."""
+
+    about: Mapping[str, Any]
+    tensors: Mapping[str, torch.Tensor]
+    initial: list[InitialCondition]
 
 
 class Fitted(ABC):
@@ -177,13 +191,7 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def restore(
-        self,
-        about: Mapping[str, Any],
-        tensors: Mapping[str, torch.Tensor],
-        initial: list[InitialCondition],
-        settings: Settings,
-    ) -> Fitted:
+    def restore(self, stored: Stored, settings: Settings) -> Fitted:
         """What ``Fitted.state`` wrote, read again."""
 
     def accepts(self, model: object) -> bool:
