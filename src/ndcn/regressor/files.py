@@ -33,9 +33,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
     fitted, units = estimator.fitted_, estimator.units_
     about, tensors = fitted.state()
     tensors = {"scale": units.scale, **tensors}
-    initial = []
     for k, one in enumerate(fitted.initial):
-        initial.append(_initial_about(one))
         tensors |= {f"start.{k}.{name}": value for name, value in _initial_tensors(one).items()}
     calendar, split = estimator.calendar_, estimator.split_
     common = {
@@ -43,7 +41,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "model_kind": kind_for(estimator.model).name,
         "units": {"origin": units.origin, "rate": units.rate},
         "histories": [{"stopped": h.stopped, "seconds": h.seconds} for h in fitted.histories],
-        "starts": initial,
+        "starts": [_initial_about(one) for one in fitted.initial],
         "calendar": None if calendar is None else calendar.to_json(),
         "graphs": _graph_places(estimator),
         "split": None if split is None else split._asdict(),
@@ -100,12 +98,9 @@ def _plain_settings(estimator: DynamicsRegressor) -> dict[str, Any]:
     objective = settings["objective"]
     if isinstance(objective, Objective):  # a terminal loss of one's own is not needed to predict, and is not kept
         terminal = objective.terminal if isinstance(objective.terminal, str) else None
-        settings["objective"] = {
-            "running": objective.running or ("l1" if terminal is None else None),
-            "terminal": terminal,
-            "terminal_weight": objective.terminal_weight,
-            "time_weights": objective.time_weights,
-        }
+        running = objective.running or ("l1" if terminal is None else None)
+        kept = {"terminal_weight": objective.terminal_weight, "time_weights": objective.time_weights}
+        settings["objective"] = {"running": running, "terminal": terminal, **kept}
     settings["knots"] = None if settings["knots"] is None else [float(t) for t in settings["knots"]]
     settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))
     settings["checkpoint"], settings["progress"] = None, None

@@ -143,7 +143,7 @@ class Fitted(ABC):
         if (another or x0 is not None) and not (self.can.any_start and self.can.any_graph):
             raise ValueError(self.stays)
         changes = graphs if graphs is not None and len(graphs) > 1 and self.can.any_graph else None
-        return query_of(self.initial[0], times, graph, x0, t0, graphs=changes)
+        return query_of(self.initial[0], times, graph, x0, t0, changes)
 
     @property
     def stays(self) -> str:

@@ -46,8 +46,7 @@ class NamedCurve(Kind):
 
     def restore(self, stored: Stored, settings: Settings) -> CurveModel:
         """The curves through the snapshots of a file."""
-        build = lambda *_: self._curve(settings)  # noqa: E731
-        kept = restore_modules(build, stored.about, stored.tensors, stored.initial, settings)
+        kept = restore_modules(lambda *_: self._curve(settings), stored.about, stored.tensors, stored.initial, settings)
         return CurveModel(settings, kept.modules, kept.histories, kept.units, stored.initial)
 
     def _curve(self, settings: Settings) -> Curve:
