@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
+from pathlib import Path
+from types import FrameType
 
-_PACKAGE = __name__.partition(".")[0]
+PACKAGE = str(Path(__file__).parents[1])
 
 
-def warn_user(message: str) -> None:
-    """A UserWarning at the nearest line outside this package that led here.
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside this package that called it.
 
     Example:
         >>> import warnings
@@ -19,9 +21,11 @@ def warn_user(message: str) -> None:
         >>> str(caught[0].message)
         'mind the gap'
     """
-    frame = sys._getframe(1)
-    level = 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
-        frame = frame.f_back
+    frame: FrameType | None = sys._getframe(1)
+    level = outside = 2
+    while frame is not None:  # decorators of other packages may stand between our own frames
         level += 1
-    warnings.warn(message, stacklevel=level)
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            outside = level
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=outside)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,11 +77,13 @@ class Dataset:
             bounds = [0, *(np.flatnonzero(np.diff(held)) + 1).tolist(), len(times) - 1]
             for first, last in [(a, b) for a, b in itertools.pairwise(bounds) if b > a] or [(0, len(times) - 1)]:
                 part, graph = run[first : last + 1], self.graphs.graphs[int(held[first])]
-                out.append(
-                    Trajectory(
-                        times=part.times, states=part.states, graph=graph, mask=part.mask, features=part.features
-                    )
-                )
+                known: dict[str, Any] = {
+                    "times": part.times,
+                    "states": part.states,
+                    "mask": part.mask,
+                    "features": part.features,
+                }
+                out.append(Trajectory(graph=graph, **known))
         return out
 
     def __repr__(self) -> str:

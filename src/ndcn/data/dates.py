@@ -58,8 +58,7 @@ def read_dates(texts: Sequence[str], title: str, *, form: str | None = None, zon
     """Dates from texts, all in the same form.
 
     Args:
-        texts: the cells; empty ones are missing.
-        title: what messages call them.
+        texts, title: the cells, of which empty ones are missing, and what messages call them.
         form: how they are written, as in ``datetime.strptime``; found out by default.
         zone: the time zone of those that do not say one.
 

@@ -32,20 +32,15 @@ def scored_horizons(horizon: int) -> np.ndarray:
 class Backtest:
     """Forecasts of all candidates from past origins, and their errors.
 
-    Args:
-        names, families: of the K candidates.
-        origins: shape (O,), the last of them is the last snapshot.
-        horizons: shape (H,).
-        forecasts: shape (K, O, H, n).
-        errors: mean |forecast - truth| over observed nodes, shape (K, O, H); NaN where the truth is not known yet.
+    Errors are means of |forecast - truth| over observed nodes; NaN where the truth is not known yet.
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the K candidates
     families: tuple[str, ...]
-    origins: np.ndarray
-    horizons: np.ndarray
-    forecasts: np.ndarray
-    errors: np.ndarray
+    origins: np.ndarray  # (O,); the last is the last snapshot
+    horizons: np.ndarray  # (H,)
+    forecasts: np.ndarray  # (K, O, H, n)
+    errors: np.ndarray  # (K, O, H)
 
     def known(self, k: int, at: int) -> np.ndarray:
         """Positions of the origins whose truth at horizon number k is known at origin number ``at``."""

@@ -19,18 +19,12 @@ class Residuals:
     """Quantiles of r = (truth - forecast) / s_i, where s_i is the recent size of the changes of node i.
 
     Residuals of all nodes and past origins are pooled for each horizon; older ones have less weight.
-
-    Args:
-        horizons: shape (H,), at which residuals are known.
-        quantiles: of r at ``LEVELS``, shape (H, len(LEVELS)).
-        sizes: s_i at the last origin, shape (H, n).
-        counts: residuals for each horizon, shape (H,).
     """
 
-    horizons: np.ndarray
-    quantiles: np.ndarray
-    sizes: np.ndarray
-    counts: np.ndarray
+    horizons: np.ndarray  # (H,), at which residuals are known
+    quantiles: np.ndarray  # of r at ``LEVELS``, (H, len(LEVELS))
+    sizes: np.ndarray  # s_i at the last origin, (H, n)
+    counts: np.ndarray  # residuals for each horizon, (H,)
 
     def margins(self, steps: int, level: float) -> tuple[np.ndarray, np.ndarray]:
         """What to add to the forecast at steps 1 .. steps for the lower and the upper end: two of shape (steps, n).

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from .._support.warn import warn
+from .._support.callers import warn_user
 from ..data import Trajectory
 from ..graph import Graph, GraphSequence
 from .what_if import Change, Remove, changed_graph, changed_state, kept_nodes
@@ -23,15 +23,8 @@ def changed_course(
     Both start from the same unchanged state, so that their difference is due to the changes alone, also for models that
     do not give back exactly their initial state. A warning says by how much X'(at) then misses the changed state.
 
-    Args:
-        predict: states at times, on graphs in turn, from an initial state and its time.
-        base: the unchanged course X, with all nodes.
-        changes, at: what happens, and when.
-        graphs: those without the changes.
-        start: the unchanged state at that time, shape (n, d).
-
-    Returns:
-        X' at the times of ``base``; removed nodes are missing from ``at`` on.
+    ``base`` is the unchanged course X with all nodes, ``start`` its state (n, d) at time ``at``, ``graphs`` those without
+    the changes. Returns X' at the times of ``base``; removed nodes are missing from ``at`` on.
 
     Raises:
         ValueError: nodes, edges or features that are not there.
@@ -67,7 +60,7 @@ def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.T
     for name, shock, span, miss in zip(features, shocks, ranges, misses, strict=True):
         if miss > MISSED * (shock or span):
             share = f"{100 * miss / (shock or span or miss):.0f} % of {'the shock' if shock else 'its range'}"
-            warn(
+            warn_user(
                 f"just after the changes, {name} is up to {miss:.3g} off the state that was asked for ({share}): this model does "
                 "not give back the state it starts from, and the course that follows is as far off; a law starts exactly "
                 'there: fit model="interaction" (--model interaction)'

@@ -41,7 +41,10 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "model_kind": kind_for(estimator.model).name,
         "units": {"origin": units.origin, "rate": units.rate},
         "histories": [{"stopped": h.stopped, "seconds": h.seconds} for h in fitted.histories],
-        "starts": [_initial_about(one) for one in fitted.initial],
+        "starts": [
+            {"t0": s.t0, "directed": s.graph.directed, "nodes": plain_labels(s.graph), "features": s.features}
+            for s in fitted.initial
+        ],
         "calendar": None if calendar is None else calendar.to_json(),
         "graphs": _graph_places(estimator),
         "split": None if split is None else split._asdict(),
@@ -82,7 +85,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
 
 
 def _graph_places(estimator: DynamicsRegressor) -> list[dict[str, float | int]]:
-    """Of a graph that changes: when each graph that was learned on begins to hold, and the initial condition on it."""
+    """When each graph that was learned on begins to hold, and which initial condition is on it."""
     graphs = estimator.graphs_
     if graphs is None:
         return []
@@ -115,11 +118,6 @@ def _settings(plain: dict[str, Any], ready: bool) -> dict[str, Any]:
     if isinstance(plain["objective"], dict):
         settings["objective"] = Objective(**plain["objective"])
     return settings
-
-
-def _initial_about(one: InitialCondition) -> dict[str, Any]:
-    graph = one.graph
-    return {"t0": one.t0, "directed": graph.directed, "nodes": plain_labels(graph), "features": one.features}
 
 
 def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:

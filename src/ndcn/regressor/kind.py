@@ -36,29 +36,17 @@ def untrained() -> dict[str, torch.Tensor]:
 
 @dataclass(frozen=True)
 class Can:
-    """What a model can do.
+    """What a model can do."""
 
-    Attributes:
-        any_time: predicts at any time, not only on a grid of equal steps.
-        any_start: starts from any state.
-        any_graph: runs on any graph.
-        past: predicts within the training window too, not only after it.
-        spread: knows the standard deviation of its predictions.
-        law: has a law that can be read.
-        resume: keeps checkpoints from which a fit goes on.
-        ensemble: several members can be trained from several seeds.
-        judges_itself: is judged by its own past forecasts, so that no snapshots are held out.
-    """
-
-    any_time: bool = True
-    any_start: bool = True
-    any_graph: bool = True
-    past: bool = True
-    spread: bool = False
-    law: bool = False
-    resume: bool = False
-    ensemble: bool = False
-    judges_itself: bool = False
+    any_time: bool = True  # predicts at any time, not only on a grid of equal steps
+    any_start: bool = True  # starts from any state
+    any_graph: bool = True  # runs on any graph
+    past: bool = True  # predicts within the training window too, not only after it
+    spread: bool = False  # knows the standard deviation of its predictions
+    law: bool = False  # has a law that can be read
+    resume: bool = False  # keeps checkpoints from which a fit goes on
+    ensemble: bool = False  # several members can be trained from several seeds
+    judges_itself: bool = False  # is judged by its own past forecasts, so that no snapshots are held out
 
 
 @dataclass(frozen=True)

@@ -125,12 +125,7 @@ class Prediction:
 def from_graph_to_graph(query: Query, predict: Callable[[Query], Trajectory]) -> Trajectory:
     """dX/dt = f(X, G(t)): each graph from the state in which the last one ended.
 
-    Args:
-        query: on a ``GraphSequence``.
-        predict: the answer to a query on one graph.
-
-    Returns:
-        The states at the times asked for; its ``graph`` is the last one that was used.
+    ``predict`` answers queries on one graph. The answer's ``graph`` is the last one that was used.
     """
     graphs, asked = query.graph, query.times
     assert isinstance(graphs, GraphSequence)
@@ -141,10 +136,8 @@ def from_graph_to_graph(query: Query, predict: Callable[[Query], Trajectory]) ->
     out = torch.empty((len(asked), *state.shape), dtype=state.dtype)
     graph, features = graphs.at(query.t0), None
     for k, (low, high) in enumerate(itertools.pairwise(bounds)):
-        final = k == len(bounds) - 2
-        inside = (asked >= low) & (asked <= high) if final else (asked >= low) & (asked < high)
-        inside |= (asked < low) if k == 0 else False
-        graph = graphs.at(low)
+        final, graph = k == len(bounds) - 2, graphs.at(low)
+        inside = ((asked >= low) | (k == 0)) & ((asked < high) | final)
         here = asked[inside].clamp(min=low)
         wanted = here if final else torch.cat([here, torch.tensor([high], dtype=torch.float64)])
         piece = predict(replace(query, times=wanted, graph=graph, x0=state, t0=low, from_history=False))

@@ -21,10 +21,7 @@ class CurveModel(TrainedModel):
     @property
     def stays(self) -> str:
         """Why it cannot start elsewhere."""
-        return (
-            f"{type(self.modules[0]).__name__.lower()} continues the data it was fitted to and cannot start from another state "
-            "or run on another graph: drop x0 and graph, or fit it to data from there"
-        )
+        return str(self.modules[0].stays)
 
 
 class NamedCurve(Kind):

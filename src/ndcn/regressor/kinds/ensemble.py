@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from joblib import Parallel, delayed
 
+from ..._support.callers import warn_user as warn
 from ..._support.progress import Progress
 from ..._support.threads import WORTH_TWO, cores
-from ..._support.warn import warn
 from ...data import Trajectory
 from ...training import TrainingError
 from ..kind import TrainingData

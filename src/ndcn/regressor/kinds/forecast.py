@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..._support.warn import warn
+from ..._support.callers import warn_user
 from ...data import Dataset, Trajectory
 from ...forecast import LEARNED, NAMES, Auto, Forecast, Table, auto
 from ...graph import Graph, GraphSequence
@@ -178,7 +178,7 @@ def longest_run(data: Data) -> tuple[Trajectory, GraphSequence | None]:
     k = max(range(len(runs)), key=lambda k: len(runs[k]))
     if len(runs) > 1:
         one = f"{names[k]}, the first of the longest, {len(runs[k])} snapshots"
-        warn(f"{len(runs)} runs were given, and one is used: {one}")
+        warn_user(f"{len(runs)} runs were given, and one is used: {one}")
     return runs[k], graphs
 
 

@@ -55,12 +55,7 @@ class FittedLaw(Fitted):
 
 
 class IdentifiedLaw(Kind):
-    """A law that is found in data.
-
-    Args:
-        name: of the model.
-        form: "auto", "closed" or "free"; see ``Interaction``.
-    """
+    """A law that is found in data; ``form`` is "auto", "closed" or "free", see ``Interaction``."""
 
     can = Can(spread=True, law=True)
 

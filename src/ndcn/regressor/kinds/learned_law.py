@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from ..._support.callers import warn_user as warn
 from ..._support.threads import threads_for
-from ..._support.warn import warn
 from ...graph import Graph
 from ...identify import Estimates, Evidence, FoundLaw, Functions, functions_of
 from ...laws import ClosedForm, Corrected, Equation, Equations, FreeForm, FreeModel, Law, LawODE, law_of

@@ -43,16 +43,10 @@ class Parts:
 
 
 class Trained(Kind):
-    """A model of this name, built from a few choices, its first weights drawn from the seed.
+    """A model of this name, built from its parts by ``make``, its initial weights drawn from the seed.
 
-    Args:
-        name: of the model.
-        make: the module, of its parts.
-        width: of the hidden state by default.
-        unused: arguments that it does not use.
-        recipes: its presets.
-        equal_steps: it goes from one snapshot to the next and needs them equally spaced.
-        knots: its weights can change with time.
+    ``unused`` are arguments that it does not use; with ``equal_steps`` it goes from one snapshot to the next and needs
+    them equally spaced; with ``knots`` its weights can change with time.
     """
 
     def __init__(
@@ -82,7 +76,7 @@ class Trained(Kind):
         return restore_modules(self.build, stored.about, stored.tensors, stored.initial, settings)
 
     def build(self, settings: Settings, units: Units, initial: list[InitialCondition]) -> nn.Module:
-        """The module that the settings ask for, with its first weights."""
+        """The module that the settings ask for, with its initial weights."""
         nodes = max(start.graph.num_nodes for start in initial)
         knots = settings["knots"]
         if knots is not None and not self.knots:
