@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -69,22 +68,18 @@ class Dataset:
         """
         if self.graphs is None:
             return list(self.runs)
-        out = []
+        pieces = []
         for run in self.runs:
             times = run.times.numpy()
             # the graph that holds from each snapshot on
             held = np.maximum(np.searchsorted(self.graphs.times.numpy(), times, side="right") - 1, 0)
             bounds = [0, *(np.flatnonzero(np.diff(held)) + 1).tolist(), len(times) - 1]
             for first, last in [(a, b) for a, b in itertools.pairwise(bounds) if b > a] or [(0, len(times) - 1)]:
-                part, graph = run[first : last + 1], self.graphs.graphs[int(held[first])]
-                known: dict[str, Any] = {
-                    "times": part.times,
-                    "states": part.states,
-                    "mask": part.mask,
-                    "features": part.features,
-                }
-                out.append(Trajectory(graph=graph, **known))
-        return out
+                pieces.append((run[first : last + 1], self.graphs.graphs[int(held[first])]))
+        return [
+            Trajectory(times=run.times, states=run.states, graph=graph, mask=run.mask, features=run.features)
+            for run, graph in pieces
+        ]
 
     def __repr__(self) -> str:
         runs = f"{len(self.runs)} runs, the first " if len(self.runs) > 1 else ""
