@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from ndcn.regressor import Can, Fitted, Kind, Prediction, Query, TrainingData
+from ndcn.regressor import Can, Fitted, Kind, Prediction, Query, Stored, TrainingData
 from ndcn.training import History
 
 
@@ -39,11 +38,9 @@ class Mean(Kind):
         std, mean = torch.std_mean(seen.states, dim=0)
         return FittedMean(self.can, [InitialCondition.of(seen)], mean, std)
 
-    def restore(
-        self, about: Mapping[str, Any], tensors: Mapping[str, torch.Tensor], initial: Any, settings: Any
-    ) -> FittedMean:
-        assert about["toy"] == "mean of each node"
-        return FittedMean(self.can, initial, tensors["toy.mean"], tensors["toy.std"])
+    def restore(self, stored: Stored, settings: Any) -> FittedMean:
+        assert stored.about["toy"] == "mean of each node"
+        return FittedMean(self.can, stored.initial, stored.tensors["toy.mean"], stored.tensors["toy.std"])
 
 
 MEAN = Mean()

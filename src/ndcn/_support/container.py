@@ -26,22 +26,18 @@ def write_model(path: Path, kind: str, about: dict[str, Any], tensors: dict[str,
     write(path, lambda new: save_file(own, new, metadata={"ndcn": text}))
 
 
-def read_model(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """What is known about a model of a kind, and its tensors.
+def kind_of(path: Path) -> str:
+    """Which estimator a model file holds; raises what ``read_model`` does."""
+    return str(read_model(path, None)[0].get("kind"))
+
+
+def read_model(path: Path, kind: str | None) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """What is known about a model of a kind, and its tensors; None takes any kind, without tensors.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it is damaged, not ours, or of another version or kind.
     """
-    return _read(path, kind)
-
-
-def kind_of(path: Path) -> str:
-    """Which estimator a model file holds; raises what ``read_model`` does."""
-    return str(_read(path, None)[0].get("kind"))
-
-
-def _read(path: Path, kind: str | None) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     if not path.exists():
         raise FileNotFoundError(f"there is no model file {path}")
     if path.is_dir():
@@ -52,9 +48,8 @@ def _read(path: Path, kind: str | None) -> tuple[dict[str, Any], dict[str, torch
             if not isinstance(about, dict) or about.get("format") != FORMAT:
                 raise ValueError(f"{path} is a safetensors file, but not an ndcn model")
             if about.get("version") != VERSION:
-                raise ValueError(
-                    f"{path} has format version {about.get('version')}, this ndcn reads version {VERSION}; use a newer ndcn"
-                )
+                found = f"{path} has format version {about.get('version')}"
+                raise ValueError(f"{found}, this ndcn reads version {VERSION}; use a newer ndcn")
             if kind is None:
                 return about, {}
             if about.get("kind") != kind:

@@ -11,14 +11,7 @@ import pandas as pd
 
 from .dates import read_dates
 
-SECONDS = {
-    "millisecond": 0.001,
-    "second": 1.0,
-    "minute": 60.0,
-    "hour": 3600.0,
-    "day": 86400.0,
-    "week": 604800.0,
-}
+SECONDS = {"millisecond": 0.001, "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
 UNITS = (*SECONDS, "month", "year", "number")
 _MS = np.timedelta64(1, "ms")
 
@@ -53,9 +46,7 @@ class Calendar:
         if self.unit not in UNITS:
             raise ValueError(f"the unit of time must be one of {', '.join(UNITS)}, got {self.unit!r}")
         if (self.unit == "number") != isinstance(self.origin, (int, float)):
-            raise ValueError(
-                f"the origin of a calendar is a date, and of shifted numbers a number, got {self.origin!r}"
-            )
+            raise ValueError(f"the origin of a calendar is a date, of shifted numbers a number, got {self.origin!r}")
         if self.unit != "number":
             try:
                 np.datetime64(str(self.origin), "ms")
@@ -66,8 +57,7 @@ class Calendar:
     def of(cls, dates: np.ndarray, tz: str | None = None, unit: str | None = None) -> Calendar:
         """A calendar that begins at the first of these dates (datetime64, UTC), in the unit that suits their gaps."""
         when = np.unique(dates.astype("datetime64[ms]"))
-        origin = str(when[0])
-        origin = origin.removesuffix("T00:00:00.000").removesuffix(".000")
+        origin = str(when[0]).removesuffix("T00:00:00.000").removesuffix(".000")
         return cls(origin, unit or _unit(when), tz)
 
     @property
@@ -120,7 +110,10 @@ class Calendar:
             ValueError: it is neither.
         """
         if not self.dated:
-            return float(self.numbers([_float(text)])[0])
+            try:
+                return float(text) - float(self.origin)
+            except ValueError:
+                raise ValueError(f"{text!r} is no time: these data have numbers as times") from None
         if isinstance(text, (int, float)) or re.fullmatch(r"\s*[-+]?(\d{1,3}|\d*\.\d+|\d{5,7})\s*", text):
             return float(text)
         if re.fullmatch(r"\s*\d{4}\s*", text):  # a year
@@ -135,13 +128,6 @@ class Calendar:
         if not self.dated:
             return f"t = time - ({self.origin:.15g})"
         return f"t in {self.unit}s from {self.origin}{'' if self.tz is None else ' UTC'}"
-
-
-def _float(text: str | float) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is no time: these data have numbers as times") from None
 
 
 def _unit(when: np.ndarray) -> str:

@@ -20,37 +20,29 @@ def checked_times(times: Any, *, ordered: bool) -> torch.Tensor:
         where = int((~out.isfinite()).nonzero()[0])
         raise ValueError(f"times must be finite, but times[{where}] is {out[where].item()}")
     if (out < 0).any():
+        raise ValueError(f"times must be >= 0, but the smallest is {out.min().item():g}; shift them by the first one")
+    gaps = out.diff()
+    if ordered and (gaps <= 0).any():
+        where = int((gaps <= 0).nonzero()[0])
+        word = "repeated" if gaps[where] == 0 else "not in increasing order"
         raise ValueError(
-            f"times must be >= 0, but the smallest is {out.min().item():g}; shift them by their first value"
+            f"times are {word}: times[{where}] = {out[where].item():g}, times[{where + 1}] = "
+            f"{out[where + 1].item():g}; sort the snapshots and keep one for each time"
         )
-    if ordered and len(out) > 1:
-        gaps = out.diff()
-        if (gaps <= 0).any():
-            where = int((gaps <= 0).nonzero()[0])
-            word = "repeated" if gaps[where] == 0 else "not in increasing order"
-            raise ValueError(
-                f"times are {word}: times[{where}] = {out[where].item():g}, times[{where + 1}] = "
-                f"{out[where + 1].item():g}; sort the snapshots and keep one for each time"
-            )
     return out.clone()
 
 
 def checked_state(x0: Any, graph: Graph, *, name: str = "x0") -> torch.Tensor:
     """One finite state of shape (n, d) for this graph, from (n,) or (n, d), or a ValueError."""
-    x = _tensor(x0, name)
-    if not x.is_floating_point():
-        x = x.float()
-    if x.dim() == 1:
-        x = x.unsqueeze(1)
-    if x.dim() != 2 or x.shape[0] != graph.num_nodes or x.shape[1] == 0:
-        raise ValueError(
-            f"{name} must have shape (n, d) with n = {graph.num_nodes} nodes of the graph, got {tuple(x.shape)}"
-        )
+    x, n = _tensor(x0, name), graph.num_nodes
+    x = x if x.is_floating_point() else x.float()
+    x = x.unsqueeze(1) if x.dim() == 1 else x
+    if x.dim() != 2 or x.shape[0] != n or x.shape[1] == 0:
+        raise ValueError(f"{name} must have shape (n, d) with n = {n} nodes of the graph, got {tuple(x.shape)}")
     if not x.isfinite().all():
         node = graph.nodes[int((~x.isfinite()).nonzero()[0, 0])]
-        raise ValueError(
-            f"{name} has NaN or infinite entries, the first at node {node!r}; give every node a finite state"
-        )
+        first = f"the first at node {node!r}"
+        raise ValueError(f"{name} has NaN or infinite entries, {first}; give every node a finite state")
     return x
 
 
@@ -60,52 +52,35 @@ def _tensor(value: Any, name: str, dtype: torch.dtype | None = None) -> torch.Te
             value = np.require(value, requirements="W")  # what pandas gives is often read-only, which torch dislikes
             if value.dtype.kind in "mM":
                 raise ValueError(f"these are dates or durations; {in_days(name)}")
-        out = torch.as_tensor(value, dtype=None if _is_complex(value) else dtype)
+        out = torch.as_tensor(value, dtype=None if hasattr(value, "dtype") else dtype)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"{name} must be numbers in a tensor, an array or a list: {error}") from None
     if out.is_complex():
-        raise ValueError(
-            f"{name} must be real numbers, got {out.dtype}; keep real and imaginary part as two features, or take abs"
-        )
-    return out
-
-
-def _is_complex(value: Any) -> bool:
-    return (
-        value.is_complex()
-        if isinstance(value, torch.Tensor)
-        else isinstance(value, np.ndarray) and value.dtype.kind == "c"
-    )
+        raise ValueError(f"{name} must be real numbers, got {out.dtype}; keep both parts as two features, or take abs")
+    return out if dtype is None else out.to(dtype)
 
 
 def in_days(times: str) -> str:
     """How dates become numbers, for messages about the pandas column or index of that name."""
-    return (
-        f"turn them into numbers counted from the first, for days: ({times} - {times}.min()) / pandas.Timedelta(days=1)"
-    )
+    return f"turn them into numbers since the first, for days: ({times} - {times}.min()) / pandas.Timedelta(days=1)"
 
 
 def checked_states(states: Any, mask: Any, T: int, n: int) -> tuple[torch.Tensor, torch.Tensor | None]:
     """States (T, n, d) with NaN where they were not observed, and where they were; or a ValueError."""
     x = _tensor(states, "states").detach()
-    if not x.is_floating_point():
-        x = x.float()
-    if x.dim() == 2:
-        x = x.unsqueeze(2)
-    if x.dim() != 3 or x.shape[0] != T or x.shape[1] != n or x.shape[2] == 0:
-        raise ValueError(
-            f"states must have shape (T, n, d) with T = {T} times and n = {n} nodes of the graph, got {tuple(x.shape)}"
-        )
+    x = x if x.is_floating_point() else x.float()
+    x = x.unsqueeze(2) if x.dim() == 2 else x
+    if x.dim() != 3 or x.shape[:2] != (T, n) or x.shape[2] == 0:
+        expected = f"(T, n, d) with T = {T} times and n = {n} nodes of the graph"
+        raise ValueError(f"states must have shape {expected}, got {tuple(x.shape)}")
     if mask is not None:
         mask = _tensor(mask, "mask").to(x.device)
         if mask.dtype != torch.bool:
             raise ValueError(f"mask must be boolean (True where observed), got {mask.dtype}")
-        if mask.dim() == 2:
-            mask = mask.unsqueeze(2).expand_as(x) if mask.shape == x.shape[:2] else mask
+        mask = mask.unsqueeze(2).expand_as(x) if mask.shape == x.shape[:2] else mask
         if mask.shape != x.shape:
             raise ValueError(f"mask must have the shape of states {tuple(x.shape)}, got {tuple(mask.shape)}")
-        if mask.all():
-            mask = None
+        mask = None if mask.all() else mask
     finite = x.isfinite() if mask is None else x.isfinite() | ~mask
     if not finite.all():
         t, i, k = (~finite).nonzero()[0].tolist()
@@ -113,8 +88,7 @@ def checked_states(states: Any, mask: Any, T: int, n: int) -> tuple[torch.Tensor
             f"states hold {int((~finite).sum())} NaN or infinite entries, the first at time {t}, node {i}, feature {k}; "
             "if they are missing, pass mask=states.isfinite()"
         )
-    x = x.clone() if mask is None else torch.where(mask, x, torch.nan)
-    return x, None if mask is None else mask.clone()
+    return (x.clone(), None) if mask is None else (torch.where(mask, x, torch.nan), mask.clone())
 
 
 def feature_names(features: Sequence[str] | None, d: int) -> tuple[str, ...]:

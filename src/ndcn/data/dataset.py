@@ -41,11 +41,10 @@ class Dataset:
     def __post_init__(self) -> None:
         if not self.runs:
             raise ValueError("a Dataset needs at least one run")
-        if any(
-            run.graph.nodes != self.runs[0].graph.nodes or run.features != self.runs[0].features for run in self.runs
-        ):
+        nodes, features = self.runs[0].graph.nodes, self.runs[0].features
+        if any(run.graph.nodes != nodes or run.features != features for run in self.runs):
             raise ValueError("the runs of a Dataset must have the same nodes and features")
-        if self.graphs is not None and self.graphs.last.nodes != self.runs[0].graph.nodes:
+        if self.graphs is not None and self.graphs.last.nodes != nodes:
             raise ValueError("the graphs of a Dataset must have the nodes of its runs")
         if self.names and len(self.names) != len(self.runs):
             raise ValueError(f"{len(self.names)} names were given for {len(self.runs)} runs")
@@ -69,20 +68,18 @@ class Dataset:
         """
         if self.graphs is None:
             return list(self.runs)
-        out = []
+        pieces = []
         for run in self.runs:
             times = run.times.numpy()
             # the graph that holds from each snapshot on
             held = np.maximum(np.searchsorted(self.graphs.times.numpy(), times, side="right") - 1, 0)
-            change = np.flatnonzero(np.diff(held)) + 1
-            bounds = [0, *change.tolist(), len(times) - 1]
-            cut = [
-                _on(run[first : last + 1], self.graphs, int(held[first]))
-                for first, last in itertools.pairwise(bounds)
-                if last > first
-            ]
-            out += cut or [_on(run, self.graphs, int(held[0]))]
-        return out
+            bounds = [0, *(np.flatnonzero(np.diff(held)) + 1).tolist(), len(times) - 1]
+            for first, last in [(a, b) for a, b in itertools.pairwise(bounds) if b > a] or [(0, len(times) - 1)]:
+                pieces.append((run[first : last + 1], self.graphs.graphs[int(held[first])]))
+        return [
+            Trajectory(times=run.times, states=run.states, graph=graph, mask=run.mask, features=run.features)
+            for run, graph in pieces
+        ]
 
     def __repr__(self) -> str:
         runs = f"{len(self.runs)} runs, the first " if len(self.runs) > 1 else ""
@@ -92,9 +89,3 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         return dataset_html(self)
-
-
-def _on(piece: Trajectory, graphs: GraphSequence, k: int) -> Trajectory:
-    return Trajectory(
-        times=piece.times, states=piece.states, graph=graphs.graphs[k], mask=piece.mask, features=piece.features
-    )

@@ -20,6 +20,8 @@ _ISO = re.compile(
 )
 _WEEK = re.compile(r"(\d{4})-?W(\d{1,2})")
 _QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])")
+_NUMERIC = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}([T ]\d{1,2}:\d{2}(:\d{2})?)?|\d{4}[./]\d{1,2}[./]\d{1,2}.*")
+_WITH_MONTH = re.compile(r"(\d{1,2}[ -])?[A-Za-z]{3,9}[ ,-]+(\d{1,2},? )?\d{4}")
 _ZONE = re.compile(r"(Z|UTC|[+-]\d{2}(:?\d{2})?)$", re.IGNORECASE)
 
 
@@ -35,38 +37,28 @@ class Dates:
 def looks_like_dates(texts: Sequence[str]) -> bool:
     """Whether most of some texts are dates (and not plain numbers)."""
     filled = [text.strip() for text in texts if text.strip()]
-    if not filled:
-        return False
     return sum(_shape_of_date(text) for text in filled) * 2 > len(filled)
 
 
 def _shape_of_date(text: str) -> bool:
-    if _ISO.fullmatch(text) or _WEEK.fullmatch(text) or _QUARTER.fullmatch(text):
+    if any(pattern.fullmatch(text) for pattern in (_ISO, _WEEK, _QUARTER, _NUMERIC)):
         return True
-    if re.fullmatch(
-        r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}([T ]\d{1,2}:\d{2}(:\d{2})?)?|\d{4}[./]\d{1,2}[./]\d{1,2}.*", text
-    ):
-        return True
-    return (
-        bool(re.fullmatch(r"(\d{1,2}[ -])?[A-Za-z]{3,9}[ ,-]+(\d{1,2},? )?\d{4}", text)) and _parsed(text) is not None
-    )
+    return _WITH_MONTH.fullmatch(text) is not None and any(_has_form(text, form) for form in OTHERS)
 
 
-def _parsed(text: str) -> datetime.datetime | None:
-    for form in OTHERS:
-        try:
-            return datetime.datetime.strptime(text, form)
-        except ValueError:
-            continue
-    return None
+def _has_form(text: str, form: str) -> bool:
+    try:
+        datetime.datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
 
 
 def read_dates(texts: Sequence[str], title: str, *, form: str | None = None, zone: str | None = None) -> Dates:
     """Dates from texts, all in the same form.
 
     Args:
-        texts: the cells; empty ones are missing.
-        title: what messages call them.
+        texts, title: the cells, of which empty ones are missing, and what messages call them.
         form: how they are written, as in ``datetime.strptime``; found out by default.
         zone: the time zone of those that do not say one.
 
@@ -94,9 +86,8 @@ def read_dates(texts: Sequence[str], title: str, *, form: str | None = None, zon
         notes.append(f"{title}: some say their time zone and others do not; those are taken as UTC")
     out = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[ms]")
     if len(filled):
-        out[filled.index.to_numpy()] = (
-            when.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy().astype("datetime64[ms]")
-        )
+        plain = when.dt.tz_convert("UTC").dt.tz_localize(None)
+        out[filled.index.to_numpy()] = plain.to_numpy().astype("datetime64[ms]")
     return Dates(out, tz, tuple(notes))
 
 
@@ -104,19 +95,16 @@ def _read(filled: pd.Series, form: str | None, title: str, notes: list[str]) -> 
     if form is not None:
         return _strict(filled, [form], title), [None]
     zones: list[str | None] = [None]
-    weeks, quarters = filled.str.fullmatch(_WEEK), filled.str.fullmatch(_QUARTER)
-    if len(filled) and weeks.all():
+    if len(filled) and filled.str.fullmatch(_WEEK).all():
         return _built(filled, _WEEK, lambda y, w: datetime.datetime.fromisocalendar(y, w, 1), title), zones
-    if len(filled) and quarters.all():
+    if len(filled) and filled.str.fullmatch(_QUARTER).all():
         return _built(filled, _QUARTER, lambda y, q: datetime.datetime(y, 3 * q - 2, 1), title), zones
-    iso = filled.str.fullmatch(_ISO)
-    if iso.any() or not len(filled):
+    if filled.str.fullmatch(_ISO).any() or not len(filled):
         plain = filled.str.replace("UTC", "Z").str.replace(",", ".")
         found = pd.to_datetime(plain, format="ISO8601", utc=True, errors="coerce")
         if found.isna().any():
             _refuse(filled[found.isna()], title)
-        zones = list(dict.fromkeys(_zone(text) for text in filled))
-        return found, zones or [None]
+        return found, list(dict.fromkeys(_zone(text) for text in filled)) or zones
     ways = {kind: _fitting(filled, forms) for kind, forms in (("day", DAY_FIRST), ("month", MONTH_FIRST), ("", OTHERS))}
     if ways["day"] is not None and ways["month"] is not None:
         (a, day), (b, month) = ways["day"], ways["month"]

@@ -28,12 +28,10 @@ def trajectory_html(data: Trajectory) -> str:
 
 def dataset_html(data: Dataset) -> str:
     """Runs, dates, graph, features with their ranges over all runs, and what is missing."""
-    run, graphs = (
-        data.runs[0],
-        "" if data.graphs is None else f"; {len(data.graphs)} graphs in turn, the last is described",
-    )
-    clock = [(float(one.times.min()), float(one.times.max())) for one in data.runs]
-    first, last = min(a for a, _ in clock), max(b for _, b in clock)
+    run = data.runs[0]
+    graphs = "" if data.graphs is None else f"; {len(data.graphs)} graphs in turn, the last is described"
+    clock = torch.cat([one.times for one in data.runs])
+    first, last = clock.min().item(), clock.max().item()
     ends = [f"{first:.4g}", f"{last:.4g}"] if data.calendar is None else data.calendar.texts([first, last])
     many = f" in {len(data.runs)} runs" if len(data.runs) > 1 else ""
     rows = [

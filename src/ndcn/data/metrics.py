@@ -32,8 +32,7 @@ def normalized_l1(prediction: Trajectory, truth: Trajectory) -> float:
         >>> ndcn.metrics.normalized_l1(guess, truth)
         0.5
     """
-    size = truth.states.double().abs().nanmean().item()
-    error = l1(prediction, truth)
+    error, size = l1(prediction, truth), truth.states.double().abs().nanmean().item()
     if size == 0:
         raise ValueError("the true states are all 0, so an error cannot be given relative to them; use metrics.l1")
     return error / size

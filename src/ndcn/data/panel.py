@@ -115,8 +115,8 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     seen = np.isfinite(x)
     gaps = np.diff(times)
     step = float(np.median(gaps))
-    time_notes: list[str] = []
-    value_notes: list[str] = []
+    time_notes: tuple[str, ...] = ()
+    value_notes: tuple[str, ...] = ()
     if not np.allclose(gaps, step, rtol=1e-3):
         if times[-1] - times[0] > MOST_STEPS * step * len(times):
             k = int(gaps.argmax())
@@ -129,12 +129,12 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
         at = np.searchsorted(times, grid + 1e-6 * step, side="right") - 1
         fresh = np.diff(at, prepend=-1) > 0
         x, seen, times = x[at], seen[at] & fresh[:, None], grid
-        time_notes.append(f"times are not equally spaced: values were held on a grid of step {step:.4g}")
+        time_notes = (f"times are not equally spaced: values were held on a grid of step {step:.4g}",)
     if not seen.all():
         gone = f"{100 * (1 - seen.mean()):.3g} % of the entries of {short(data.features[feature])} are missing"
-        value_notes.append(f"{gone}: the last value before was used")
+        value_notes = (f"{gone}: the last value before was used",)
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
-    return Panel(_held(x), seen, float(times[0]), step, in_force, tuple(time_notes), tuple(value_notes))
+    return Panel(_held(x), seen, float(times[0]), step, in_force, time_notes, value_notes)
 
 
 def _held(x: np.ndarray) -> np.ndarray:

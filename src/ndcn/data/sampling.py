@@ -106,9 +106,7 @@ def split(data: Trajectory, *, interpolation: float = 1 / 6, extrapolation: floa
     learned = data[train]
     learned.split_rule = SplitRule(float(interpolation), float(extrapolation), int(seed))
     return Split(
-        train=learned,
-        interpolation=data[drawn] if inside else None,
-        extrapolation=data[rest:] if after else None,
+        train=learned, interpolation=data[drawn] if inside else None, extrapolation=data[rest:] if after else None
     )
 
 

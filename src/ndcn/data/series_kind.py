@@ -78,9 +78,8 @@ class Kind:
         if self.interpolated > 0.1:
             words.append(f"{100 * self.interpolated:.0f} % of the changes equal the one before: interpolated values?")
         if self.repeated > 0.2:
-            words.append(
-                f"{100 * self.repeated:.0f} % of the values repeat the one before: not reported at every step?"
-            )
+            share = f"{100 * self.repeated:.0f} % of the values"
+            words.append(f"{share} repeat the one before: not reported at every step?")
         if self.intermittent:
             words.append("mostly zeros (intermittent)")
         return "; ".join(words)
@@ -104,7 +103,7 @@ def kind_of(values: np.ndarray, observed: np.ndarray | None = None) -> Kind:
         positive=positive,
         counts=bool((x == np.round(x))[seen].all()),
         centred=centred,
-        differenced=centred and _lag_one(x) < ALTERNATING,
+        differenced=centred and _autocorrelation(x, 1) < ALTERNATING,
         period=_period(series),
         repeated=float((~moving)[active].mean()) if active.any() else 0.0,
         interpolated=float((np.abs(np.diff(change, axis=0)) < 1e-9)[inner].mean()) if inner.any() else 0.0,
@@ -129,11 +128,6 @@ def _active(moving: np.ndarray) -> np.ndarray:
     return np.asarray(after & before)
 
 
-def _lag_one(x: np.ndarray) -> float:
-    z = x - x.mean(axis=0)
-    return float((z[1:] * z[:-1]).sum() / max((z * z).sum(), 1e-300))
-
-
 def _period(series: np.ndarray) -> int | None:
     """The period with the strongest autocorrelation of the nodes' sum, above SEASONAL and above its neighbours."""
     total = series.sum(axis=1)
@@ -149,5 +143,5 @@ def _period(series: np.ndarray) -> int | None:
 
 
 def _autocorrelation(x: np.ndarray, lag: int) -> float:
-    z = x - x.mean()
+    z = x - x.mean(axis=0)
     return float((z[lag:] * z[:-lag]).sum() / max((z * z).sum(), 1e-300))

@@ -31,11 +31,8 @@ class TimeGrid:
         asked = times.detach().cpu().double()
         k = ((asked - self.start) / self.step).round()
         off = (asked - self.start - k * self.step).abs() > self._tolerance(asked)
-        before = k < 0
-        if before.any():
-            raise ValueError(
-                f"cannot predict t = {asked[before][0].item():.15g}, before the start at {self.start:.15g}"
-            )
+        if (k < 0).any():
+            raise ValueError(f"cannot predict t = {asked[k < 0][0].item():.15g}, before the start at {self.start:.15g}")
         if off.any():
             t = asked[off][0].item()
             below = int((t - self.start) // self.step)

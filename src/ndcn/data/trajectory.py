@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .._support.wording import counted
 from ..graph import Graph
 from . import trajectory_folder, trajectory_table
 from .checks import checked_states, checked_times, feature_names
@@ -73,9 +74,7 @@ class Trajectory:
         statistics: Statistics | None = None,
     ) -> None:
         if not isinstance(graph, Graph):
-            raise TypeError(
-                f"graph must be an ndcn.Graph, got {type(graph).__name__}; see Graph.from_networkx and others"
-            )
+            raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}; see Graph.from_networkx etc.")
         self.graph = graph
         self.times = checked_times(times, ordered=ordered)
         self.states, self.mask = checked_states(states, mask, len(self.times), graph.num_nodes)
@@ -131,9 +130,8 @@ class Trajectory:
         return digest.hexdigest()
 
     def __repr__(self) -> str:
-        count = f"{len(self)} snapshot{'s' * (len(self) != 1)}"
-        nodes = f"{self.graph.num_nodes} node{'s' * (self.graph.num_nodes != 1)}"
-        features = f"{self.num_features} feature{'s' * (self.num_features != 1)}"
+        count, nodes = counted(len(self), "snapshot"), counted(self.graph.num_nodes, "node")
+        features = counted(self.num_features, "feature")
         missing = "" if self.mask is None else f", {100 * (1 - self.mask.double().mean().item()):.3g} % missing"
         low, high = self.times.min().item(), self.times.max().item()
         return f"Trajectory({count} of {nodes}, {features}, t = {low:.4g} .. {high:.4g}{missing})"

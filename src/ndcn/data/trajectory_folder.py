@@ -26,7 +26,8 @@ def save(trajectory: Trajectory, folder: Path) -> None:
         raise ValueError(f"{folder} exists and is not ndcn data; choose another name or remove it")
     graph = trajectory.graph
     labels = plain_labels(graph)
-    named = graph if labels is None or list(labels) == list(graph.nodes) else _relabelled(graph, labels)
+    known = labels is None or labels == list(graph.nodes)
+    named = graph if known else Graph(graph.to_scipy(), nodes=labels, directed=graph.directed)
     about = {
         "format": FORMAT,
         "version": VERSION,
@@ -52,15 +53,12 @@ def load(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder} is not an ndcn data folder: it has no data.json written by ndcn")
     about = json.loads((folder / "data.json").read_text())
     if about.get("version") != VERSION:
-        raise ValueError(
-            f"{folder} has format version {about.get('version')}, this ndcn reads version {VERSION}; use a newer ndcn"
-        )
+        found = f"{folder} has format version {about.get('version')}"
+        raise ValueError(f"{found}, this ndcn reads version {VERSION}; use a newer ndcn")
     try:
         states, edges = (pd.read_parquet(folder / f"{name}.parquet") for name in ("states", "edges"))
-        where: dict[str, Any] = (
-            {"num_nodes": about["num_nodes"]} if about["nodes"] is None else {"nodes": about["nodes"]}
-        )
-        graph = Graph.from_edges(edges, directed=about["directed"], **where)
+        count = about["num_nodes"] if about["nodes"] is None else None
+        graph = Graph.from_edges(edges, nodes=about["nodes"], num_nodes=count, directed=about["directed"])
         return _snapshots(states, graph, about["features"], about["dtype"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the data in {folder} is damaged: {error}") from error
@@ -93,10 +91,6 @@ def plain_labels(graph: Graph) -> list[str | int | float] | None:
     if len(set(texts)) != len(texts):
         raise ValueError("node labels cannot be saved: two different labels have the same text; use text or numbers")
     return list(texts)
-
-
-def _relabelled(graph: Graph, labels: list[Any]) -> Graph:
-    return Graph(graph.to_scipy(), nodes=labels, directed=graph.directed)
 
 
 def _is_ours(folder: Path) -> bool:

@@ -45,14 +45,9 @@ def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node:
             features = list(pd.unique(table.columns.get_level_values(1)))
             long = long.rename_axis(index=["time", "node"]).reset_index()[["time", "node", *features]]
         else:
-            values = table.to_numpy()
-            long = pd.DataFrame(
-                {
-                    "time": np.repeat(table.index.to_numpy(), values.shape[1]),
-                    "node": table.columns[np.tile(np.arange(values.shape[1]), len(values))],
-                    "x": values.reshape(-1),
-                }
-            )
+            T, n = table.shape
+            clock, names = np.repeat(table.index.to_numpy(), n), table.columns[np.tile(np.arange(n), T)]
+            long = pd.DataFrame({"time": clock, "node": names, "x": table.to_numpy().reshape(-1)})
         return from_pandas(long, graph, "long", "time", "node")
     if layout != "long":
         raise ValueError(f'layout must be "long" or "wide", got {layout!r}')
@@ -84,13 +79,12 @@ def from_pandas(table: pd.DataFrame, graph: Graph, layout: str, time: str, node:
         raise ValueError(f"the time is missing in row {int(np.flatnonzero(np.isnan(clock))[0])}")
     times, step = np.unique(clock, return_inverse=True)
     cell = step * graph.num_nodes + position
-    counts = np.bincount(cell, minlength=0)
+    counts = np.bincount(cell)
     if counts.max(initial=0) > 1:
         t, i = divmod(int(counts.argmax()), graph.num_nodes)
         raise ValueError(f"node {graph.nodes[i]!r} occurs {counts.max()} times at time {times[t]:g}; keep one row each")
     wide = any(table[name].dtype.kind == "f" and table[name].dtype.itemsize == 8 for name in features)
-    dtype = np.float64 if wide else np.float32
-    states = np.full((len(times) * graph.num_nodes, len(features)), np.nan, dtype=dtype)
+    states = np.full((len(times) * graph.num_nodes, len(features)), np.nan, dtype=np.float64 if wide else np.float32)
     states[cell] = values
     tensor = torch.from_numpy(states.reshape(len(times), graph.num_nodes, len(features)))
     return {"times": times, "states": tensor, "graph": graph, "mask": ~tensor.isnan(), "features": features}
@@ -107,15 +101,9 @@ def _check_times(times: pd.Series | pd.Index, name: str) -> None:
 
 def to_xarray(trajectory: Trajectory) -> xr.DataArray:
     """See ``Trajectory.to_xarray``."""
-    return _xarray().DataArray(
-        trajectory.states.detach().cpu().numpy(),
-        dims=("time", "node", "feature"),
-        coords={
-            "time": trajectory.times.numpy(),
-            "node": label_index(trajectory.graph.nodes).to_numpy(),
-            "feature": list(trajectory.features),
-        },
-    )
+    nodes = label_index(trajectory.graph.nodes).to_numpy()
+    axes = {"time": trajectory.times.numpy(), "node": nodes, "feature": list(trajectory.features)}
+    return _xarray().DataArray(trajectory.states.detach().cpu().numpy(), dims=tuple(axes), coords=axes)
 
 
 def from_xarray(array: xr.DataArray, graph: Graph) -> dict[str, Any]:
@@ -129,11 +117,8 @@ def from_xarray(array: xr.DataArray, graph: Graph) -> dict[str, Any]:
     found, wanted = label_index(array["node"].to_numpy()), label_index(graph.nodes)
     if not found.is_unique:
         raise ValueError(f"node {found[found.duplicated()][0]!r} occurs more than once in the array; keep one")
-    for lost, holder, other in (
-        (wanted.difference(found, sort=False), "graph", "array"),
-        (found.difference(wanted, sort=False), "array", "graph"),
-    ):
-        if len(lost):
+    for mine, others, holder, other in ((wanted, found, "graph", "array"), (found, wanted, "array", "graph")):
+        if len(lost := mine.difference(others, sort=False)):
             raise ValueError(f"node {lost[0]!r} of the {holder} is not in the {other}")
     position = found.get_indexer(wanted)
     states = torch.as_tensor(np.ascontiguousarray(array.to_numpy()[:, position]))

@@ -52,12 +52,12 @@ def auto(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Forecast:
-    """Forecast with what past forecasts were best with; no model is trusted unless a backtest says so.
+    """Forecast with the models that a rolling-origin backtest found best.
 
     At past origins every candidate forecasts from the data before it. At each horizon the five with the smallest
-    discounted past errors (there, and at shorter horizons) are combined, weighted by 1 / error. A simple guess (of one node at a time: persistence, drift,
-    season, mean, exponential smoothing), chosen online by the same errors, is kept instead where it was clearly better
-    over at least 30 past origins.
+    discounted past errors (there, and at shorter horizons) are combined, weighted by 1 / error. A simple guess (of one
+    node at a time: persistence, drift, season, mean, exponential smoothing), chosen online by the same errors, is kept
+    instead where it was clearly better over at least 30 past origins.
 
     Args:
         data: at least 12 snapshots; equally spaced, or else they are held on a grid of the median step.
@@ -85,9 +85,8 @@ def auto(
     T = len(panels[0])
     steps = max(1, min(LONGEST, T // 4)) if horizon is None else horizon
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= T // 2:
-        raise ValueError(
-            f"horizon must be a whole number of steps from 1 to {T // 2} (half of the {T} snapshots), got {steps!r}"
-        )
+        limit = f"from 1 to {T // 2} (half of the {T} snapshots)"
+        raise ValueError(f"horizon must be a whole number of steps {limit}, got {steps!r}")
     choices = [_choose(panel, steps, tuple(learned), seed, progress) for panel in panels]
     return Forecast.of(data, panels, choices, steps)
 
@@ -95,11 +94,9 @@ def auto(
 def _choose(panel: Panel, steps: int, learned: tuple[str, ...], seed: int, progress: bool | None) -> Choice:
     kind = kind_of(panel.values, panel.observed)
     candidates = candidates_for(panel, kind)
-    learners = []
-    if learned:
-        check_learned(learned)
-        learners = [Learner(name, panel, kind, seed) for name in learned]
-        candidates += [learner.candidate() for learner in learners]
+    check_learned(learned)
+    learners = [Learner(name, panel, kind, seed) for name in learned]
+    candidates += [Candidate(learner.name, LEARNED, learner.rolling) for learner in learners]
     with Progress(len(candidates), 0, progress, "models", "comparing") as bar:
         tested = backtest.run(panel, candidates, backtest.scored_horizons(steps), bar.update)
     return _decide(panel, tested, candidates, steps, kind, tuple(f for one in learners for f in one.failures))
@@ -164,10 +161,9 @@ def _errors(panel: Panel, tested: Backtest, k: int, q: np.ndarray, said: np.ndar
 
 
 def _margin(mine: np.ndarray, simple: np.ndarray, h: int) -> float:
-    """Two standard errors of the ratio of mean errors; infinite where there are too few origins to tell.
+    """Two standard errors (Newey and West) of the ratio of mean errors; infinite where there are too few origins.
 
-    That of the mean difference, with the covariance of origins less than h steps apart, whose forecasts overlap (Newey
-    and West).
+    Origins less than h steps apart have overlapping forecasts, so their covariance counts.
     """
     count = len(mine)
     if count < max(FEW, 3 * h // 2) or simple.mean() == 0:
@@ -191,13 +187,13 @@ def _path(
 def _table(tested: Backtest, online: Sequence[tuple[float, float]]) -> Table:
     now = len(tested.origins) - 1
     past = np.stack([tested.past(k, now) for k in range(len(tested.horizons))], axis=1)
-    rows = [("combination", "", tuple(mine for mine, _ in online))]
-    rows += [("best simple guess online", "reference", tuple(simple for _, simple in online))]
+    mine, simple = zip(*online, strict=True)
+    rows = [("combination", "", mine), ("best simple guess online", "reference", simple)]
     rows += [(name, family, tuple(p)) for name, family, p in zip(tested.names, tested.families, past, strict=True)]
 
     def average(row: tuple[str, str, tuple[float, ...]]) -> float:
-        numbers = np.array(row[2])
-        return float(numbers[np.isfinite(numbers)].mean()) if np.isfinite(numbers).any() else np.inf
+        known = [error for error in row[2] if np.isfinite(error)]
+        return float(np.mean(known)) if known else np.inf
 
     rows.sort(key=average)
     shown = tuple((n, f, tuple(float(e) if np.isfinite(e) else None for e in errors)) for n, f, errors in rows)

@@ -35,25 +35,15 @@ def scored_horizons(horizon: int) -> np.ndarray:
 class Backtest:
     """Forecasts of all candidates from past origins, and their errors.
 
-    Args:
-        names, families: of the K candidates.
-        origins: shape (O,), the last of them is the last snapshot.
-        horizons: shape (H,).
-        forecasts: shape (K, O, H, n).
-        errors: mean |forecast - truth| over observed nodes, shape (K, O, H); NaN where the truth is not known yet.
+    Errors are means of |forecast - truth| over observed nodes; NaN where the truth is not known yet.
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the K candidates
     families: tuple[str, ...]
-    origins: np.ndarray
-    horizons: np.ndarray
-    forecasts: np.ndarray
-    errors: np.ndarray
-
-    @property
-    def simple(self) -> np.ndarray:
-        """Which candidates look at one node at a time, shape (K,)."""
-        return np.array([family in SIMPLE for family in self.families])
+    origins: np.ndarray  # (O,); the last is the last snapshot
+    horizons: np.ndarray  # (H,)
+    forecasts: np.ndarray  # (K, O, H, n)
+    errors: np.ndarray  # (K, O, H)
 
     def known(self, k: int, at: int) -> np.ndarray:
         """Positions of the origins whose truth at horizon number k is known at origin number ``at``."""
@@ -66,9 +56,9 @@ class Backtest:
         return combination.past_errors(self.errors[:, q, k], ages, self.errors[0, q, k])
 
     def likely(self, k: int, at: int) -> np.ndarray:
-        """Errors to be expected at horizon number k: past ones, and those at shorter horizons, which are known up to later.
+        """Expected errors at horizon number k, shape (K,): the geometric mean of past errors up to that horizon.
 
-        Their geometric mean, in which those at the horizon itself count OWN times: shape (K,).
+        Errors at shorter horizons are known up to later; those at the horizon itself count OWN times.
         """
         past = [self.past(j, at) for j in range(k + 1)]
         known = [(OWN if j == k else 1.0, p) for j, p in enumerate(past) if np.isfinite(p).any()]
@@ -85,16 +75,12 @@ class Backtest:
     def online(self, k: int, at: int, choose: Callable[[int, int], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """What a rule would have forecast at the past origins known at ``at``: positions, and forecasts (Q, n)."""
         q = np.array([p for p in self.known(k, at) if len(self.known(k, p)) > 0], dtype=int)
-        n = self.forecasts.shape[3]
         said = [combination.mixed(choose(k, p), self.forecasts[:, p, k]) for p in q]
-        return q, np.stack(said) if said else np.empty((0, n))
+        return q, np.stack(said) if said else np.empty((0, self.forecasts.shape[3]))
 
 
 def run(
-    panel: Panel,
-    candidates: Sequence[Candidate],
-    horizons: np.ndarray,
-    tick: Callable[[int], None] = lambda done: None,
+    panel: Panel, candidates: Sequence[Candidate], horizons: np.ndarray, tick: Callable[[int], None] = lambda done: None
 ) -> Backtest:
     """Let all candidates forecast from the last origins of the panel; errors where the truth is known.
 

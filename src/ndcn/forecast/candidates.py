@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -49,12 +51,11 @@ def candidates_for(panel: Panel, kind: Kind) -> list[Candidate]:
 
 def _guesses(panel: Panel, kind: Kind) -> list[Candidate]:
     x, period = panel.values, kind.period or kind.window
-    flow = View(increments=kind.cumulative)
     signed = np.diff(x, axis=0, prepend=x[:1]) if kind.cumulative else x
 
     def season(origins: np.ndarray, horizons: np.ndarray) -> np.ndarray:
         path = simple.seasonal(signed, origins, int(horizons.max()), period)
-        return flow.levels(path, x[origins])[:, horizons - 1]
+        return View(increments=kind.cumulative).levels(path, x[origins])[:, horizons - 1]
 
     def of(path: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> Rolling:
         return lambda origins, horizons: path(x, origins, int(horizons.max()))[:, horizons - 1]
@@ -76,14 +77,9 @@ def _views(kind: Kind) -> list[View]:
 def _smoothings(panel: Panel, kind: Kind) -> list[Candidate]:
     found = []
     for view in _views(kind):
-        ways = {
-            "level": simple.Smoothing(betas=(0.0,)),
-            "damped trend": simple.Smoothing(),
-            "damped trend, one for all": simple.Smoothing(pooled=True),
-        }
+        ways = {} if view.window > 1 else {"level": simple.Smoothing(betas=(0.0,))}
+        ways |= {"damped trend": simple.Smoothing(), "damped trend, one for all": simple.Smoothing(pooled=True)}
         for name, way in ways.items():
-            if name == "level" and view.window > 1:
-                continue
             found.append(Candidate(f"{name} {view.name}".strip(), SMOOTHING, _smoothed(panel, view, way, None)))
         if view.window > 1:
             shaped = _smoothed(panel, view, simple.Smoothing(), kind.window)
@@ -124,13 +120,9 @@ def _ridges(panel: Panel, kind: Kind) -> list[Candidate]:
     for view in _views(kind):
         if kind.positive and view.function == "raw":
             continue
-        for count in range(1, len(ridge.BLOCKS) + 1):
-            blocks = ridge.BLOCKS[:count]
+        for blocks in itertools.accumulate((block,) for block in ridge.BLOCKS):
             for forget in FORGET:
                 name = " ".join(["ridge", " + ".join(blocks), view.name]).strip() + ", recent" * (forget < 1)
-                found.append(Candidate(name, RIDGE, _ridge(panel, view, kind.window + 1, blocks, forget)))
+                rolling = functools.partial(ridge.forecasts, panel, view, kind.window + 1, blocks, forget=forget)
+                found.append(Candidate(name, RIDGE, rolling))
     return found
-
-
-def _ridge(panel: Panel, view: View, lags: int, blocks: tuple[str, ...], forget: float) -> Rolling:
-    return lambda origins, horizons: ridge.forecasts(panel, view, lags, blocks, origins, horizons, forget)

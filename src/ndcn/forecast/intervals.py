@@ -18,26 +18,18 @@ FLOOR = 0.1  # of the mean size of all nodes: the least size of a node
 class Residuals:
     """Quantiles of r = (truth - forecast) / s_i, where s_i is the recent size of the changes of node i.
 
-    Residuals of all nodes and past origins are pooled for each horizon, older ones counted for less; s_i differs between
-    nodes and origins.
-
-    Args:
-        horizons: shape (H,), at which residuals are known.
-        quantiles: of r at ``LEVELS``, shape (H, len(LEVELS)).
-        sizes: s_i at the last origin, shape (H, n).
-        counts: residuals for each horizon, shape (H,).
+    Residuals of all nodes and past origins are pooled for each horizon; older ones have less weight.
     """
 
-    horizons: np.ndarray
-    quantiles: np.ndarray
-    sizes: np.ndarray
-    counts: np.ndarray
+    horizons: np.ndarray  # (H,), at which residuals are known
+    quantiles: np.ndarray  # of r at ``LEVELS``, (H, len(LEVELS))
+    sizes: np.ndarray  # s_i at the last origin, (H, n)
+    counts: np.ndarray  # residuals for each horizon, (H,)
 
     def margins(self, steps: int, level: float) -> tuple[np.ndarray, np.ndarray]:
         """What to add to the forecast at steps 1 .. steps for the lower and the upper end: two of shape (steps, n).
 
-        The two tails hold (1 - level) / 2 each, widened for the finite number of residuals. Between the horizons the
-        margins are interpolated.
+        Each tail holds (1 - level) / 2, less for few residuals; margins are interpolated between the horizons.
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1, as 0.9; got {level}")
@@ -61,8 +53,7 @@ def _between(at: np.ndarray, horizons: np.ndarray, rows: np.ndarray) -> np.ndarr
 def sizes(panel: Panel, origins: np.ndarray, horizon: int) -> np.ndarray:
     """s_i at each origin, shape (O, n): mean |x(t) - x(t - horizon)| of late, and no less than a tenth of the mean."""
     change = recent_change(panel.values, origins, horizon)
-    least = FLOOR * change.mean(axis=1, keepdims=True)
-    return np.maximum(change, np.maximum(least, 1e-12))
+    return np.maximum(change, np.maximum(FLOOR * change.mean(axis=1, keepdims=True), 1e-12))
 
 
 def residuals(panel: Panel, origins: np.ndarray, said: np.ndarray, horizon: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,6 @@ from .._support.registry import found_at
 from ..data import Kind, Panel, Trajectory
 from ..solve import IntegrationError
 from ..training import TrainingError
-from .candidates import LEARNED, Candidate
 from .transforms import View
 
 EPOCHS = 150
@@ -29,25 +28,14 @@ class Learner:
 
     The series (smoothed square roots where values are at least 0) is standardised and cut into windows that end at the
     origin and before it: several trajectories of one law. Temporal GNNs take the whole series. The graph is the one in
-    force at the origin.
-
-    Args:
-        name: as ``DynamicsRegressor`` knows it.
-        panel: the data.
-        kind: what they are.
-        seed: of training.
-        limit: seconds.
-        every: forecast from all origins asked for, not only from a few.
-
-    Attributes:
-        failures: what went wrong, in words.
+    force at the origin. ``every`` forecasts from all origins, not only from a few; ``failures`` says what went wrong.
     """
 
     name: str
     panel: Panel
     kind: Kind
     seed: int = 0
-    limit: float = LIMIT
+    limit: float = LIMIT  # seconds
     every: bool = False
     failures: list[str] = field(default_factory=list)
 
@@ -76,21 +64,20 @@ class Learner:
         y = view.series(self.panel.values[: origin + 1])
         center, scale = y.mean(), max(float(y.std()), 1e-12)
         z = ((y - center) / scale).astype(np.float32)
-        steps = np.arange(1, int(horizons.max()) + 1)
+        nothing = np.full((len(horizons), z.shape[1]), np.nan)
         try:
-            path = self._path(z, origin, steps)
+            path = self._path(z, origin, np.arange(1, int(horizons.max()) + 1))
         except (IntegrationError, TrainingError, ValueError, RuntimeError) as error:
             self.failures.append(f"{self.name} at snapshot {origin}: {str(error).split(';')[0]}")
-            return np.full((len(horizons), z.shape[1]), np.nan)
+            return nothing
         if not np.isfinite(path).all() or np.abs(path).max() > np.abs(z).max() + FAR:
             self.failures.append(f"{self.name} at snapshot {origin}: the forecast explodes")
-            return np.full((len(horizons), z.shape[1]), np.nan)
+            return nothing
         levels = view.levels((path * scale + center)[None], self.panel.values[[origin]])[0]
         return np.asarray(levels[horizons - 1])
 
     def _path(self, z: np.ndarray, origin: int, steps: np.ndarray) -> np.ndarray:
-        graphs = self.panel.graphs
-        graph = graphs[min(origin, len(graphs) - 1)]
+        graph = self.panel.graphs[min(origin, len(self.panel.graphs) - 1)]
         recurrent = self.name.endswith("_gnn")
         length = 2 * self.kind.window + 1
         ends = [len(z) - k * self.kind.window for k in range(WINDOWS)]
@@ -103,9 +90,6 @@ class Learner:
             model.fit(runs if len(runs) > 1 else runs[0])
             if model.history_.stopped == "interrupted":  # training ends in good order, the comparison ends with it
                 raise KeyboardInterrupt
-            if recurrent:
-                said = model.predict(len(z) - 1 + steps.astype(float))
-            else:
-                now = torch.from_numpy(z[-1][:, None].copy())
-                said = model.predict(steps.astype(float), graph=graph, x0=now, t0=0.0)
+            now = {} if recurrent else {"graph": graph, "x0": torch.from_numpy(z[-1][:, None].copy()), "t0": 0.0}
+            said = model.predict((len(z) - 1 if recurrent else 0) + steps.astype(float), **now)
         return np.asarray(said.states[..., 0].double().numpy())

@@ -16,7 +16,7 @@ from .backtest import scored_horizons
 from .transforms import View
 
 if TYPE_CHECKING:
-    from ..graph import Graph, GraphSequence
+    from ..graph import GraphSequence
 
 LEAST = 24  # snapshots
 LEAST_SHUFFLES = 19
@@ -28,7 +28,7 @@ class NetworkTest:
     """What the neighbours add to a forecast, and how often a shuffled graph adds as much.
 
     Args:
-        horizons: in steps; the first, one step, is what the test is about, the others are told beside it.
+        horizons: in steps; the test is about the first, one step.
         own: error of a node's own past, in units of persistence's error, for each horizon.
         mean: the same with the common mean added.
         network: the same with the neighbours added to both.
@@ -90,65 +90,46 @@ class NetworkTest:
         as_good = round(self.p_value * (1 + count)) - 1
         size = f"{gain:.2g} % {'lower' if self.gain > 0 else 'higher'}"
         versus = f"{as_good} of {count} graphs with shuffled nodes do as well (p = {self.p_value:.2g})"
-        told = (
-            f"one step ahead, neighbours make the error of a node's forecast {size} than its own past does, alone or with the common "
-            f"mean, whichever is better; {versus}"
-        )
         verdict = "The network matters"
         if not self.helps:
             verdict = "The network does not matter here, or too little to be seen"
         elif self.gain < 0.01:
             verdict = "The network matters, but hardly for forecasts"
-        return f"{verdict}: {told}.{self._scope()}"
-
-    def _scope(self) -> str:
-        """Of several features, which this is about."""
-        if not self.untested:
-            return ""
-        others, were = some(self.untested), "was" if len(self.untested) == 1 else "were"
+        scope = ""
+        if self.untested:
+            others = f"{some(self.untested)} {'was' if len(self.untested) == 1 else 'were'} not tested"
+            scope = f" This is about {short(self.feature)}; {others}: name it with feature= (--feature NAME)."
         return (
-            f" This is about {short(self.feature)}; {others} {were} not tested: name it with feature= (--feature NAME)."
+            f"{verdict}: one step ahead, neighbours make the error of a node's forecast {size} than its own past does, "
+            f"alone or with the common mean, whichever is better; {versus}.{scope}"
         )
 
-    def _errors(self) -> dict[str, tuple[float, ...]]:
-        shuffled = tuple(float(s) for s in np.array(self.shuffled).mean(axis=0))
-        return {"own past": self.own, "+ mean": self.mean, "+ network": self.network, "shuffled": shuffled}
+    def _error_name(self) -> str:
+        return f"mean |error| of {short(self.feature)}" if self.untested else "mean |error|"
+
+    def _rows(self) -> list[tuple[str, list[str]]]:
+        shuffled = np.array(self.shuffled).mean(axis=0)
+        errors = {"own past": self.own, "+ mean": self.mean, "+ network": self.network, "shuffled": shuffled}
+        rows = [(name, [f"{e:.4f}" for e in row]) for name, row in errors.items()]
+        gains, chances = [f"{100 * g:.2f}" for g in self.gains], [f"{p:.3f}" for p in self.p_values]
+        return [*rows, ("gain, %", gains), ("p", chances)]
 
     def _repr_html_(self) -> str:
-        rows = [(name, [f"{e:.4f}" for e in row]) for name, row in self._errors().items()]
-        rows.append(("gain, %", [f"{100 * g:.2f}" for g in self.gains]))
-        rows.append(("p", [f"{p:.3f}" for p in self.p_values]))
         heads = [str(h) for h in self.horizons]
-        of = f" of {short(self.feature)}" if self.untested else ""
-        return grid(f"mean |error|{of} by steps ahead, persistence = 1", heads, rows, [self.sentence])
+        return grid(f"{self._error_name()} by steps ahead, persistence = 1", heads, self._rows(), [self.sentence])
 
     def __str__(self) -> str:
-        of = f" of {short(self.feature)}" if self.untested else ""
-        lines = [f"mean |error|{of}, persistence = 1", "steps ahead" + "".join(f"{h:8d}" for h in self.horizons)]
-        for name, row in self._errors().items():
-            lines.append(f"{name:11s}" + "".join(f"{e:8.4f}" for e in row))
-        lines.append("gain, %    " + "".join(f"{100 * g:8.2f}" for g in self.gains))
-        lines.append("p          " + "".join(f"{p:8.3f}" for p in self.p_values))
+        lines = [f"{self._error_name()}, persistence = 1"]
+        for name, row in [("steps ahead", [str(h) for h in self.horizons]), *self._rows()]:
+            lines.append(f"{name:11s}" + "".join(f"{cell:>8s}" for cell in row))
         return "\n".join([*lines, self.sentence])
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON."""
-        return {
-            "horizons": list(self.horizons),
-            "own": list(self.own),
-            "mean": list(self.mean),
-            "network": list(self.network),
-            "gains": list(self.gains),
-            "p_values": list(self.p_values),
-            "p_value": self.p_value,
-            "gain": self.gain,
-            "helps": self.helps,
-            "shuffles": len(self.shuffled),
-            "seed": self.seed,
-            "feature": self.feature,
-            "untested": list(self.untested),
-            "sentence": self.sentence,
-        }
+        lists = ("horizons", "own", "mean", "network", "gains", "p_values", "untested")
+        values = ("p_value", "gain", "helps", "seed", "feature", "sentence")
+        about = {name: list(getattr(self, name)) for name in lists} | {name: getattr(self, name) for name in values}
+        return {**about, "shuffles": len(self.shuffled)}
 
 
 def network_test(
@@ -195,12 +176,13 @@ def network_test(
     n = panel.values.shape[1]
     if n == 1:
         raise ValueError("there is one node only, which has no neighbours, so there is nothing to test")
-    if not any(_linked(g) for g in panel.graphs):
+    links = [graph.edge_index() for graph in panel.graphs]
+    if not any((target != source).any() for target, source in links):
         raise ValueError("the graph has no edges between different nodes, so there is nothing to test")
     if (np.ptp(panel.values[len(panel) // 2 :], axis=0) == 0).all():
+        name = short(data.features[feature])
         raise ValueError(
-            f"{short(data.features[feature])} never changes in the second half of the times, where forecasts are judged, so there is "
-            "nothing to test"
+            f"{name} never changes in the second half, where forecasts are judged: there is nothing to test"
         )
     kind = kind_of(panel.values, panel.observed)
     longest = min(14, len(panel) // 4) if horizon is None else horizon
@@ -208,34 +190,25 @@ def network_test(
         raise ValueError(f"horizon must be from 1 to {len(panel) // 4} steps, got {horizon!r}")
     horizons = scored_horizons(longest)
     generator = np.random.default_rng(seed)
-    base = _errors(panel, kind, horizons, ("own", "mean"), None)
-    with Progress(shuffles, 0, progress, "graphs", "shuffling") as bar:
-        others = []
-        for k in range(shuffles):
-            others.append(_errors(panel, kind, horizons, ridge.BLOCKS, generator.permutation(n)))
-            bar.update(k + 1)
-    still = _errors(panel, kind, horizons, (), None)
+    still = _errors(panel, kind, horizons, ())
     unit = np.where(still > 0, still, 1.0)
-    return NetworkTest(
-        tuple(int(h) for h in horizons),
-        tuple((_errors(panel, kind, horizons, ("own",), None) / unit).tolist()),
-        tuple((base / unit).tolist()),
-        tuple((_errors(panel, kind, horizons, ridge.BLOCKS, None) / unit).tolist()),
-        tuple(tuple((e / unit).tolist()) for e in others),
-        seed,
-        data.features[feature],
-        tuple(name for k, name in enumerate(data.features) if k != feature),
-    )
 
+    def relative(blocks: tuple[str, ...], order: np.ndarray | None = None) -> tuple[float, ...]:
+        return tuple((_errors(panel, kind, horizons, blocks, order) / unit).tolist())
 
-def _linked(graph: Graph) -> bool:
-    """Whether an edge leads from a node to another one."""
-    matrix = graph.to_scipy().tocoo()
-    return bool((matrix.row != matrix.col).any())
+    with Progress(shuffles, 0, progress, "graphs", "shuffling") as bar:
+        shuffled = []
+        for k in range(shuffles):
+            shuffled.append(relative(ridge.BLOCKS, generator.permutation(n)))
+            bar.update(k + 1)
+    own, mean, network = (relative(ridge.BLOCKS[:count]) for count in (1, 2, 3))
+    others = tuple(name for k, name in enumerate(data.features) if k != feature)
+    steps = tuple(int(h) for h in horizons)
+    return NetworkTest(steps, own, mean, network, tuple(shuffled), seed, data.features[feature], others)
 
 
 def _errors(
-    panel: Panel, kind: Kind, horizons: np.ndarray, blocks: tuple[str, ...], order: np.ndarray | None
+    panel: Panel, kind: Kind, horizons: np.ndarray, blocks: tuple[str, ...], order: np.ndarray | None = None
 ) -> np.ndarray:
     """Mean absolute error of the transformed series over the second half; without blocks, that of no change."""
     view = View("log" if kind.positive else "raw", kind.cumulative)
@@ -246,11 +219,7 @@ def _errors(
         target = ridge.targets(x, y, view, int(h))
         known = panel.observed[h:] & panel.observed[:-h]
         origins = np.arange(len(x) // 2, len(x) - h)
-        w = (
-            ridge.coefficients(Z, target, known, origins - h, penalty=ridge.PENALTY)
-            if blocks
-            else np.zeros((len(origins), 1))
-        )
+        w = ridge.coefficients(Z, target, known, origins - h) if blocks else np.zeros((len(origins), 1))
         error = np.abs(np.einsum("onp,op->on", Z[origins], w) - target[origins])
         out.append(error[known[origins]].mean())
     return np.array(out)

@@ -26,8 +26,7 @@ class Auto:
     learned: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.horizon, int) and not isinstance(self.horizon, bool)
-        if self.horizon is not None and not (whole and self.horizon >= 1):
+        if self.horizon is not None and (type(self.horizon) is not int or self.horizon < 1):
             raise ValueError(f"horizon must be a whole number of steps, at least 1, got {self.horizon!r}")
         if isinstance(self.learned, str) or not isinstance(self.learned, Sequence):
             raise TypeError(f'learned must be a list of names such as ["interaction"], got {self.learned!r}')

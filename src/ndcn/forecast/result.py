@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ..data import Panel
     from .automatic import Choice
 
-
 ONE_SIGMA = 0.6827
+RESIDUALS = tuple(field.name for field in fields(Residuals))
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,12 @@ class Forecast:
         """At which horizons what was kept had beaten the best simple guess chosen online, and by how much, in words."""
         rows = zip(self.tables, self.chosen, self.reference, self.ratios, self.margins, strict=True)
         said = [_verdict(*row) for row in rows]
-        if len(said) == 1:
-            return said[0]
-        return " ".join(f"{name}: {text}" for name, text in zip(self.features, said, strict=True))
+        named = [f"{name}: {text}" for name, text in zip(self.features, said, strict=True)]
+        return said[0] if len(said) == 1 else " ".join(named)
 
     def _repr_html_(self) -> str:
         rows = [("forecast", f"{self.horizon} steps of {self.step:.4g} after t = {self.start:.4g}")]
-        rows += [(name, kind) for name, kind in zip(self.features, self.kinds, strict=True)]
+        rows += zip(self.features, self.kinds, strict=True)
         rows += [("verdict", self.sentence), *(("note", note) for note in self.notes)]
         return card("Forecast", rows, "".join(table._repr_html_() for table in self.tables))
 
@@ -147,17 +146,18 @@ class Forecast:
     def _at(self, times: Any, path: np.ndarray) -> Trajectory:
         asked = checked_times(times, ordered=False)
         at = (asked.numpy() - self.start) / self.step
-        if (at < -1e-6).any() or (at > self.horizon + 1e-6).any():
-            bad = asked[int(np.argmax((at < -1e-6) | (at > self.horizon + 1e-6)))].item()
+        outside = (at < -1e-6) | (at > self.horizon + 1e-6)
+        if outside.any():
+            bad = asked[int(np.argmax(outside))].item()
             end = self.start + self.horizon * self.step
             range_ = f"from t = {self.start:.15g} to {end:.15g} ({self.horizon} steps of {self.step:g})"
             if bad < self.start:
                 raise ValueError(
-                    f"a forecast says something only after the last snapshot, {range_}, but t = {bad:.15g} was asked for; "
-                    'a model of dynamics, as model="ndcn" or "interaction", can be asked there'
+                    f"a forecast begins only after the last snapshot, {range_}, but t = {bad:.15g} was asked for; "
+                    'a model of dynamics, as model="ndcn" or "interaction", predicts there too'
                 )
             raise ValueError(
-                f"this forecast goes {range_}, but t = {bad:.15g} was asked for; fit with a longer horizon to go further"
+                f"this forecast goes {range_}, but t = {bad:.15g} was asked for; fit with a longer horizon"
             )
         at = np.clip(at, 0.0, self.horizon)
         left = np.minimum(np.floor(at + 1e-9).astype(int), self.horizon - 1)
@@ -167,23 +167,17 @@ class Forecast:
         return Trajectory(times=asked, states=states, graph=self.graph, features=self.features, ordered=ordered)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        """All but the graph, as JSON and tensors; ``from_state`` takes them back."""
-        plain = {
-            "features": list(self.features),
-            "start": self.start,
-            "step": self.step,
-            "tables": [t.to_json() for t in self.tables],
-            "chosen": [list(c) for c in self.chosen],
-            "reference": [list(r) for r in self.reference],
-            "ratios": [[float(r) if np.isfinite(r) else None for r in row] for row in self.ratios],
-            "margins": [[float(m) if np.isfinite(m) else None for m in row] for row in self.margins],
-            "kinds": list(self.kinds),
-            "lower": list(self.lower),
-            "notes": list(self.notes),
-        }
+        """All but the graph, as JSON and tensors, for ``from_state``."""
+        plain: dict[str, Any] = {"start": self.start, "step": self.step, "tables": [t.to_json() for t in self.tables]}
+        for name in ("features", "kinds", "lower", "notes"):
+            plain[name] = list(getattr(self, name))
+        for name in ("chosen", "reference"):
+            plain[name] = [list(row) for row in getattr(self, name)]
+        for name in ("ratios", "margins"):
+            plain[name] = [[float(r) if np.isfinite(r) else None for r in row] for row in getattr(self, name)]
         tensors = {"path": torch.from_numpy(self.path.copy())}
         for k, known in enumerate(self.residuals):
-            for name in ("horizons", "quantiles", "sizes", "counts"):
+            for name in RESIDUALS:
                 tensors[f"residuals.{k}.{name}"] = torch.from_numpy(np.array(getattr(known, name)))
         return plain, tensors
 
@@ -197,73 +191,64 @@ class Forecast:
         """
 
         def known(k: int) -> Residuals:
-            names = ("horizons", "quantiles", "sizes", "counts")
-            found = Residuals(*(tensors[f"residuals.{k}.{name}"].numpy() for name in names))
+            found = Residuals(*(tensors[f"residuals.{k}.{name}"].numpy() for name in RESIDUALS))
             shapes = [(many := len(found.horizons),), (many, len(LEVELS)), (many, graph.num_nodes), (many,)]
-            if not many or [getattr(found, name).shape for name in names] != shapes:
+            if not many or [getattr(found, name).shape for name in RESIDUALS] != shapes:
                 raise ValueError(f"residuals for {graph.num_nodes} nodes were expected")
             return found
 
         count, path = len(plain["features"]), tensors["path"].numpy()
         if path.ndim != 3 or len(path) < 2 or path.shape[1:] != (graph.num_nodes, count) or not np.isfinite(path).all():
             raise ValueError(f"forecasts for {graph.num_nodes} nodes and {count} features were expected")
-        if any(
-            len(plain[name]) != count
-            for name in ("tables", "chosen", "reference", "ratios", "margins", "kinds", "lower")
-        ):
+        by_feature = ("tables", "chosen", "reference", "ratios", "margins", "kinds", "lower")
+        if any(len(plain[name]) != count for name in by_feature):
             raise ValueError(f"the choice of {count} features was expected")
         if not plain["step"] > 0 or not np.isfinite([plain["start"], plain["step"]]).all():
             raise ValueError(f"a start and a step > 0 were expected, got {plain['start']} and {plain['step']}")
+        kept: dict[str, Any] = {name: tuple(plain[name]) for name in ("features", "kinds", "lower", "notes")}
+        kept |= {name: tuple(tuple(row) for row in plain[name]) for name in ("chosen", "reference")}
         return cls(
             graph=graph,
-            features=tuple(plain["features"]),
             start=plain["start"],
             step=plain["step"],
             path=path,
             residuals=tuple(known(k) for k in range(count)),
             tables=tuple(Table.from_json(t) for t in plain["tables"]),
-            chosen=tuple(tuple(c) for c in plain["chosen"]),
-            reference=tuple(tuple(r) for r in plain["reference"]),
             ratios=tuple(tuple(float("nan") if r is None else r for r in row) for row in plain["ratios"]),
             margins=tuple(tuple(float("inf") if m is None else m for m in row) for row in plain["margins"]),
-            kinds=tuple(plain["kinds"]),
-            lower=tuple(plain["lower"]),
-            notes=tuple(plain["notes"]),
+            **kept,
         )
 
 
+SAME = 0.02  # errors that differ by a smaller share are called equal
+
+
 def _verdict(
-    table: Table,
-    kept: Sequence[str],
-    reference: Sequence[str],
-    ratios: Sequence[float],
-    margins: Sequence[float],
-    same: float = 0.02,
+    table: Table, kept: Sequence[str], reference: Sequence[str], ratios: Sequence[float], margins: Sequence[float]
 ) -> str:
     """One clause for each of: a combination was better, no better, worse; a simple guess is kept; nothing is known."""
-    parts: dict[str, list[str]] = {"better": [], "no better": [], "worse": [], "kept": [], "unknown": [], "still": []}
-    own = next((errors for name, _, errors in table.rows if name == "combination"), (None,) * len(table.horizons))
-    for h, name, simple, ratio, margin, error in zip(
-        table.horizons, kept, reference, ratios, margins, own, strict=True
-    ):
-        if name != "combination":
-            parts["kept"].append(f"{h} ({simple})")
-        elif not np.isfinite(ratio + margin):
-            parts["unknown"].append(str(h))
-        elif abs(ratio - 1) <= max(same, margin):
-            parts["no better"].append(f"{h} ({simple})")
-        else:
-            word = "better" if ratio < 1 else "worse"
-            parts[word].append(f"{h} (by {100 * abs(1 - ratio):.0f} %, {simple})")
-        if name == "combination" and error is not None and error > 1 + same:
-            parts["still"].append(str(h))
     clauses = {
         "better": "the combination was better than the best simple guess chosen online at steps",
         "no better": "a simple guess was as good, as far as the past can tell, at steps",
         "worse": "a simple guess was better, though not clearly enough to be kept, at steps",
         "kept": "a simple guess wins and is kept at steps",
         "unknown": "there is too little past to compare the combination with simple guesses at steps",
-        "still": "to say that nothing changes would have been better at steps",
+        "still": "persistence was more accurate at steps",
     }
+    parts: dict[str, list[str]] = {key: [] for key in clauses}
+    own = next((errors for name, _, errors in table.rows if name == "combination"), (None,) * len(table.horizons))
+    rows = zip(table.horizons, kept, reference, ratios, margins, own, strict=True)
+    for h, name, simple, ratio, margin, error in rows:
+        if name != "combination":
+            parts["kept"].append(f"{h} ({simple})")
+        elif not np.isfinite(ratio + margin):
+            parts["unknown"].append(str(h))
+        elif abs(ratio - 1) <= max(SAME, margin):
+            parts["no better"].append(f"{h} ({simple})")
+        else:
+            word = "better" if ratio < 1 else "worse"
+            parts[word].append(f"{h} (by {100 * abs(1 - ratio):.0f} %, {simple})")
+        if name == "combination" and error is not None and error > 1 + SAME:
+            parts["still"].append(str(h))
     said = "; ".join(f"{clauses[key]} {', '.join(found)}" for key, found in parts.items() if found)
     return said[0].upper() + said[1:] + "."

@@ -20,12 +20,7 @@ def features(
     "mean" is the same of the mean over nodes; "neighbours" is the mean over the neighbours in the graph in force at t,
     less the mean of that over nodes, now and over the last ``lags - 1`` steps.
 
-    Args:
-        panel: for its graphs.
-        y: the series, shape (T, n).
-        lags: how far to look back.
-        blocks: some of "own", "mean" and "neighbours".
-        order: a shuffle of the nodes for "neighbours".
+    y is the series, shape (T, n); ``order`` shuffles the nodes for "neighbours".
     """
     parts: list[np.ndarray] = []
     if "own" in blocks:
@@ -62,14 +57,13 @@ def coefficients(
 
     Args:
         Z: shape (T, n, p); the last feature is 1 and is not penalised.
-        target: shape (T', n) with T' <= T.
-        known: shape (T', n), which targets count.
+        target, known: targets and whether each counts, shape (T', n) with T' <= T.
         ends: the last times used, shape (E,); below 0 nothing is known and w = 0.
         forget: f.
         penalty: relative to the diagonal.
 
     Returns:
-        Shape (E, p).
+        w, shape (E, p).
     """
     p = Z.shape[2]
     wanted: dict[int, list[int]] = {}

@@ -86,8 +86,7 @@ class Smoothing:
                 level = level + phi * trend + alpha * surprise
                 trend = phi * trend + alpha * beta * surprise
             if t in wanted:
-                best = self._best(error)
-                nodes = np.arange(n)
+                best, nodes = self._best(error), np.arange(n)
                 out[wanted[t]] = level[best, nodes] + damped[best].T * trend[best, nodes]
         return out
 

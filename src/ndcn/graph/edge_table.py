@@ -34,24 +34,24 @@ def edge_table_to_adjacency(
             f"{name(target[infinite[0]])}; drop those edges or give them a finite weight"
         )
     # one number for each edge: sorted, repeated edges are neighbours, and rows of A follow one another
-    key, order = _sorted(target.astype(np.int64) * n + source.astype(np.int64))
-    weight = weight[order]
+    key = target.astype(np.int64) * n + source.astype(np.int64)
+    order = np.argsort(key, kind="stable")
+    key, weight = key[order], weight[order]
     repeats = key[1:] == key[:-1]
     if repeats.any():
         if duplicates == "error":
             row = order[1:][repeats].min()
             raise ValueError(
                 f"{int(repeats.sum())} edges are listed more than once, the first is {name(source[row])} to "
-                f"{name(target[row])}; "
-                'use duplicates="sum" or duplicates="first"'
+                f'{name(target[row])}; use duplicates="sum" or duplicates="first"'
             )
         first = np.flatnonzero(np.concatenate([[True], ~repeats]))
         key, weight = key[first], np.add.reduceat(weight, first) if duplicates == "sum" else weight[first]
     target, source = np.divmod(key, n)
     if not directed:
-        low, high = np.minimum(source, target), np.maximum(source, target)
-        key, order = _sorted(low * n + high)
-        weight = weight[order]
+        key = np.minimum(source, target) * n + np.maximum(source, target)
+        order = np.argsort(key, kind="stable")
+        key, weight = key[order], weight[order]
         both_ways = key[1:] == key[:-1]  # by now an edge occurs at most twice, once in each direction
         disagree = np.flatnonzero(both_ways & (weight[1:] != weight[:-1]))
         if len(disagree):
@@ -70,12 +70,6 @@ def edge_table_to_adjacency(
     return sparse.coo_array((weight, (target, source)), shape=(n, n)), labels
 
 
-def _sorted(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The keys in order, and where they were; equal ones stay in the order in which they came."""
-    order = np.argsort(key, kind="stable")
-    return key[order], order
-
-
 def _columns(edges: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if isinstance(edges, pd.DataFrame):
         if {"source", "target"} <= set(edges.columns):
@@ -90,9 +84,8 @@ def _columns(edges: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         elif edges.shape[1] in (2, 3):
             names = list(edges.columns)
         else:
-            raise ValueError(
-                f"an edge table needs columns source, target and perhaps weight; this one has {list(edges.columns)}"
-            )
+            found = list(edges.columns)
+            raise ValueError(f"an edge table needs columns source, target and perhaps weight; this one has {found}")
         columns = [edges[c].to_numpy() for c in names]
     elif isinstance(edges, (np.ndarray, torch.Tensor)):
         array = np.asarray(edges)
@@ -116,9 +109,7 @@ def _columns(edges: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for name, column in (("source", source), ("target", target)):
         missing = np.flatnonzero(pd.isna(column))
         if len(missing):
-            raise ValueError(
-                f"the {name} of {len(missing)} edges is missing, first in row {missing[0]}; drop those rows"
-            )
+            raise ValueError(f"the {name} of {len(missing)} edges is missing, first in row {missing[0]}; drop them")
     if len(columns) == 2:
         return source, target, np.ones(len(source))
     weight = np.asarray(columns[2])
@@ -142,9 +133,8 @@ def _positions(
             )
         outside = both[(both < 0) | (both >= num_nodes)]
         if len(outside):
-            raise ValueError(
-                f"the edges name node {outside[0]}, but num_nodes={num_nodes} (positions 0..{num_nodes - 1})"
-            )
+            positions = f"num_nodes={num_nodes} (positions 0..{num_nodes - 1})"
+            raise ValueError(f"the edges name node {outside[0]}, but {positions}")
         return source, target, None, num_nodes
     if nodes is not None:
         known = checked_labels(nodes, len(nodes))
@@ -155,14 +145,11 @@ def _positions(
             shown = ", ".join(repr(x) for x in unknown[:5].tolist())
             raise ValueError(f"{len(unknown)} labels in the edge table are not in nodes: {shown}")
         return u, v, known, len(known)
-    both = pd.Series(np.concatenate([source, target]))
-    codes, found = pd.factorize(both)
+    codes, found = pd.factorize(pd.Series(np.concatenate([source, target])))
     labels = found.tolist()
     try:
         order = sorted(range(len(labels)), key=labels.__getitem__)
     except TypeError:  # labels of several kinds have no order: keep the order in which they occur
         order = list(range(len(labels)))
-    rank = np.empty(len(labels), dtype=np.int64)
-    rank[order] = np.arange(len(labels))
-    codes = rank[codes]
+    codes = np.argsort(order)[codes]  # from the order of occurrence to the sorted one
     return codes[: len(source)], codes[len(source) :], [labels[k] for k in order], len(labels)

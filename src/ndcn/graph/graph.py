@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,8 +13,9 @@ import pandas as pd
 import torch
 from scipy import sparse
 
+from .._support.html import card, first_names
+from .._support.wording import counted
 from .edge_table import edge_table_to_adjacency
-from .html import graph_html
 from .labels import checked_labels, label_index
 from .sparse import SparseMatrix
 
@@ -65,9 +67,7 @@ class Graph:
             )
         symmetric = _is_symmetric(csr)
         if directed is False and not symmetric:
-            raise ValueError(
-                "directed=False, but the adjacency matrix is not symmetric; use directed=True or (A + A.T) / 2"
-            )
+            raise ValueError("directed=False, but the adjacency matrix is not symmetric; use True or (A + A.T) / 2")
         set_once = object.__setattr__
         set_once(self, "_adjacency", SparseMatrix(csr, symmetric=symmetric))
         set_once(self, "directed", not symmetric if directed is None else directed)
@@ -98,10 +98,8 @@ class Graph:
     @property
     def num_edges(self) -> int:
         """How many edges there are; an undirected edge counts once."""
-        if self.directed:
-            return self._adjacency.nnz
         loops = int(np.count_nonzero(self._adjacency.csr.diagonal()))
-        return (self._adjacency.nnz + loops) // 2
+        return self._adjacency.nnz if self.directed else (self._adjacency.nnz + loops) // 2
 
     @property
     def adjacency(self) -> SparseMatrix:
@@ -170,7 +168,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies between processes carry the edges, not what was computed from them."""
-        return _again, (self.to_scipy(), self.nodes, self.directed)
+        return functools.partial(Graph, nodes=self.nodes, directed=self.directed), (self.to_scipy(),)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and (self is other or self.fingerprint == other.fingerprint)
@@ -179,13 +177,20 @@ class Graph:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        kind = "directed" if self.directed else "undirected"
-        edges = f"{self.num_edges} edge{'s' * (self.num_edges != 1)}"
-        nodes = f"{self.num_nodes} node{'s' * (self.num_nodes != 1)}"
-        return f"Graph({nodes}, {edges}, {kind}{', weighted' * self.weighted})"
+        return f"Graph({counted(self.num_nodes, 'node')}, {counted(self.num_edges, 'edge')}, {self._kind})"
 
     def _repr_html_(self) -> str:
-        return graph_html(self)
+        names = first_names([str(name) for name in self.nodes[:20]], self.num_nodes)
+        low, mean, high = (f"{value:.4g}" for value in (self.degrees.min(), self.degrees.mean(), self.degrees.max()))
+        degrees = ("degree", f"{low} to {high}, mean {mean}")
+        return card(
+            "Graph",
+            [("nodes", f"{self.num_nodes:,} ({names})"), ("edges", f"{self.num_edges:,}, {self._kind}"), degrees],
+        )
+
+    @property
+    def _kind(self) -> str:
+        return ("directed" if self.directed else "undirected") + ", weighted" * self.weighted
 
     # From and to other kinds ------------------------------------------------------------------------------------
 
@@ -215,10 +220,9 @@ class Graph:
             raise _other_kind("the adjacency matrix must be a dense array", matrix)
         array = np.asarray(matrix.detach().cpu() if isinstance(matrix, torch.Tensor) else matrix)
         _check_real(array.dtype)
-        array = array.astype(np.float64)
         if array.ndim != 2:
             raise ValueError(f"the adjacency matrix must have two axes, got shape {array.shape}")
-        return cls(sparse.csr_array(array), nodes=nodes, directed=directed)
+        return cls(sparse.csr_array(array.astype(np.float64)), nodes=nodes, directed=directed)
 
     @classmethod
     def from_edges(
@@ -317,11 +321,8 @@ class Graph:
         """As networkx ``Graph`` or ``DiGraph`` with the labels as nodes and a ``weight`` on each edge."""
         graph: nx.Graph = nx.DiGraph() if self.directed else nx.Graph()
         graph.add_nodes_from(self.nodes)
-        source, target, weight = self._edge_list()
-        label = self.nodes.__getitem__
-        graph.add_weighted_edges_from(
-            (label(u), label(v), w) for u, v, w in zip(source.tolist(), target.tolist(), weight.tolist(), strict=True)
-        )
+        edges = zip(*(part.tolist() for part in self._edge_list()), strict=True)
+        graph.add_weighted_edges_from((self.nodes[u], self.nodes[v], weight) for u, v, weight in edges)
         return graph
 
     def to_pandas(self) -> pd.DataFrame:
@@ -348,10 +349,6 @@ class Graph:
             source, target, weight = source[keep], target[keep], weight[keep]
         order = np.lexsort((target, source))
         return source[order], target[order], weight[order].copy()
-
-
-def _again(adjacency: sparse.csr_array, nodes: Sequence[Hashable], directed: bool) -> Graph:
-    return Graph(adjacency, nodes=nodes, directed=directed)
 
 
 def _other_kind(expected: str, value: object) -> TypeError:
@@ -381,8 +378,4 @@ def _check_real(dtype: np.dtype[Any]) -> None:
 def _is_symmetric(csr: sparse.csr_array) -> bool:
     other = csr.T.tocsr()
     other.sort_indices()
-    return (
-        np.array_equal(csr.indptr, other.indptr)
-        and np.array_equal(csr.indices, other.indices)
-        and np.array_equal(csr.data, other.data)
-    )
+    return all(np.array_equal(getattr(csr, part), getattr(other, part)) for part in ("indptr", "indices", "data"))

@@ -42,10 +42,10 @@ def grid(n: int) -> Graph:
         >>> ndcn.networks.grid(400)
         Graph(400 nodes, 1482 edges, undirected)
     """
-    _check_count(n)
+    _check(n)
     side = math.isqrt(n - 1) + 1
     cell = np.arange(n)
-    _row, column = np.divmod(cell, side)
+    column = cell % side
     sources, targets = [], []
     for down, right in ((0, 1), (1, -1), (1, 0), (1, 1)):
         other = cell + down * side + right
@@ -65,8 +65,7 @@ def random(n: int, p: float = 0.1, *, seed: int = 0, order: str | None = "modula
         >>> ndcn.networks.random(400, seed=0).num_nodes
         400
     """
-    _check_count(n)
-    _check_probability(p=p)
+    _check(n, p=p)
     return _finish(nx.erdos_renyi_graph(n, p, seed=seed), order, seed)
 
 
@@ -78,7 +77,7 @@ def power_law(n: int, m: int = 5, *, seed: int = 0, order: str | None = "modular
         >>> ndcn.networks.power_law(400, seed=0).num_edges
         1975
     """
-    _check_count(n)
+    _check(n)
     if m < 1:
         raise ValueError(f"each new node of a power_law network needs m >= 1 links, got m = {m}")
     drawn = nx.barabasi_albert_graph(n, min(m, n - 1), seed=seed) if n > 1 else nx.empty_graph(1)
@@ -93,8 +92,7 @@ def small_world(n: int, k: int = 5, p: float = 0.5, *, seed: int = 0, order: str
         >>> ndcn.networks.small_world(400, seed=0).num_nodes
         400
     """
-    _check_count(n)
-    _check_probability(p=p)
+    _check(n, p=p)
     return _finish(nx.newman_watts_strogatz_graph(n, min(k, n), p, seed=seed), order, seed)
 
 
@@ -108,8 +106,7 @@ def community(
         >>> ndcn.networks.community(400, seed=0).num_nodes
         400
     """
-    _check_count(n)
-    _check_probability(p_in=p_in, p_out=p_out)
+    _check(n, p_in=p_in, p_out=p_out)
     sizes = [n // 3, n // 3, n // 4]
     sizes.append(n - sum(sizes))
     drawn = nx.random_partition_graph([size for size in sizes if size], p_in, p_out, seed=seed)
@@ -130,10 +127,9 @@ def by_community(graph: Graph, method: str = "modularity", *, seed: int = 0) -> 
         >>> sorted(ndcn.networks.by_community(two).nodes[:3])
         [0, 2, 4]
     """
-    plain = nx.from_scipy_sparse_array(abs(graph.to_scipy()))
-    order = _community_order(plain, method, seed)
-    a = graph.to_scipy()[order][:, order]
-    return Graph(a, nodes=[graph.nodes[i] for i in order], directed=graph.directed)
+    a = graph.to_scipy()
+    order = _community_order(nx.from_scipy_sparse_array(abs(a)), method, seed)
+    return Graph(a[order][:, order], nodes=[graph.nodes[i] for i in order], directed=graph.directed)
 
 
 def _finish(drawn: nx.Graph, order: str | None, seed: int) -> Graph:
@@ -156,12 +152,9 @@ def _community_order(drawn: nx.Graph, method: str, seed: int) -> list[int]:
     return [node for group in found for node in sorted(group)]
 
 
-def _check_count(n: int) -> None:
+def _check(n: int, **probabilities: float) -> None:
     if n < 1:
         raise ValueError(f"a network needs at least one node, got n = {n}")
-
-
-def _check_probability(**named: float) -> None:
-    for name, p in named.items():
+    for name, p in probabilities.items():
         if not 0 <= p <= 1:
             raise ValueError(f"{name} is a probability between 0 and 1, got {p}")

@@ -91,7 +91,7 @@ def normalized_adjacency(graph: Graph) -> SparseMatrix:
                 [1., 0.]], dtype=torch.float64)
     """
     _refuse_negative(graph, "normalized_adjacency")
-    return _cached(graph, "normalized_adjacency", lambda a: _scaled(a, *_degrees(a)))
+    return _cached(graph, "normalized_adjacency", _normalized)
 
 
 def kipf(graph: Graph) -> SparseMatrix:
@@ -107,12 +107,7 @@ def kipf(graph: Graph) -> SparseMatrix:
                 [0.5000, 0.5000]], dtype=torch.float64)
     """
     _refuse_negative(graph, "kipf")
-
-    def build(a: sparse.csr_array) -> sparse.sparray:
-        with_loops = a + sparse.eye_array(a.shape[0])
-        return _scaled(with_loops, *_degrees(with_loops))
-
-    return _cached(graph, "kipf", build)
+    return _cached(graph, "kipf", lambda a: _normalized(a + sparse.eye_array(a.shape[0])))
 
 
 def diffusion(graph: Graph, alpha: float) -> SparseMatrix:
@@ -132,12 +127,8 @@ def diffusion(graph: Graph, alpha: float) -> SparseMatrix:
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must be between 0 and 1, got {alpha}")
     _refuse_negative(graph, "diffusion")
-
-    def build(a: sparse.csr_array) -> sparse.sparray:
-        mixed = alpha * sparse.eye_array(a.shape[0]) + (1 - alpha) * a
-        return _scaled(mixed, *_degrees(mixed))
-
-    return _cached(graph, ("diffusion", float(alpha)), build)
+    key = ("diffusion", float(alpha))
+    return _cached(graph, key, lambda a: _normalized(alpha * sparse.eye_array(a.shape[0]) + (1 - alpha) * a))
 
 
 def _cached(graph: Graph, key: object, build: Callable[[sparse.csr_array], sparse.sparray]) -> SparseMatrix:
@@ -147,6 +138,10 @@ def _cached(graph: Graph, key: object, build: Callable[[sparse.csr_array], spars
 
 def _degrees(a: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(a.sum(axis=1)), np.asarray(a.sum(axis=0))
+
+
+def _normalized(a: sparse.csr_array) -> sparse.sparray:
+    return _scaled(a, *_degrees(a))
 
 
 def _scaled(a: sparse.csr_array, incoming: np.ndarray, outgoing: np.ndarray) -> sparse.sparray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .._support.wording import counted
 from .graph import Graph
 
 
@@ -42,9 +43,7 @@ class GraphSequence:
                 f"{tuple(clock.shape)} for {len(graphs)} graphs"
             )
         if not clock.isfinite().all() or (clock.diff() <= 0).any():
-            raise ValueError(
-                "the times of a GraphSequence must be finite and strictly increasing: sort them, each once"
-            )
+            raise ValueError("times of a GraphSequence must be finite and strictly increasing: sort them, each once")
         for k, graph in enumerate(graphs):
             if graph.nodes != graphs[0].nodes:
                 raise ValueError(
@@ -84,5 +83,4 @@ class GraphSequence:
 
     def __repr__(self) -> str:
         low, high = self.times[0].item(), self.times[-1].item()
-        graphs = f"{len(self)} graph{'s' * (len(self) != 1)}"
-        return f"GraphSequence({graphs} of {self.last.num_nodes} nodes, from t = {low:.4g} .. {high:.4g})"
+        return f"GraphSequence({counted(len(self), 'graph')} of {self.last.num_nodes} nodes, from t = {low:.4g} .. {high:.4g})"

@@ -25,7 +25,12 @@ class Curve(Continuation):
 
     def forward(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float = 0.0) -> torch.Tensor:
         """Always refused: a curve goes through what was observed and starts nowhere else."""
-        raise ValueError(
+        raise ValueError(self.stays)
+
+    @property
+    def stays(self) -> str:
+        """Why it cannot start elsewhere, for messages."""
+        return (
             f"{type(self).__name__.lower()} continues the data it was fitted to and cannot start from another state or "
             "run on another graph: drop x0 and graph, or fit it to data from there"
         )

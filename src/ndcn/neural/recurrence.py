@@ -21,14 +21,8 @@ AT_ONCE = 2_000_000  # entries of all Jacobians together, above which the plain 
 def unroll(step: Step, inputs: torch.Tensor, start: torch.Tensor, weights: Sequence[torch.Tensor]) -> torch.Tensor:
     """s_k = step(u_k, s_k-1, *weights) for k = 1 .. T from s_0 = start.
 
-    Args:
-        step: takes any leading axes, and treats them independently.
-        inputs: u, shape (T, m).
-        start: s_0, shape (s,).
-        weights: what else ``step`` takes and gradients go to.
-
-    Returns:
-        s_1 .. s_T, shape (T, s).
+    Inputs u have shape (T, m), start (s,); returns s_1 .. s_T, shape (T, s). ``step`` takes any leading axes and treats
+    them independently; gradients also go to the weights.
 
     Example:
         >>> import torch

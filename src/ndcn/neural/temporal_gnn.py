@@ -55,8 +55,7 @@ class TemporalGNN(Continuation):
     def forward(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float = 0.0) -> torch.Tensor:
         """States at ``times``, which must be t0 + k step, on its own predictions from x0 (n, d) on; (T, n, d)."""
         index = TimeGrid(t0, self.step).index(torch.as_tensor(times))
-        states = self._roll(x0, self._rest(), graph, int(index.max()))
-        return torch.stack([x0, *states])[index]
+        return torch.stack([x0, *self._roll(x0, self._rest(), graph, int(index.max()))])[index]
 
     def go_on(self, seen: Trajectory, times: torch.Tensor) -> torch.Tensor:
         """One step ahead of each snapshot that was seen, and on its own predictions after the last.
@@ -78,9 +77,8 @@ class TemporalGNN(Continuation):
                 "take a graph of that size, or a model that runs on any graph, such as ndcn"
             )
         if states.shape[-1] != self.features:
-            raise ValueError(
-                f"this temporal GNN was made for {self.features} features, the data have {states.shape[-1]}"
-            )
+            made = f"this temporal GNN was made for {self.features} features"
+            raise ValueError(f"{made}, the data have {states.shape[-1]}")
         return kipf(graph) @ states
 
     def one_step_ahead(self, spread: torch.Tensor) -> torch.Tensor:
@@ -101,8 +99,7 @@ class TemporalGNN(Continuation):
         _, weight, _, bias = self.cell.all_weights[0]
         states = []
         for _ in range(steps):
-            inputs = self._inputs(self.spread(x, graph))
-            state = STEPS[type(self.cell)](inputs, state, weight, bias)
+            state = STEPS[type(self.cell)](self._inputs(self.spread(x, graph)), state, weight, bias)
             x = self._decode(state)
             states.append(x)
         return states

@@ -16,30 +16,15 @@ Predict = Callable[[torch.Tensor, GraphSequence, torch.Tensor, float], Trajector
 
 
 def changed_course(
-    predict: Predict,
-    base: Trajectory,
-    changes: Sequence[Change],
-    *,
-    graphs: GraphSequence,
-    at: float,
-    start: torch.Tensor,
+    predict: Predict, base: Trajectory, changes: Sequence[Change], graphs: GraphSequence, at: float, start: torch.Tensor
 ) -> Trajectory:
     """X'(t) = X(t) + (Y'(t) - Y(t)), where Y and Y' run from time ``at`` on, without and with the changes.
 
     Both start from the same unchanged state, so that their difference is due to the changes alone, also for models that
-    do not give back exactly the state in which they are started. Before ``at`` the course is unchanged. Such models also
-    take a shock for a somewhat other one: a warning says by how much X'(at) misses the changed state.
+    do not give back exactly their initial state. A warning says by how much X'(at) then misses the changed state.
 
-    Args:
-        predict: states at times, on graphs in turn, from an initial state and its time.
-        base: the unchanged course X, with all nodes.
-        changes: what happens.
-        graphs: those without the changes.
-        at: when the changes happen.
-        start: the unchanged state at that time, shape (n, d).
-
-    Returns:
-        X' at the times of ``base``; removed nodes are missing from ``at`` on.
+    ``base`` is the unchanged course X with all nodes, ``start`` its state (n, d) at time ``at``, ``graphs`` those without
+    the changes. Returns X' at the times of ``base``; removed nodes are missing from ``at`` on.
 
     Raises:
         ValueError: nodes, edges or features that are not there.
@@ -69,7 +54,7 @@ def changed_course(
 
 
 def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.Tensor, start: torch.Tensor) -> None:
-    """Say by how much the state at the time of the changes is not the changed one, if it is more than a little."""
+    """Warn if the state at the time of the changes is not the changed one."""
     shocks, misses = wanted.abs().amax(dim=0).tolist(), (effect - wanted).abs().amax(dim=0).tolist()
     ranges = (start.amax(dim=0) - start.amin(dim=0)).tolist()
     for name, shock, span, miss in zip(features, shocks, ranges, misses, strict=True):

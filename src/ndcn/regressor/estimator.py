@@ -24,9 +24,11 @@ from .html import regressor_html
 from .kind import Data, TrainingData
 from .kinds.forecast import longest_run
 from .learned import Learned
-from .query import Prediction, Query, from_graph_to_graph
+from .query import Prediction, from_graph_to_graph
 from .settings import Settings, checked_settings
 from .what_if import Change, parse
+
+Where = Graph | GraphSequence | None
 
 
 class DynamicsRegressor(Learned, BaseEstimator):
@@ -36,10 +38,11 @@ class DynamicsRegressor(Learned, BaseEstimator):
         model: "ndcn" (the paper's, 901 parameters at d = 1); its ablations "no_encode", "no_graph", "no_control"; a
             baseline for equally spaced snapshots, "residual_gnn", "rnn_gnn", "gru_gnn", "lstm_gnn", or without training,
             "persistence", "linear", "spline"; a law to be identified, "interaction" (``Interaction`` has its options),
-            "closed_form" or "free_form"; a forecast chosen by backtest, "auto" (``forecast.Auto`` has its options); a ready ``GraphODE`` or other nn.Module called as
-            model(x0, times, graph, t0); a Field with parameters to learn; or a law some of whose parameters are unknown, as
-            ``laws.Gene(b=None)`` or ``laws.Kuramoto(omega=laws.per_node)``, which are estimated. A ready module is copied, keeps its own
-            solver, and sees the data in their own units. What has no effect on a model is refused with it.
+            "closed_form" or "free_form"; a forecast chosen by backtest, "auto" (``forecast.Auto`` has its options); a
+            ready ``GraphODE`` or other nn.Module called as model(x0, times, graph, t0); a Field with parameters to learn;
+            or a law some of whose parameters are unknown, as ``laws.Gene(b=None)`` or
+            ``laws.Kuramoto(omega=laws.per_node)``, which are estimated. A ready module is copied, keeps its own
+            solver, and sees the data in their own units. Arguments that the model does not use raise ValueError.
         preset: "default", or "paper" for the published recipe. That steps on the training times and on those asked
             for, so that its answer depends on which times are asked for.
         hidden: width of the hidden state of named models; by default 20, of temporal GNNs 10.
@@ -51,8 +54,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
             training window, kept with the model, and cubic Hermite interpolation between the steps.
         objective: "l1", "l2", "huber", or an ``Objective`` with a terminal loss or time weights. A ready module that is
             trained by a terminal loss of your own alone may decode to other features than the data's.
-        epochs, learning_rate, weight_decay, schedule: of training; None takes the preset's. Schedules are "cosine" and
-            "constant".
+        epochs, learning_rate, weight_decay, schedule ("cosine" or "constant"): None means the preset's value.
         clip_norm: limit of the gradient's norm; none by default.
         validation: share of the training times held out to stop on, in [0, 1); none by default. They are judged by the
             running loss; the last time stays in training where there is a terminal loss.
@@ -161,7 +163,8 @@ class DynamicsRegressor(Learned, BaseEstimator):
         settings = self._settings(resume)
         self.calendar_ = data.calendar if isinstance(data, Dataset) else None
         self.graphs_ = data.graphs if isinstance(data, Dataset) else None
-        self.split_ = _first_run(data).split_rule
+        runs = data.runs if isinstance(data, Dataset) else [data] if isinstance(data, Trajectory) else data
+        self.split_ = runs[0].split_rule
         self.data_ = data
         self.__dict__.pop("fitted_", None)
         try:
@@ -185,7 +188,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
         self,
         times: Any,
         *,
-        graph: Graph | GraphSequence | None = None,
+        graph: Where = None,
         x0: Any = None,
         t0: float | None = None,
         return_std: Literal[False] = False,
@@ -193,23 +196,11 @@ class DynamicsRegressor(Learned, BaseEstimator):
 
     @overload
     def predict(
-        self,
-        times: Any,
-        *,
-        graph: Graph | GraphSequence | None = None,
-        x0: Any = None,
-        t0: float | None = None,
-        return_std: Literal[True],
+        self, times: Any, *, graph: Where = None, x0: Any = None, t0: float | None = None, return_std: Literal[True]
     ) -> tuple[Trajectory, Trajectory]: ...
 
     def predict(
-        self,
-        times: Any,
-        *,
-        graph: Graph | GraphSequence | None = None,
-        x0: Any = None,
-        t0: float | None = None,
-        return_std: bool = False,
+        self, times: Any, *, graph: Where = None, x0: Any = None, t0: float | None = None, return_std: bool = False
     ) -> Trajectory | tuple[Trajectory, Trajectory]:
         """The state at any times from the first training time (or ``t0``) on, in any order.
 
@@ -239,9 +230,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
         assert found.std is not None
         return found.mean, found.std
 
-    def _answer(
-        self, times: Any, graph: Graph | GraphSequence | None, x0: Any, t0: float | None, *, spread: bool = False
-    ) -> Prediction:
+    def _answer(self, times: Any, graph: Where, x0: Any, t0: float | None, *, spread: bool = False) -> Prediction:
         fitted = self._fitted()
         query = fitted.query(times, graph, x0, t0, self.graphs_)
         if spread and not fitted.can.spread:
@@ -253,18 +242,12 @@ class DynamicsRegressor(Learned, BaseEstimator):
         return Prediction(from_graph_to_graph(query, lambda piece: fitted.predict(piece, spread=False).mean))
 
     def intervals(
-        self,
-        times: Any,
-        level: float = 0.9,
-        *,
-        graph: Graph | GraphSequence | None = None,
-        x0: Any = None,
-        t0: float | None = None,
+        self, times: Any, level: float = 0.9, *, graph: Where = None, x0: Any = None, t0: float | None = None
     ) -> tuple[Trajectory, Trajectory]:
         """Lower and upper ends between which a share ``level`` of the values should lie.
 
         Of "auto" by the errors of its past forecasts. Of laws and ensembles mean -+ z std: what parameters or first weights
-        leave open, without the noise of observations and what the model cannot say.
+        leave open, without the noise of observations and the error of the model's form.
 
         Raises:
             ValueError: as ``predict``; a level outside (0, 1); one model alone has no spread.
@@ -314,14 +297,12 @@ class DynamicsRegressor(Learned, BaseEstimator):
         when = query.t0 if at is None else float(at)
         base = self.predict(times, graph=graph, x0=x0, t0=t0)
         start = self.predict([when], graph=graph, x0=x0, t0=t0).states[0]
-        return changed_course(
-            lambda asked, graphs, state, begin: self.predict(asked, graph=graphs, x0=state, t0=begin),
-            base,
-            happens,
-            graphs=_as_sequence(query),
-            at=when,
-            start=start,
-        )
+        graphs = query.graph if isinstance(query.graph, GraphSequence) else GraphSequence([query.t0], [query.graph])
+
+        def from_state(asked: Any, graphs: GraphSequence, state: torch.Tensor, begin: float) -> Trajectory:
+            return self.predict(asked, graph=graphs, x0=state, t0=begin)
+
+        return changed_course(from_state, base, happens, graphs, when, start)
 
     def network_test(
         self,
@@ -343,13 +324,10 @@ class DynamicsRegressor(Learned, BaseEstimator):
         self._fitted()
         known = self.__dict__.get("data_") if data is None else data
         if known is None:
-            raise ValueError(
-                "a model from a file does not hold the data that it was fitted to: network_test(data=...) takes them"
-            )
+            raise ValueError("a model from a file does not hold the data of its fit: pass network_test(data=...)")
         run, graphs = longest_run(known)
-        return network_test(
-            run, graphs=graphs, feature=feature, horizon=horizon, shuffles=shuffles, seed=seed, progress=progress
-        )
+        options: dict[str, Any] = {"feature": feature, "horizon": horizon, "shuffles": shuffles, "seed": seed}
+        return network_test(run, graphs=graphs, progress=progress, **options)
 
     def score(self, data: Trajectory, y: None = None, *, x0: Any = None, t0: float | None = None) -> float:
         """R^2 of the prediction at the times of ``data``: 1 - sum (x - x^)^2 / sum (x - mean)^2; 1 is perfect.
@@ -380,13 +358,3 @@ class DynamicsRegressor(Learned, BaseEstimator):
     def report(self, path: str | Path, data: Trajectory | Dataset | None = None) -> None:
         """Write an interactive page about the model, and how it does on ``data``, into one HTML file; see ``ndcn.report``."""
         found_at("ndcn.report:write_report")(self, path, data)
-
-
-def _first_run(data: Data) -> Trajectory:
-    if isinstance(data, Dataset):
-        return data.runs[0]
-    return data if isinstance(data, Trajectory) else data[0]
-
-
-def _as_sequence(query: Query) -> GraphSequence:
-    return query.graph if isinstance(query.graph, GraphSequence) else GraphSequence([query.t0], [query.graph])

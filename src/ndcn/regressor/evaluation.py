@@ -78,12 +78,11 @@ def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> tuple[dict[s
     if not estimator.fitted_.can.past:
         return {"train": None, "interpolation": None, "extrapolation": forecast_scores(estimator, truth)}, []
     parts = parts_of(estimator, truth)
-    notes = []
-    if parts.x0 is not None:
-        notes.append("the data start from another state than the training data: no snapshot counts as trained on")
+    elsewhere = "the data start from another state than the training data: no snapshot counts as trained on"
     prediction = estimator.predict(truth.times, x0=parts.x0)
     inside = {"train": parts.train, "interpolation": parts.interpolation, "extrapolation": parts.extrapolation}
-    return {name: scores(prediction, truth, where) for name, where in inside.items()}, notes
+    found = {name: scores(prediction, truth, where) for name, where in inside.items()}
+    return found, [] if parts.x0 is None else [elsewhere]
 
 
 def trained_times(estimator: DynamicsRegressor) -> torch.Tensor:
@@ -119,12 +118,11 @@ def in_time_of(estimator: DynamicsRegressor, data: Dataset, run: Trajectory) -> 
     own = estimator.calendar_
     if data.calendar is None or own is None or own == data.calendar:
         return run
-    times = own.numbers(_in_utc(data.calendar.dates(run.times.numpy())))
+    dates: Any = data.calendar.dates(run.times.numpy())
+    if data.calendar.tz is not None:
+        dates = dates.tz_convert("UTC").tz_localize(None)
+    times = own.numbers(dates)
     return Trajectory(times=times, states=run.states, graph=run.graph, mask=run.mask, features=run.features)
-
-
-def _in_utc(dates: Any) -> Any:
-    return dates.tz_convert("UTC").tz_localize(None) if getattr(dates, "tz", None) is not None else dates
 
 
 def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores | None:
@@ -172,9 +170,8 @@ def check_forecast_data(estimator: DynamicsRegressor, truth: Trajectory) -> None
 def _check_features(estimator: DynamicsRegressor, truth: Trajectory) -> None:
     own = estimator.train_[0].features
     if truth.features != own:
-        raise ValueError(
-            f"the data have the features {', '.join(truth.features)}, the model was trained on {', '.join(own)}"
-        )
+        found = ", ".join(truth.features)
+        raise ValueError(f"the data have the features {found}, the model was trained on {', '.join(own)}")
 
 
 def scores(prediction: Trajectory, truth: Trajectory, inside: torch.Tensor) -> Scores | None:
@@ -204,5 +201,4 @@ def scores(prediction: Trajectory, truth: Trajectory, inside: torch.Tensor) -> S
 def _starts_elsewhere(truth: Trajectory, x0: torch.Tensor) -> bool:
     """Whether the first state of the data is another than that in which training began."""
     seen = truth.states[0]
-    same = torch.isclose(seen.double(), x0.double(), rtol=1e-5, atol=1e-6) | seen.isnan()
-    return not bool(same.all())
+    return not (torch.isclose(seen.double(), x0.double(), rtol=1e-5, atol=1e-6) | seen.isnan()).all()

@@ -19,6 +19,7 @@ from ..graph import Graph, GraphSequence
 from ..solve import Solver
 from ..training import Objective
 from .initial import InitialCondition
+from .kind import Stored
 from .registry import kind_for, model_in_file
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
     fitted, units = estimator.fitted_, estimator.units_
     about, tensors = fitted.state()
     tensors = {"scale": units.scale, **tensors}
-    initial = []
     for k, one in enumerate(fitted.initial):
-        initial.append(_initial_about(one))
         tensors |= {f"start.{k}.{name}": value for name, value in _initial_tensors(one).items()}
     calendar, split = estimator.calendar_, estimator.split_
     common = {
@@ -42,7 +41,10 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "model_kind": kind_for(estimator.model).name,
         "units": {"origin": units.origin, "rate": units.rate},
         "histories": [{"stopped": h.stopped, "seconds": h.seconds} for h in fitted.histories],
-        "starts": initial,
+        "starts": [
+            {"t0": s.t0, "directed": s.graph.directed, "nodes": plain_labels(s.graph), "features": s.features}
+            for s in fitted.initial
+        ],
         "calendar": None if calendar is None else calendar.to_json(),
         "graphs": _graph_places(estimator),
         "split": None if split is None else split._asdict(),
@@ -74,7 +76,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         places = about.get("graphs") or []
         graphs = [initial[place["start"]].graph for place in places]
         estimator.graphs_ = GraphSequence([place["time"] for place in places], graphs) if graphs else None
-        estimator.fitted_ = kind.restore(about, tensors, initial, estimator._settings())
+        estimator.fitted_ = kind.restore(Stored(about, tensors, initial), estimator._settings())
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from error
     except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
@@ -83,7 +85,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
 
 
 def _graph_places(estimator: DynamicsRegressor) -> list[dict[str, float | int]]:
-    """Of a graph that changes: when each graph that was learned on begins to hold, and the initial condition on it."""
+    """When each graph that was learned on begins to hold, and which initial condition is on it."""
     graphs = estimator.graphs_
     if graphs is None:
         return []
@@ -99,12 +101,9 @@ def _plain_settings(estimator: DynamicsRegressor) -> dict[str, Any]:
     objective = settings["objective"]
     if isinstance(objective, Objective):  # a terminal loss of one's own is not needed to predict, and is not kept
         terminal = objective.terminal if isinstance(objective.terminal, str) else None
-        settings["objective"] = {
-            "running": objective.running or ("l1" if terminal is None else None),
-            "terminal": terminal,
-            "terminal_weight": objective.terminal_weight,
-            "time_weights": objective.time_weights,
-        }
+        running = objective.running or ("l1" if terminal is None else None)
+        kept = {"terminal_weight": objective.terminal_weight, "time_weights": objective.time_weights}
+        settings["objective"] = {"running": running, "terminal": terminal, **kept}
     settings["knots"] = None if settings["knots"] is None else [float(t) for t in settings["knots"]]
     settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))
     settings["checkpoint"], settings["progress"] = None, None
@@ -119,11 +118,6 @@ def _settings(plain: dict[str, Any], ready: bool) -> dict[str, Any]:
     if isinstance(plain["objective"], dict):
         settings["objective"] = Objective(**plain["objective"])
     return settings
-
-
-def _initial_about(one: InitialCondition) -> dict[str, Any]:
-    graph = one.graph
-    return {"t0": one.t0, "directed": graph.directed, "nodes": plain_labels(graph), "features": one.features}
 
 
 def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:

@@ -39,8 +39,7 @@ class InitialCondition:
     def steps(self, solver: Solver | None, t0: float, until: float) -> torch.Tensor:
         """Times between t0 and ``until`` on which a prediction steps besides those asked for.
 
-        A model that steps on observations learned the steps between its training times, so these are taken from t0 on;
-        other models need none.
+        A model that steps on observations learned the steps between its training times; other models need none.
         """
         if solver is None or solver.step_size != "observations":
             return self.times[:0]

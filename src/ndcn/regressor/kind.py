@@ -29,31 +29,24 @@ Data = Trajectory | Dataset | Sequence[Trajectory]
 State = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
 
+def untrained() -> dict[str, torch.Tensor]:
+    """The history of a model without epochs, as files hold it."""
+    return {"loss.0": torch.zeros(0, dtype=torch.float64), "validation.0": torch.zeros(0, 2, dtype=torch.float64)}
+
+
 @dataclass(frozen=True)
 class Can:
-    """What a model can do.
+    """What a model can do."""
 
-    Attributes:
-        any_time: predicts at any time, not only on a grid of equal steps.
-        any_start: starts from any state.
-        any_graph: runs on any graph.
-        past: predicts within the training window too, not only after it.
-        spread: knows the standard deviation of its predictions.
-        law: has a law that can be read.
-        resume: keeps checkpoints from which a fit goes on.
-        ensemble: several members can be trained from several seeds.
-        judges_itself: is judged by its own past forecasts, so that no snapshots are held out.
-    """
-
-    any_time: bool = True
-    any_start: bool = True
-    any_graph: bool = True
-    past: bool = True
-    spread: bool = False
-    law: bool = False
-    resume: bool = False
-    ensemble: bool = False
-    judges_itself: bool = False
+    any_time: bool = True  # predicts at any time, not only on a grid of equal steps
+    any_start: bool = True  # starts from any state
+    any_graph: bool = True  # runs on any graph
+    past: bool = True  # predicts within the training window too, not only after it
+    spread: bool = False  # knows the standard deviation of its predictions
+    law: bool = False  # has a law that can be read
+    resume: bool = False  # keeps checkpoints from which a fit goes on
+    ensemble: bool = False  # several members can be trained from several seeds
+    judges_itself: bool = False  # is judged by its own past forecasts, so that no snapshots are held out
 
 
 @dataclass(frozen=True)
@@ -76,6 +69,15 @@ class Ahead:
     def times(self) -> list[float]:
         """All of them, without the rounding of repeated sums."""
         return [float(f"{self.start + k * self.step:.12g}") for k in range(1, self.steps + 1)]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a file holds: plain values and tensors as ``Fitted.state`` gave them, and initial conditions."""
+
+    about: Mapping[str, Any]
+    tensors: Mapping[str, torch.Tensor]
+    initial: list[InitialCondition]
 
 
 class Fitted(ABC):
@@ -122,19 +124,14 @@ class Fitted(ABC):
         """What its file holds: plain values for JSON, and tensors."""
 
     def query(
-        self,
-        times: Any,
-        graph: Graph | GraphSequence | None,
-        x0: Any,
-        t0: float | None,
-        graphs: GraphSequence | None,
+        self, times: Any, graph: Graph | GraphSequence | None, x0: Any, t0: float | None, graphs: GraphSequence | None
     ) -> Query:
         """A query in the data's units, or an error that says what is wrong with it."""
         another = isinstance(graph, (Graph, GraphSequence)) and graph != self.initial[0].graph
         if (another or x0 is not None) and not (self.can.any_start and self.can.any_graph):
             raise ValueError(self.stays)
         changes = graphs if graphs is not None and len(graphs) > 1 and self.can.any_graph else None
-        return query_of(self.initial[0], times, graph, x0, t0, graphs=changes)
+        return query_of(self.initial[0], times, graph, x0, t0, changes)
 
     @property
     def stays(self) -> str:
@@ -182,13 +179,7 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def restore(
-        self,
-        about: Mapping[str, Any],
-        tensors: Mapping[str, torch.Tensor],
-        initial: list[InitialCondition],
-        settings: Settings,
-    ) -> Fitted:
+    def restore(self, stored: Stored, settings: Settings) -> Fitted:
         """What ``Fitted.state`` wrote, read again."""
 
     def accepts(self, model: object) -> bool:

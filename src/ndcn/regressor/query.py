@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Real
 from statistics import NormalDist
 from typing import Any
 
 import torch
 
+from .._support.checks import check_number
 from ..data import Statistics, Trajectory, checked_state, checked_times
 from ..graph import Graph, GraphSequence
 from .initial import InitialCondition
@@ -60,18 +59,14 @@ class Query:
 def query_of(
     initial: InitialCondition,
     times: Any,
-    graph: Graph | GraphSequence | None = None,
-    x0: Any = None,
-    t0: float | None = None,
-    *,
+    graph: Graph | GraphSequence | None,
+    x0: Any,
+    t0: float | None,
     graphs: GraphSequence | None = None,
 ) -> Query:
-    """A query, or an error that says what is wrong with it.
+    """A query from the arguments of ``predict``, or an error that says what is wrong with it.
 
-    Args:
-        initial: where training began; predictions start there by default.
-        times, graph, x0, t0: as in ``DynamicsRegressor.predict``.
-        graphs: of the training data, if their graph changes; used where no graph is given.
+    It starts from ``initial`` by default; ``graphs`` are those of the training data, if their graph changes.
     """
     if graph is not None and not isinstance(graph, (Graph, GraphSequence)):
         raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}")
@@ -83,23 +78,15 @@ def query_of(
     if x.shape[1] != initial.x0.shape[1]:
         raise ValueError(f"x0 has {x.shape[1]} features, the model was trained on {initial.x0.shape[1]}")
     asked = checked_times(times, ordered=False)
-    begin = initial.t0 if t0 is None else _checked_time(t0, x0)
+    check_number("t0", t0, "a finite number, the time of x0", lambda _: True)
+    if t0 is not None and x0 is None:
+        raise ValueError("t0 is the time of x0: give x0 too, or drop t0 to start where training began")
+    begin = initial.t0 if t0 is None else float(t0)
     if asked.min() < begin - initial.tolerance:
         what = "the first training time is" if t0 is None else "the state x0 is given at"
-        raise ValueError(
-            f"cannot predict t = {asked.min().item():.15g}: {what} {begin:.15g}, and the model only goes forward "
-            "from there"
-        )
+        early = f"cannot predict t = {asked.min().item():.15g}"
+        raise ValueError(f"{early}: {what} {begin:.15g}, and the model only goes forward from there")
     return Query(asked, where, x, begin, x0 is None)
-
-
-def _checked_time(t0: object, x0: object) -> float:
-    """The time of a state that was given, or an error that says what is missing."""
-    if not isinstance(t0, Real) or isinstance(t0, bool) or not math.isfinite(t0):
-        raise ValueError(f"t0 must be a finite number, the time of x0, got {t0!r}")
-    if x0 is None:
-        raise ValueError("t0 is the time of x0: give x0 too, or drop t0 to start where training began")
-    return float(t0)
 
 
 @dataclass(frozen=True)
@@ -127,26 +114,18 @@ class Prediction:
         if self.std is None:
             raise ValueError("this prediction has no spread")
         wide = NormalDist().inv_cdf(0.5 + level / 2) * self.std.states
+        mean, ordered = self.mean, bool((self.mean.times.diff() > 0).all())
         lower, upper = (
-            _with_states(self.mean, states) for states in (self.mean.states - wide, self.mean.states + wide)
+            Trajectory(times=mean.times, states=states, graph=mean.graph, features=mean.features, ordered=ordered)
+            for states in (mean.states - wide, mean.states + wide)
         )
         return lower, upper
-
-
-def _with_states(like: Trajectory, states: torch.Tensor) -> Trajectory:
-    ordered = bool((like.times.diff() > 0).all())
-    return Trajectory(times=like.times, states=states, graph=like.graph, features=like.features, ordered=ordered)
 
 
 def from_graph_to_graph(query: Query, predict: Callable[[Query], Trajectory]) -> Trajectory:
     """dX/dt = f(X, G(t)): each graph from the state in which the last one ended.
 
-    Args:
-        query: on a ``GraphSequence``.
-        predict: the answer to a query on one graph.
-
-    Returns:
-        The states at the times asked for; its ``graph`` is the last one that was used.
+    ``predict`` answers queries on one graph. The answer's ``graph`` is the last one that was used.
     """
     graphs, asked = query.graph, query.times
     assert isinstance(graphs, GraphSequence)
@@ -157,10 +136,8 @@ def from_graph_to_graph(query: Query, predict: Callable[[Query], Trajectory]) ->
     out = torch.empty((len(asked), *state.shape), dtype=state.dtype)
     graph, features = graphs.at(query.t0), None
     for k, (low, high) in enumerate(itertools.pairwise(bounds)):
-        final = k == len(bounds) - 2
-        inside = (asked >= low) & (asked <= high) if final else (asked >= low) & (asked < high)
-        inside |= (asked < low) if k == 0 else False
-        graph = graphs.at(low)
+        final, graph = k == len(bounds) - 2, graphs.at(low)
+        inside = ((asked >= low) | (k == 0)) & ((asked < high) | final)
         here = asked[inside].clamp(min=low)
         wanted = here if final else torch.cat([here, torch.tensor([high], dtype=torch.float64)])
         piece = predict(replace(query, times=wanted, graph=graph, x0=state, t0=low, from_history=False))

@@ -19,14 +19,13 @@ def kind_for(model: object) -> Kind:
     if isinstance(model, str):
         if model not in MODELS:
             raise ValueError(f"unknown model {model!r}; known are {', '.join(MODELS)}, or pass a ready nn.Module")
-        named: Kind = MODELS[model]
-        return named
-    for kind in MODEL_OBJECTS.values():
-        if kind.accepts(model):
-            found: Kind = kind
-            return found
-    options = "a name, an nn.Module, an ndcn.Interaction or an ndcn.forecast.Auto"
-    raise TypeError(f"model must be {options}, got {type(model).__name__}")
+        found: Kind | None = MODELS[model]
+    else:
+        found = next((kind for kind in MODEL_OBJECTS.values() if kind.accepts(model)), None)
+    if found is None:
+        options = "a name, an nn.Module, an ndcn.Interaction or an ndcn.forecast.Auto"
+        raise TypeError(f"model must be {options}, got {type(model).__name__}")
+    return found
 
 
 def model_in_file(about: Mapping[str, Any], model: object) -> tuple[Kind, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .._support.checks import LARGEST_SEED, check_whole, device_named, dtype_named, is_real, named
+from .._support.checks import LARGEST_SEED, check_number, check_whole, device_named, dtype_named, is_real, named
 from ..solve import Solver
 from ..training import RECIPES, Recipe
 from .kind import ARGUMENTS, Kind
@@ -80,9 +80,8 @@ def checked_settings(given: Mapping[str, Any], defaults: Mapping[str, Any], *, r
     named(RECIPES, "preset", given["preset"])
     _refuse_unused(kind, given, defaults)
     if resume and not kind.can.resume:
-        raise ValueError(
-            f"{kind.subject(given['model'])} does not use `resume`, for it keeps no checkpoints; remove it"
-        )
+        subject = kind.subject(given["model"])
+        raise ValueError(f"{subject} does not use `resume`, for it keeps no checkpoints; remove it")
     check_whole("hidden", given["hidden"], 1, optional=True)
     check_whole("ensemble", given["ensemble"], 1)
     check_whole("seed", given["seed"], 0, LARGEST_SEED - given["ensemble"] + 1)
@@ -93,8 +92,7 @@ def checked_settings(given: Mapping[str, Any], defaults: Mapping[str, Any], *, r
     check_whole("patience", given["patience"], 1, optional=True)
     if given["patience"] is not None and given["validation"] == 0:
         raise ValueError("patience needs a validation share, e.g. validation=0.1")
-    if given["clip_norm"] is not None and not (is_real(given["clip_norm"]) and given["clip_norm"] > 0):
-        raise ValueError(f"clip_norm must be a positive number, got {given['clip_norm']!r}")
+    check_number("clip_norm", given["clip_norm"], "a positive number", lambda x: x > 0)
     return Settings(given, _checked_recipe(kind.recipes[given["preset"]], given), resume)
 
 
@@ -102,18 +100,12 @@ def _checked_recipe(preset: Recipe, given: Mapping[str, Any]) -> Recipe:
     names = ("epochs", "learning_rate", "weight_decay", "schedule")
     recipe = replace(preset, **{name: given[name] for name in names if given[name] is not None})
     check_whole("epochs", recipe.epochs, 1)
-    if not is_real(recipe.learning_rate) or not recipe.learning_rate > 0:
-        raise ValueError(f"learning_rate must be a number > 0, got {recipe.learning_rate!r}")
-    if not is_real(recipe.weight_decay) or not recipe.weight_decay >= 0:
-        raise ValueError(f"weight_decay must be a number >= 0, got {recipe.weight_decay!r}")
+    check_number("learning_rate", recipe.learning_rate, "a number > 0", lambda x: x > 0)
+    check_number("weight_decay", recipe.weight_decay, "a number >= 0", lambda x: x >= 0)
     if recipe.schedule not in ("cosine", "constant"):
         raise ValueError(f'schedule must be "cosine" or "constant", got {recipe.schedule!r}')
-    return replace(  # NumPy's numbers become Python's
-        recipe,
-        epochs=int(recipe.epochs),
-        learning_rate=float(recipe.learning_rate),
-        weight_decay=float(recipe.weight_decay),
-    )
+    rate, decay = float(recipe.learning_rate), float(recipe.weight_decay)  # NumPy's numbers become Python's
+    return replace(recipe, epochs=int(recipe.epochs), learning_rate=rate, weight_decay=decay)
 
 
 def _refuse_unused(kind: Kind, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:

@@ -68,9 +68,8 @@ def parse(text: str) -> Change:
     try:
         words = shlex.split(text)
     except ValueError:
-        raise ValueError(
-            f'{text!r} has a quote that is never closed; write {FORMS}; a name with \' in it stands between " and "'
-        ) from None
+        hint = 'a name with \' in it stands between " and "'
+        raise ValueError(f"{text!r} has a quote that is never closed; write {FORMS}; {hint}") from None
     if len(words) < 2:
         raise wrong
     verb, rest = words[0].lower(), words[1:]
@@ -105,8 +104,7 @@ def changed_graph(graph: Graph, changes: Sequence[Change]) -> Graph:
     for change in changes:
         if isinstance(change, Cut):
             i, j = node_place(graph, change.source), node_place(graph, change.target)
-            there = bool(matrix[j, i]) or (not change.one_way and bool(matrix[i, j]))
-            if not there:
+            if not matrix[j, i] and (change.one_way or not matrix[i, j]):
                 raise ValueError(f"there is no edge from {change.source!r} to {change.target!r} to cut")
             matrix[j, i] = 0
             if not change.one_way:
@@ -138,10 +136,9 @@ def changed_state(
     for change in changes:
         if isinstance(change, Shock):
             row, columns = node_place(graph, change.node), _columns(change.feature, features)
-            old = out[row, columns]
-            out[row, columns] = {"+": old + change.value, "*": old * change.value}.get(
-                change.sign, torch.full_like(old, change.value)
-            )
+            old, value = out[row, columns], change.value
+            new = {"+": old + value, "*": old * value, "=": torch.full_like(old, value)}
+            out[row, columns] = new[change.sign]
     return out[kept_nodes(graph, changes)]
 
 

@@ -69,13 +69,11 @@ class SumField(Field):
 
     def __init__(self, *terms: nn.Module) -> None:
         super().__init__()
-        for term in terms:
-            if not isinstance(term, nn.Module):
-                raise TypeError(
-                    f"only fields (nn.Module with forward(t, x, graph)) can be added, got {type(term).__name__}"
-                )
         flat: list[nn.Module] = []
         for term in terms:
+            if not isinstance(term, nn.Module):
+                expected = "only fields (nn.Module with forward(t, x, graph)) can be added"
+                raise TypeError(f"{expected}, got {type(term).__name__}")
             flat.extend(term.terms if isinstance(term, SumField) else [term])
         self.terms: nn.ModuleList = nn.ModuleList(flat)
 

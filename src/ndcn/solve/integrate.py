@@ -16,13 +16,7 @@ from .solver import STIFF, IntegrationError, Solution, Solver, all_finite
 
 
 def integrate(
-    field: nn.Module,
-    graph: Graph,
-    x0: torch.Tensor,
-    times: Any,
-    *,
-    solver: Solver | None = None,
-    t0: float = 0.0,
+    field: nn.Module, graph: Graph, x0: torch.Tensor, times: Any, *, solver: Solver | None = None, t0: float = 0.0
 ) -> Solution:
     """Solve dX/dt = field(t, X, graph), X(t0) = x0, with gradients with respect to x0 and the field's parameters.
 
@@ -60,13 +54,11 @@ def solve_and_decode(
     if not all_finite(x0):
         message = f"the state at the start, t = {t0:g}, holds NaN or infinite entries"
         raise IntegrationError(message, time=t0, reason="start")
-    tensors = [x0, *field.parameters()]
-    differentiate = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    differentiate = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (x0, *field.parameters()))
     if solver.method in STIFF:
         if differentiate:
-            raise ValueError(
-                f"{solver.method} gives no gradients; use dopri5, tsit5 or rk4 to train, or torch.no_grad() to simulate"
-            )
+            instead = "use dopri5, tsit5 or rk4 to train, or torch.no_grad() to simulate"
+            raise ValueError(f"{solver.method} gives no gradients; {instead}")
         states, statistics = stiff.solve(field, graph, x0, query, solver, t0)
     elif differentiate and solver.gradient == "adjoint":
         states, statistics = adjoint.solve(field, graph, x0, query, solver, t0)
@@ -89,9 +81,8 @@ def _queries(times: Any, t0: float) -> tuple[list[float], torch.Tensor | None]:
         raise ValueError("no times were asked for")
     if not math.isfinite(t0):
         raise ValueError(f"t0 must be finite, got {t0}")
-    for t in values:
-        if not math.isfinite(t):
-            raise ValueError(f"times must be finite, got {t}")
+    if not all(map(math.isfinite, values)):
+        raise ValueError(f"times must be finite, got {next(t for t in values if not math.isfinite(t))}")
     if min(values) < t0:
         raise ValueError(f"cannot go back in time: {min(values):g} was asked for, but the state is given at t = {t0:g}")
     if all(a < b for a, b in itertools.pairwise(values)):

@@ -9,6 +9,7 @@ from typing import Literal
 
 import torch
 
+from .._support.checks import is_real
 from ..data import Statistics
 from .methods.tableau import ADAPTIVE, FIXED
 
@@ -16,8 +17,6 @@ STIFF = ("bdf",)
 METHODS = (*FIXED, *ADAPTIVE, *STIFF)
 GRADIENTS = ("backprop", "adjoint", "checkpoint")
 KERNELS = ("auto", "torch", "off")
-
-
 Reason = Literal["exploded", "max_steps", "tolerance", "start"]
 
 
@@ -81,10 +80,9 @@ class Solver:
     segment: int | None = None
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"unknown method {self.method!r}; known are {', '.join(METHODS)}")
-        if self.gradient not in GRADIENTS:
-            raise ValueError(f"unknown gradient {self.gradient!r}; known are {', '.join(GRADIENTS)}")
+        for name, known in (("method", METHODS), ("gradient", GRADIENTS), ("kernel", KERNELS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"unknown {name} {getattr(self, name)!r}; known are {', '.join(known)}")
         if self.method in FIXED:
             if self.step_size is None:
                 raise ValueError(
@@ -98,12 +96,10 @@ class Solver:
         for name in ("rtol", "atol"):
             if not _positive(getattr(self, name)):
                 raise ValueError(f"{name} must be a positive number, got {getattr(self, name)!r}")
-        if not _count(self.max_steps):
-            raise ValueError(f"max_steps must be a whole number, at least 1, got {self.max_steps!r}")
-        if self.kernel not in KERNELS:
-            raise ValueError(f"unknown kernel {self.kernel!r}; known are {', '.join(KERNELS)}")
-        if self.segment is not None and not _count(self.segment):
-            raise ValueError(f"segment must be a whole number, at least 1, got {self.segment!r}")
+        for name in ("max_steps", "segment"):
+            value = getattr(self, name)
+            if not (isinstance(value, Integral) and _positive(value)) and not (name == "segment" and value is None):
+                raise ValueError(f"{name} must be a whole number, at least 1, got {value!r}")
         for field in fields(self):  # NumPy's numbers become Python's, as files need them
             value = getattr(self, field.name)
             if isinstance(value, Real):
@@ -128,8 +124,4 @@ def all_finite(x: torch.Tensor) -> bool:
 
 
 def _positive(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and float(value) > 0
-
-
-def _count(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+    return is_real(value) and float(value) > 0  # type: ignore[arg-type]

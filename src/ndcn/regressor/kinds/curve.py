@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-
-import torch
 
 from ...data import Trajectory
 from ...neural import Curve, Linear, Persistence, Spline
 from ...training import READY_MODULE, History, Units
 from ..initial import InitialCondition
-from ..kind import OF_COMPUTING, OF_NAMED, OF_TRAINING, OPTIONAL, Can, Kind, TrainingData
+from ..kind import OF_COMPUTING, OF_NAMED, OF_TRAINING, OPTIONAL, Can, Kind, Stored, TrainingData
 from ..settings import Settings
 from .training import TrainedModel, restore_modules
 
@@ -25,10 +21,7 @@ class CurveModel(TrainedModel):
     @property
     def stays(self) -> str:
         """Why it cannot start elsewhere."""
-        return (
-            f"{type(self.modules[0]).__name__.lower()} continues the data it was fitted to and cannot start from another state "
-            "or run on another graph: drop x0 and graph, or fit it to data from there"
-        )
+        return str(self.modules[0].stays)
 
 
 class NamedCurve(Kind):
@@ -41,23 +34,17 @@ class NamedCurve(Kind):
         self.name, self.curve = name, curve
 
     def fit(self, data: TrainingData, settings: Settings) -> CurveModel:
-        """Draw the curves once; say why if that cannot be done."""
+        """Draw the curves once, or raise ValueError if that cannot be done."""
         curve = self._curve(settings)
         seconds = _drawn(curve, data.trajectories)
         initial = replace(InitialCondition.of(data.trajectories[0]), seen=data.trajectories[0])
         units = Units.identity(initial.x0.shape[1])
         return CurveModel(settings, [curve], [History(seconds=seconds)], units, [initial])
 
-    def restore(
-        self,
-        about: Mapping[str, Any],
-        tensors: Mapping[str, torch.Tensor],
-        initial: list[InitialCondition],
-        settings: Settings,
-    ) -> CurveModel:
+    def restore(self, stored: Stored, settings: Settings) -> CurveModel:
         """The curves through the snapshots of a file."""
-        kept = restore_modules(lambda *_: self._curve(settings), about, tensors, initial, settings)
-        return CurveModel(settings, kept.modules, kept.histories, kept.units, initial)
+        kept = restore_modules(lambda *_: self._curve(settings), stored.about, stored.tensors, stored.initial, settings)
+        return CurveModel(settings, kept.modules, kept.histories, kept.units, stored.initial)
 
     def _curve(self, settings: Settings) -> Curve:
         return self.curve()
@@ -91,12 +78,11 @@ class ReadyCurve(NamedCurve):
 
 
 def _drawn(curve: Curve, trajectories: list[Trajectory]) -> float:
-    """Draw the curve once, and say why if that cannot be done; how many seconds it took."""
+    """How many seconds it takes to draw the curve; or a ValueError."""
     began, model = time.monotonic(), type(curve).__name__.lower()
     if len(trajectories) > 1:
-        raise ValueError(
-            f"{model} is one curve for each node, and {len(trajectories)} trajectories were given: fit each by itself"
-        )
+        given = f"{len(trajectories)} trajectories were given"
+        raise ValueError(f"{model} is one curve for each node, and {given}: fit each by itself")
     data = trajectories[0]
     if data.mask is not None and not (seen := data.mask.any(dim=0)).all():
         node, feature = (~seen).nonzero()[0].tolist()

@@ -17,7 +17,7 @@ from ...graph import Graph, GraphSequence
 from ...training import History
 from ..fitting import checked_data
 from ..initial import InitialCondition
-from ..kind import Ahead, Can, Data, Fitted, Kind, State, TrainingData
+from ..kind import Ahead, Can, Data, Fitted, Kind, State, Stored, TrainingData, untrained
 from ..query import Prediction, Query
 from ..settings import Settings
 
@@ -37,12 +37,7 @@ class FittedForecast(Fitted):
         self.ahead = Ahead(forecast.start, forecast.step, forecast.horizon)
 
     def query(
-        self,
-        times: Any,
-        graph: Graph | GraphSequence | None,
-        x0: Any,
-        t0: float | None,
-        graphs: GraphSequence | None,
+        self, times: Any, graph: Graph | GraphSequence | None, x0: Any, t0: float | None, graphs: GraphSequence | None
     ) -> Query:
         """Times alone; the forecast itself says which it does not reach."""
         if x0 is not None or t0 is not None or (graph is not None and graph != self.forecast.graph):
@@ -68,11 +63,7 @@ class FittedForecast(Fitted):
         """The forecast, and its past errors."""
         about, numbers = self.forecast.to_state()
         tensors = {f"forecast.{name}": value for name, value in numbers.items()}
-        tensors |= {
-            "loss.0": torch.zeros(0, dtype=torch.float64),
-            "validation.0": torch.zeros(0, 2, dtype=torch.float64),
-        }
-        return {"forecast": about, "model_class": "ForecastModel"}, tensors
+        return {"forecast": about, "model_class": "ForecastModel"}, tensors | untrained()
 
     def facts(self) -> dict[str, Any]:
         """What was chosen, and the past errors of all candidates."""
@@ -147,31 +138,20 @@ class AutoForecast(Kind):
         began = time.monotonic()
         run, graphs = longest_run(data.given)
         options = settings.model if self.accepts(settings.model) else Auto()
-        found = auto(
-            run,
-            horizon=options.horizon,
-            graphs=graphs,
-            learned=tuple(options.learned),
-            seed=settings.seed,
-            progress=settings["progress"],
-        )
+        more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"]}
+        found = auto(run, horizon=options.horizon, learned=tuple(options.learned), **more)
         initial = replace(InitialCondition.of(run), graph=found.graph)
         return FittedForecast(self.can, initial, found, options, time.monotonic() - began)
 
-    def restore(
-        self,
-        about: Mapping[str, Any],
-        tensors: Mapping[str, torch.Tensor],
-        initial: list[InitialCondition],
-        settings: Settings,
-    ) -> FittedForecast:
+    def restore(self, stored: Stored, settings: Settings) -> FittedForecast:
         """The forecast of a file."""
+        about, initial = stored.about, stored.initial[0]
         if about.get("forecast") is None:
             raise ValueError("a forecast is chosen by fit, and there is none")
-        numbers = {name.removeprefix("forecast."): value for name, value in tensors.items()}
-        found = Forecast.from_state(about["forecast"], numbers, initial[0].graph)
+        numbers = {name.removeprefix("forecast."): value for name, value in stored.tensors.items()}
+        found = Forecast.from_state(about["forecast"], numbers, initial.graph)
         options = settings.model if self.accepts(settings.model) else Auto()
-        return FittedForecast(self.can, initial[0], found, options, about["histories"][0]["seconds"])
+        return FittedForecast(self.can, initial, found, options, about["histories"][0]["seconds"])
 
     def words(self, model: object) -> list[str] | None:
         """Words with the options that the command line has."""
@@ -197,8 +177,8 @@ def longest_run(data: Data) -> tuple[Trajectory, GraphSequence | None]:
     names = data.names if isinstance(data, Dataset) and data.names else tuple(str(k) for k in range(len(runs)))
     k = max(range(len(runs)), key=lambda k: len(runs[k]))
     if len(runs) > 1:
-        said = f"{len(runs)} runs were given, and one is used: {names[k]}, the first of the longest, {len(runs[k])} snapshots"
-        warn(said)
+        one = f"{names[k]}, the first of the longest, {len(runs[k])} snapshots"
+        warn(f"{len(runs)} runs were given, and one is used: {one}")
     return runs[k], graphs
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,16 +12,13 @@ from ...identify import Evidence, Interaction, discover
 from ...laws import ClosedForm, Corrected, FreeForm, Law, LawODE, described, law_from
 from ...training import History
 from ..initial import InitialCondition
-from ..kind import Can, Fitted, Kind, State, TrainingData
+from ..kind import Can, Fitted, Kind, State, Stored, TrainingData, untrained
 from ..query import Prediction, Query
 from ..settings import Settings
 from .learned_law import LearnedLaw
 
-LAWS: dict[str, type[ClosedForm | Corrected | FreeForm]] = {
-    "correction": Corrected,
-    "knots": FreeForm,
-    "terms": ClosedForm,
-}  # by a key of their descriptions
+# by a key of their descriptions
+LAWS: dict[str, type[ClosedForm | Corrected | FreeForm]] = {"correction": Corrected, "knots": FreeForm}
 
 
 class FittedLaw(Fitted):
@@ -43,12 +39,8 @@ class FittedLaw(Fitted):
         law = self.law
         tensors = {"law.covariance": law.covariance, "law.draws": law.draws, "law.states": law.states, **law.tensors()}
         tensors |= {f"law.start_draws.{k}": draws for k, draws in enumerate(law.start_draws or [])}
-        tensors |= {
-            "loss.0": torch.zeros(0, dtype=torch.float64),
-            "validation.0": torch.zeros(0, 2, dtype=torch.float64),
-        }
         about = {"form": law.description(), "evidence": asdict(law.evidence)}
-        return {"law": about, "model_class": LawODE.__qualname__}, tensors
+        return {"law": about, "model_class": LawODE.__qualname__}, tensors | untrained()
 
     def facts(self) -> dict[str, Any]:
         """Form, equation and reason of the law."""
@@ -63,12 +55,7 @@ class FittedLaw(Fitted):
 
 
 class IdentifiedLaw(Kind):
-    """A law that is found in data.
-
-    Args:
-        name: of the model.
-        form: "auto", "closed" or "free"; see ``Interaction``.
-    """
+    """A law that is found in data; ``form`` is "auto", "closed" or "free", see ``Interaction``."""
 
     can = Can(spread=True, law=True)
 
@@ -86,20 +73,13 @@ class IdentifiedLaw(Kind):
         initial = with_states(data.trajectories, found.initial_states)
         return FittedLaw(self.can, initial, History(seconds=found.seconds), LearnedLaw.of(found))
 
-    def restore(
-        self,
-        about: Mapping[str, Any],
-        tensors: Mapping[str, torch.Tensor],
-        initial: list[InitialCondition],
-        settings: Settings,
-    ) -> FittedLaw:
+    def restore(self, stored: Stored, settings: Settings) -> FittedLaw:
         """The law of a file, without running anything in it."""
-        if about.get("law") is None:
+        if stored.about.get("law") is None:
             raise ValueError("a law is found by fit, and there is none")
-        form = about["law"]["form"]
+        form = stored.about["law"]["form"]
         kind = next((law for key, law in LAWS.items() if key in form), ClosedForm)
-        law = stored_law(LearnedLaw, kind.from_description(form), about, tensors, len(initial))
-        return FittedLaw(self.can, initial, History([], [], **about["histories"][0]), law)
+        return stored_law(self.can, LearnedLaw, kind.from_description(form), stored)
 
     def plain(self, model: object) -> Any:
         """Options as JSON can hold them."""
@@ -119,20 +99,16 @@ def with_states(trajectories: list[Trajectory], states: list[torch.Tensor]) -> l
     return [replace(one, x0=x.to(one.x0.dtype)) for one, x in zip(initial, states, strict=True)]
 
 
-def stored_law(
-    kind: type[LearnedLaw],
-    law: Law,
-    about: Mapping[str, Any],
-    tensors: Mapping[str, torch.Tensor],
-    count: int,
-    **more: Any,
-) -> LearnedLaw:
+def stored_law(can: Can, kind: type[LearnedLaw], law: Law, stored: Stored, **more: Any) -> FittedLaw:
     """A law with the errors and the evidence that a file holds."""
-    draws = [tensors[f"law.start_draws.{k}"] for k in range(count) if f"law.start_draws.{k}" in tensors]
+    about, tensors = stored.about, stored.tensors
+    names = [f"law.start_draws.{k}" for k in range(len(stored.initial))]
+    draws = [tensors[name] for name in names if name in tensors]
     kept = about["law"]["evidence"]
     evidence = Evidence(**{**kept, "noise": tuple(kept["noise"])})
     covariance, samples, states = (tensors[f"law.{name}"] for name in ("covariance", "draws", "states"))
-    return kind(law, covariance, samples, draws or None, evidence, states, **more)
+    learned = kind(law, covariance, samples, draws or None, evidence, states, **more)
+    return FittedLaw(can, stored.initial, History([], [], **about["histories"][0]), learned)
 
 
 INTERACTION = IdentifiedLaw("interaction", "auto")

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import torch
-
 from ...identify import estimate
 from ...laws import Law
 from ...training import History
-from ..initial import InitialCondition
-from ..kind import Can, Kind, TrainingData
+from ..kind import Can, Kind, Stored, TrainingData
 from ..settings import Settings
 from .estimated_law import EstimatedLaw
 from .interaction import FittedLaw, stored_law, with_states
@@ -33,18 +27,10 @@ class KnownLaw(Kind):
         initial = with_states(data.trajectories, found.initial_states)
         return FittedLaw(self.can, initial, History(seconds=found.seconds), EstimatedLaw.from_estimation(found))
 
-    def restore(
-        self,
-        about: Mapping[str, Any],
-        tensors: Mapping[str, torch.Tensor],
-        initial: list[InitialCondition],
-        settings: Settings,
-    ) -> FittedLaw:
+    def restore(self, stored: Stored, settings: Settings) -> FittedLaw:
         """The law of a file, given one of the same class."""
-        form = about["law"]["form"]
-        law, more = EstimatedLaw.stored(settings.model, form, tensors)
-        kept = stored_law(EstimatedLaw, law, about, tensors, len(initial), **more)
-        return FittedLaw(self.can, initial, History([], [], **about["histories"][0]), kept)
+        law, more = EstimatedLaw.stored(settings.model, stored.about["law"]["form"], stored.tensors)
+        return stored_law(self.can, EstimatedLaw, law, stored, **more)
 
 
 KNOWN_LAW = KnownLaw()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
-from typing import Any
 
-import torch
 from torch import nn
 
 from ...neural import GraphODE
 from ...solve import Field
 from ...training import READY_MODULE, Units
 from ..initial import InitialCondition
-from ..kind import OF_NAMED, OPTIONAL, Can, Kind, TrainingData
+from ..kind import OF_NAMED, OPTIONAL, Can, Kind, Stored, TrainingData
 from ..settings import Settings
 from .training import TrainedModel, fit_module, restore_modules
 
@@ -47,19 +44,13 @@ class Module(Kind):
         """Train a copy of it."""
         if settings["ensemble"] > 1:
             raise ValueError(
-                "an ensemble draws other first weights for each member, which a ready module cannot: fit it alone"
+                "an ensemble draws initial weights for each member, which a ready module cannot: fit it alone"
             )
         return fit_module(self.build, data.trajectories, settings)
 
-    def restore(
-        self,
-        about: Mapping[str, Any],
-        tensors: Mapping[str, torch.Tensor],
-        initial: list[InitialCondition],
-        settings: Settings,
-    ) -> TrainedModel:
+    def restore(self, stored: Stored, settings: Settings) -> TrainedModel:
         """A module of the same kind with the weights of a file."""
-        return restore_modules(self.build, about, tensors, initial, settings)
+        return restore_modules(self.build, stored.about, stored.tensors, stored.initial, settings)
 
     def build(self, settings: Settings, units: Units, initial: list[InitialCondition]) -> nn.Module:
         """A copy; a field becomes a ``GraphODE`` without encoder and decoder."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import torch
 from torch import nn
 
 from ..._support.checks import named
@@ -20,7 +19,7 @@ from ...training import RECIPES, Recipe, Units
 from ...training import RESIDUAL_GNN as RESIDUAL_GNN_RECIPES
 from ...training import TEMPORAL_GNN as TEMPORAL_GNN_RECIPES
 from ..initial import InitialCondition
-from ..kind import OF_FIELDS, OPTIONAL, Can, Kind, TrainingData
+from ..kind import OF_FIELDS, OPTIONAL, Can, Kind, Stored, TrainingData
 from ..settings import Settings
 from .ensemble import fit_many
 from .training import TrainedModel, fit_module, restore_modules
@@ -44,16 +43,10 @@ class Parts:
 
 
 class Trained(Kind):
-    """A model of this name, built from a few choices, its first weights drawn from the seed.
+    """A model of this name, built from its parts by ``make``, its initial weights drawn from the seed.
 
-    Args:
-        name: of the model.
-        make: the module, of its parts.
-        width: of the hidden state by default.
-        unused: arguments that it does not use.
-        recipes: its presets.
-        equal_steps: it goes from one snapshot to the next and needs them equally spaced.
-        knots: its weights can change with time.
+    ``unused`` are arguments that it does not use; with ``equal_steps`` it goes from one snapshot to the next and needs
+    them equally spaced; with ``knots`` its weights can change with time.
     """
 
     def __init__(
@@ -78,20 +71,12 @@ class Trained(Kind):
             return fit_many(data, settings)
         return fit_module(self.build, data.trajectories, settings)
 
-    def restore(
-        self,
-        about: Mapping[str, Any],
-        tensors: Mapping[str, torch.Tensor],
-        initial: list[InitialCondition],
-        settings: Settings,
-    ) -> TrainedModel:
+    def restore(self, stored: Stored, settings: Settings) -> TrainedModel:
         """The trained modules of a file."""
-        return restore_modules(self.build, about, tensors, initial, settings)
+        return restore_modules(self.build, stored.about, stored.tensors, stored.initial, settings)
 
     def build(self, settings: Settings, units: Units, initial: list[InitialCondition]) -> nn.Module:
-        """The module that the settings ask for, with its first weights."""
-        operator = named(OPERATORS, "operator", settings["operator"])
-        activation = named(ACTIVATIONS, "activation", settings["activation"])
+        """The module that the settings ask for, with its initial weights."""
         nodes = max(start.graph.num_nodes for start in initial)
         knots = settings["knots"]
         if knots is not None and not self.knots:
@@ -102,8 +87,8 @@ class Trained(Kind):
             features=initial[0].x0.shape[1],
             nodes=nodes,
             hidden=settings.width,
-            operator=operator,
-            activation=activation,
+            operator=named(OPERATORS, "operator", settings["operator"]),
+            activation=named(ACTIVATIONS, "activation", settings["activation"]),
             knots=None if knots is None else units.time(checked_times(knots, ordered=True)).tolist(),
             solver=settings["solver"] or settings.recipe.solver(state_bytes),
             step=1.0 if grid is None else grid.step * units.rate,
@@ -113,34 +98,15 @@ class Trained(Kind):
             return self.make(parts)
 
 
-def _ndcn(p: Parts) -> nn.Module:
-    return ndcn(
-        p.features, hidden=p.hidden, operator=p.operator, activation=p.activation, knots=p.knots, solver=p.solver
-    )
-
-
-def _no_encode(p: Parts) -> nn.Module:
-    return no_encode(p.features, operator=p.operator, activation=p.activation, knots=p.knots, solver=p.solver)
-
-
-def _no_graph(p: Parts) -> nn.Module:
-    return no_graph(p.features, hidden=p.hidden, activation=p.activation, solver=p.solver)
-
-
-def _no_control(p: Parts) -> nn.Module:
-    return no_control(p.features, hidden=p.hidden, operator=p.operator, activation=p.activation, solver=p.solver)
-
-
-def _residual_gnn(p: Parts) -> nn.Module:
-    return ResidualGNN(
-        p.features, hidden=p.hidden, operator=p.operator, activation=p.activation, step=p.step, layers=p.layers
-    )
+def _from(make: Callable[..., nn.Module], names: str) -> Callable[[Parts], nn.Module]:
+    """Make a module from some of the parts, which it takes by these names."""
+    return lambda parts: make(**{name: getattr(parts, name) for name in names.split()})
 
 
 def _temporal_gnn(cell: str) -> Trained:
     return Trained(
         f"{cell}_gnn",
-        lambda p: TemporalGNN(p.nodes, p.features, cell=cell, hidden=p.hidden, step=p.step),
+        _from(functools.partial(TemporalGNN, cell=cell), "nodes features hidden step"),
         width=10,
         unused=frozenset({"operator", "activation"}) | OF_FIELDS,
         recipes=TEMPORAL_GNN_RECIPES,
@@ -148,9 +114,15 @@ def _temporal_gnn(cell: str) -> Trained:
     )
 
 
-NDCN = Trained("ndcn", _ndcn, knots=True)
-NO_ENCODE = Trained("no_encode", _no_encode, knots=True)
-NO_GRAPH = Trained("no_graph", _no_graph)
-NO_CONTROL = Trained("no_control", _no_control)
-RESIDUAL_GNN = Trained("residual_gnn", _residual_gnn, unused=OF_FIELDS, recipes=RESIDUAL_GNN_RECIPES, equal_steps=True)
+NDCN = Trained("ndcn", _from(ndcn, "features hidden operator activation knots solver"), knots=True)
+NO_ENCODE = Trained("no_encode", _from(no_encode, "features operator activation knots solver"), knots=True)
+NO_GRAPH = Trained("no_graph", _from(no_graph, "features hidden activation solver"))
+NO_CONTROL = Trained("no_control", _from(no_control, "features hidden operator activation solver"))
+RESIDUAL_GNN = Trained(
+    "residual_gnn",
+    _from(ResidualGNN, "features hidden operator activation step layers"),
+    unused=OF_FIELDS,
+    recipes=RESIDUAL_GNN_RECIPES,
+    equal_steps=True,
+)
 RNN_GNN, GRU_GNN, LSTM_GNN = (_temporal_gnn(cell) for cell in ("rnn", "gru", "lstm"))

@@ -35,10 +35,7 @@ from .buffers import empty
 
 
 def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> ModuleType | None:
-    """Which fast path integrates this field by Euler: the compiled one, the torch one, or None for the plain loop.
-
-    None also where something does not fit together: the plain loop then says what.
-    """
+    """The compiled or the torch fast path for this field; None for the plain loop, which also explains what is wrong."""
     n = graph.num_nodes
     if kernel == "off" or x0.dim() != 2 or len(x0) != n or _hooked(field):
         return None
@@ -143,8 +140,7 @@ def _schedule(query: tuple[float, ...], solver: Solver, t0: float) -> _Schedule:
     asked = np.array(query)
     rows = np.arange(len(asked))
     if len(grid) == 1:
-        left = np.zeros(len(asked), dtype=int)
-        return _Schedule(grid, steps, _matrix([(rows, left, np.ones(len(asked)))], len(asked), 1), None)
+        return _Schedule(grid, steps, _matrix([(rows, 0 * rows, np.ones(len(asked)))], len(asked), 1), None)
     left = np.clip(np.searchsorted(ends, asked, side="right") - 1, 0, len(grid) - 2)
     h = ends[left + 1] - ends[left]
     s = (asked - ends[left]) / h
@@ -187,9 +183,8 @@ def trajectory(
     weights = (one, torch.zeros_like(one[0])) if linear is None else (linear.weight, linear.bias)
     given = [*weights, one if readout is None else readout]
     needed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (x0, *given))
-    plan = _Plan(
-        _phi(form, graph), steps.contiguous(), with_slopes, max(1, min(segment, max(1, len(steps)))), needed, backend
-    )
+    segment = max(1, min(segment, len(steps)))
+    plan = _Plan(_phi(form, graph), steps.contiguous(), with_slopes, segment, needed, backend)
     states, slopes = _Trajectory.apply(plan, x0, *given)
     return states, slopes if with_slopes else None
 
@@ -230,7 +225,7 @@ class _Trajectory(torch.autograd.Function):
         count, columns = len(plan.steps), plan.backend.padded(width, x0.dtype)
         states = x0.new_empty(count + 1, n, len(readout))
         slopes = x0.new_empty(count + 1 if plan.with_slopes else 0, n, len(readout))
-        start = _with_columns(x0, columns)
+        start, layer = _with_columns(x0, columns), euler_torch.Layer(plan.phi, weight, bias, readout)
         segments = plan.segments()
         whole = len(segments) == 1 and plan.differentiate
         kept: list[torch.Tensor] = []
@@ -238,12 +233,8 @@ class _Trajectory(torch.autograd.Function):
             if plan.differentiate and not whole:
                 kept.append(start[:, :width].clone())
             out = slopes[a:last] if plan.with_slopes else None
-            steps = plan.steps[a:b]
-            end, tape = plan.backend.forward(
-                plan.phi, weight, bias, readout, steps, start, states[a:last], out, keep=whole
-            )
+            start, tape = plan.backend.forward(layer, plan.steps[a:b], start, states[a:last], out, keep=whole)
             kept += tape
-            start = end
         ctx.plan, ctx.width = plan, width
         ctx.save_for_backward(weight, bias, readout, *kept)
         return states, slopes
@@ -253,6 +244,7 @@ class _Trajectory(torch.autograd.Function):
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         weight, bias, readout, *kept = ctx.saved_tensors
         plan, width = ctx.plan, ctx.width
+        layer = euler_torch.Layer(plan.phi, weight, bias, readout)
         segments = plan.segments()
         columns = plan.backend.padded(width, weight.dtype)
         grad = weight.new_zeros(grads[0].shape[1], columns)
@@ -266,12 +258,9 @@ class _Trajectory(torch.autograd.Function):
                 start = _with_columns(kept.pop(), columns)
                 outputs = [start.new_empty(last - a, len(start), len(readout)) for _ in range(2)]
                 slopes = outputs[1] if plan.with_slopes else None
-                _, tape = plan.backend.forward(
-                    plan.phi, weight, bias, readout, steps, start, outputs[0], slopes, keep=True
-                )
-            plan.backend.backward(
-                plan.phi, weight, readout, steps, tape, grads[0][a:last], grad_slopes, grad, sums, len(segments) == 1
-            )
+                _, tape = plan.backend.forward(layer, steps, start, outputs[0], slopes, keep=True)
+            again = len(segments) == 1
+            plan.backend.backward(layer, steps, tape, grads[0][a:last], grad_slopes, grad, sums, again)
             del tape  # before the next segment makes its own
         return (None, grad[:, :width], *(total.to(weight.dtype) for total in sums))
 

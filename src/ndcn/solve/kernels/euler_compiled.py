@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 
 from ..._support.threads import WORTH_TWO
-from ...graph import SparseMatrix
 from .buffers import empty, give, take
+from .euler_torch import Layer, Tape
 
 ABI = 4
 LANES = {torch.float32: 8, torch.float64: 4}
@@ -22,8 +22,6 @@ _ARGUMENTS = {
     "forward": [ctypes.c_int] * 9 + [ctypes.c_void_p] * 14,
     "backward": [ctypes.c_int] * 8 + [ctypes.c_void_p] * 18,
 }
-
-Tape = tuple[torch.Tensor, ...]
 
 
 @functools.cache
@@ -56,10 +54,7 @@ def padded(width: int, dtype: torch.dtype) -> int:
 
 
 def forward(
-    phi: SparseMatrix,
-    weight: torch.Tensor,
-    bias: torch.Tensor,
-    readout: torch.Tensor,
+    layer: Layer,
     steps: torch.Tensor,
     start: torch.Tensor,
     states: torch.Tensor,
@@ -67,6 +62,7 @@ def forward(
     keep: bool,
 ) -> tuple[torch.Tensor, Tape]:
     """See ``euler_torch.forward``; start and end have ``padded`` columns. The tape holds the slopes, some states and the end."""
+    phi, weight, bias, readout = layer
     n, columns = start.shape
     count, extra = len(steps), int(slopes is not None and len(slopes) > len(steps))
     threads = _threads(start)
@@ -84,9 +80,7 @@ def forward(
 
 
 def backward(
-    phi: SparseMatrix,
-    weight: torch.Tensor,
-    readout: torch.Tensor,
+    layer: Layer,
     steps: torch.Tensor,
     tape: Tape,
     grad_states: torch.Tensor,
@@ -96,6 +90,7 @@ def backward(
     again: bool,
 ) -> None:
     """See ``euler_torch.backward``; grad has ``padded`` columns."""
+    phi, weight, _, readout = layer
     kept, known, end = tape
     n, columns = end.shape
     count, width, d = len(steps), len(weight), len(readout)

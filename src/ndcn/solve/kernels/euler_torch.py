@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 
 from ...graph import SparseMatrix
@@ -10,16 +12,22 @@ from .buffers import give, take
 Tape = tuple[torch.Tensor, ...]
 
 
+class Layer(NamedTuple):
+    """Phi, W and b of the field, and the readout R."""
+
+    phi: SparseMatrix
+    weight: torch.Tensor
+    bias: torch.Tensor
+    readout: torch.Tensor
+
+
 def padded(width: int, dtype: torch.dtype) -> int:
     """Columns of a state in memory."""
     return width
 
 
 def forward(
-    phi: SparseMatrix,
-    weight: torch.Tensor,
-    bias: torch.Tensor,
-    readout: torch.Tensor,
+    layer: Layer,
     steps: torch.Tensor,
     start: torch.Tensor,
     states: torch.Tensor,
@@ -34,14 +42,14 @@ def forward(
     n, width = start.shape
     count = len(steps)
     total = count if slopes is None else len(slopes)
-    matrix = phi.tensor(start.dtype, start.device)
-    transposed, spread = weight.t(), torch.empty_like(start)
+    matrix, readout = layer.phi.tensor(start.dtype, start.device), layer.readout
+    transposed, spread = layer.weight.t(), torch.empty_like(start)
     all_states, all_slopes = take(count + 1, n, width, like=start), take(total, n, width, like=start)
     rows, sizes = all_states.unbind(), steps.tolist()
     rows[0].copy_(start)
     for k, slope in enumerate(all_slopes.unbind()):
         torch.addmm(spread, matrix, rows[k], beta=0, out=spread)
-        torch.addmm(bias, spread, transposed, out=slope).relu_()
+        torch.addmm(layer.bias, spread, transposed, out=slope).relu_()
         if k < count:
             torch.add(rows[k], slope, alpha=sizes[k], out=rows[k + 1])
     torch.mm(all_states[: len(states)].flatten(0, 1), readout.t(), out=states.flatten(0, 1))
@@ -55,9 +63,7 @@ def forward(
 
 
 def backward(
-    phi: SparseMatrix,
-    weight: torch.Tensor,
-    readout: torch.Tensor,
+    layer: Layer,
     steps: torch.Tensor,
     tape: Tape,
     grad_states: torch.Tensor,
@@ -72,7 +78,8 @@ def backward(
     ``sums`` in float64. ``again`` says that the tape may be needed once more, so that nothing in it may change.
     """
     states, slopes = tape
-    matrix, sizes = phi.T.tensor(states.dtype, states.device), steps.tolist()
+    readout, sizes = layer.readout, steps.tolist()
+    matrix = layer.phi.T.tensor(states.dtype, states.device)
     masked, spread = torch.empty_like(slopes), torch.empty_like(slopes)  # dL/dZ_k, Phi^T dL/dZ_k
     outputs, all_slopes = grad_states.unbind(), slopes.unbind()
     all_masked, all_spread = masked.unbind(), spread.unbind()
@@ -83,7 +90,7 @@ def backward(
                 later.addmm_(grad_slopes[k], readout)
             torch.ops.aten.threshold_backward.grad_input(later, all_slopes[k], 0, grad_input=all_masked[k])
             torch.addmm(all_spread[k], matrix, all_masked[k], beta=0, out=all_spread[k])
-            grad.addmm_(all_spread[k], weight)
+            grad.addmm_(all_spread[k], layer.weight)
         grad.addmm_(outputs[k], readout)
     sum_weight, sum_bias, sum_readout = sums
     sum_weight += spread.flatten(0, 1).t() @ states[: len(slopes)].flatten(0, 1)

@@ -8,7 +8,7 @@ of the backward solve do not build up over requested times.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -26,26 +26,26 @@ def solve(
     """States at the sorted times ``query`` with an adjoint backward pass, and statistics of the forward pass."""
     parameters = [p for p in field.parameters() if p.requires_grad]
     record: list[Statistics] = []
-    states: torch.Tensor = _Adjoint.apply(field, graph, query, solver, t0, record, x0, *parameters)
+    states: torch.Tensor = _Adjoint.apply(_Problem(field, graph, query, solver, t0), record, x0, *parameters)
     return states, record[0]
+
+
+class _Problem(NamedTuple):
+    field: nn.Module
+    graph: Graph
+    query: Sequence[float]
+    solver: Solver
+    t0: float
 
 
 class _Adjoint(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        field: nn.Module,
-        graph: Graph,
-        query: Sequence[float],
-        solver: Solver,
-        t0: float,
-        record: list[Statistics],
-        x0: torch.Tensor,
-        *parameters: torch.Tensor,
+        ctx: Any, problem: _Problem, record: list[Statistics], x0: torch.Tensor, *parameters: torch.Tensor
     ) -> torch.Tensor:
-        states, statistics = runge_kutta.solve(field, graph, x0, query, solver, t0)
+        p = ctx.problem = problem
+        states, statistics = runge_kutta.solve(p.field, p.graph, x0, p.query, p.solver, p.t0)
         record.append(statistics)
-        ctx.field, ctx.graph, ctx.query, ctx.solver, ctx.t0 = field, graph, query, solver, t0
         ctx.save_for_backward(states, x0, *parameters)
         return states
 
@@ -53,20 +53,21 @@ class _Adjoint(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         states, x0, *parameters = ctx.saved_tensors
-        backwards = _Backwards(ctx.field, parameters, x0.shape)
+        p = ctx.problem
+        backwards = _Backwards(p.field, parameters, x0.shape)
         adjoint = torch.zeros_like(x0)
         gradients = x0.new_zeros(sum(p.numel() for p in parameters))
-        stops = [ctx.t0, *ctx.query]
-        for k in range(len(ctx.query), 0, -1):
+        stops = [p.t0, *p.query]
+        for k in range(len(p.query), 0, -1):
             adjoint = adjoint + grads[0][k - 1]
             if stops[k] == stops[k - 1]:
                 continue
             y = torch.cat([states[k - 1].reshape(-1), adjoint.reshape(-1), gradients])
             with torch.no_grad():
-                out, _ = runge_kutta.solve(backwards, ctx.graph, y, [-stops[k - 1]], ctx.solver, -stops[k])
+                out, _ = runge_kutta.solve(backwards, p.graph, y, [-stops[k - 1]], p.solver, -stops[k])
             _, adjoint, gradients = backwards.unpack(out[0])
         shares = gradients.split([p.numel() for p in parameters])
-        return (None,) * 6 + (adjoint, *(g.reshape(p.shape) for g, p in zip(shares, parameters, strict=True)))
+        return (None, None, adjoint, *(g.reshape(p.shape) for g, p in zip(shares, parameters, strict=True)))
 
 
 class _Backwards(nn.Module):
@@ -88,10 +89,8 @@ class _Backwards(nn.Module):
             x = x.detach().requires_grad_()
             rate = self.field[0](-s, x, graph)
             inputs = [x, *self.wanted]
-            slopes = (
-                torch.autograd.grad(rate, inputs, adjoint, allow_unused=True)
-                if rate.requires_grad
-                else (None,) * len(inputs)  # a field that depends on nothing
-            )
+            slopes: tuple[torch.Tensor | None, ...] = (None,) * len(inputs)  # of a field that depends on nothing
+            if rate.requires_grad:
+                slopes = torch.autograd.grad(rate, inputs, adjoint, allow_unused=True)
         full = [torch.zeros_like(v) if g is None else g for g, v in zip(slopes, inputs, strict=True)]
         return torch.cat([-rate.detach().reshape(-1), *(g.reshape(-1) for g in full)])

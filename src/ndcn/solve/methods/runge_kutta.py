@@ -38,19 +38,18 @@ def solve(
 ) -> tuple[State, Statistics]:
     """States at the sorted times ``query``, shape (T, ...), and statistics."""
     f = CountedField(field, graph)
-    adaptive = solver.method in ADAPTIVE
-    tableau = ADAPTIVE[solver.method] if adaptive else FIXED[solver.method]
+    tableau = {**FIXED, **ADAPTIVE}[solver.method]
+    save_memory = solver.gradient == "checkpoint" and torch.is_grad_enabled()
     rejected = 0
-    if adaptive:
-        save_memory = solver.gradient == "checkpoint" and torch.is_grad_enabled()
-        if not save_memory:
-            return _adaptive(f, tableau, x0, query, solver, t0)[:2]
+    if solver.method not in ADAPTIVE:
+        grid = fixed_grid(query, solver, t0)
+    elif not save_memory:
+        return _adaptive(f, tableau, x0, query, solver, t0)[:2]
+    else:
         with torch.no_grad():
             _, statistics, grid = _adaptive(f, tableau, x0, query, solver, t0)
             rejected = statistics.rejected_steps
-    else:
-        grid = fixed_grid(query, solver, t0)
-    if solver.gradient == "checkpoint" and torch.is_grad_enabled():
+    if save_memory:
         states = _checkpointed(f, tableau, x0, query, grid, solver.segment)
     else:
         states = _along(f, tableau, x0, query, grid)[1]
@@ -85,12 +84,9 @@ def fixed_grid(query: Sequence[float], solver: Solver, t0: float) -> list[float]
         steps = max(0, math.ceil((query[-1] - t0) / h - SAME))
         grid = [t0 + k * h for k in range(steps + 1)] if steps <= solver.max_steps else []
     if steps > solver.max_steps:
-        raise IntegrationError(
-            f"{solver.method} would need {steps} steps to reach t = {query[-1]:g}, more than max_steps = "
-            f"{solver.max_steps}; take a larger step_size or more max_steps",
-            time=t0,
-            reason="max_steps",
-        )
+        need = f"{solver.method} would need {steps} steps to reach t = {query[-1]:g}"
+        message = f"{need}, more than max_steps = {solver.max_steps}; take a larger step_size or more max_steps"
+        raise IntegrationError(message, time=t0, reason="max_steps")
     return grid
 
 
@@ -148,12 +144,7 @@ def _between(
 
 
 def _checkpointed(
-    f: CountedField,
-    tableau: Tableau,
-    x: State,
-    query: Sequence[float],
-    grid: Sequence[float],
-    segment: int | None,
+    f: CountedField, tableau: Tableau, x: State, query: Sequence[float], grid: Sequence[float], segment: int | None
 ) -> State:
     """The same as ``_along``, keeping only the state at every sqrt(steps)-th step for the way back."""
     steps = len(grid) - 1
@@ -162,12 +153,11 @@ def _checkpointed(
     done = 0
     for start in range(0, max(steps, 1), stride):
         piece = grid[start : start + stride + 1]
-        count = done
+        first = done
         last = start + stride >= steps
-        while count < len(query) and (last or query[count] <= piece[-1] + SAME * (piece[-1] - piece[-2])):
-            count += 1
-        wanted = query[done:count]
-        done = count
+        while done < len(query) and (last or query[done] <= piece[-1] + SAME * (piece[-1] - piece[-2])):
+            done += 1
+        wanted = query[first:done]
 
         def run(
             x: State, *_parameters: State, piece: Sequence[float] = piece, wanted: Sequence[float] = wanted
@@ -196,12 +186,9 @@ def _adaptive(
     t, h = t0, _first_step(f, t0, x, k1, solver, tableau.order)
     while at < len(query):
         if len(grid) - 1 + rejected >= solver.max_steps:
-            raise IntegrationError(
-                f"{solver.method} used its {solver.max_steps} steps and came to t = {t:g} of {query[-1]:g}; raise max_steps, "
-                'loosen rtol and atol, or use Solver("bdf") if the problem is stiff',
-                time=t,
-                reason="max_steps",
-            )
+            used = f"{solver.method} used its {solver.max_steps} steps and came to t = {t:g} of {query[-1]:g}"
+            advice = 'raise max_steps, loosen rtol and atol, or use Solver("bdf") if the problem is stiff'
+            raise IntegrationError(f"{used}; {advice}", time=t, reason="max_steps")
         new, stages = step(f, tableau, t, h, x, k1)
         with torch.no_grad():
             size = _error_size(stages, tableau.error, h, x, new, solver)
@@ -246,14 +233,11 @@ def check_tolerance(t: float, x: State, solver: Solver) -> None:
         return
     size = x.abs()
     if (rounding * size / (solver.atol + solver.rtol * size)).square().mean().sqrt().item() > 1:
-        name = str(x.dtype).removeprefix("torch.")
-        raise IntegrationError(
-            f"rtol = {solver.rtol:g} and atol = {solver.atol:g} cannot be met at t = {t:g}: {name} rounds a state of size "
-            f"{size.max().item():.2g} by more; loosen rtol and atol (rtol >= {4 * rounding:.1g})"
-            + ("" if x.dtype == torch.float64 else " or use float64 (x0.double())"),
-            time=t,
-            reason="tolerance",
-        )
+        what = f"rtol = {solver.rtol:g} and atol = {solver.atol:g} cannot be met at t = {t:g}"
+        why = f"{str(x.dtype).removeprefix('torch.')} rounds a state of size {size.max().item():.2g} by more"
+        wider = "" if x.dtype == torch.float64 else " or use float64 (x0.double())"
+        message = f"{what}: {why}; loosen rtol and atol (rtol >= {4 * rounding:.1g}){wider}"
+        raise IntegrationError(message, time=t, reason="tolerance")
 
 
 def _error_size(
@@ -271,9 +255,8 @@ def _first_step(f: CountedField, t: float, x: State, k1: State, solver: Solver, 
     size, slope = ((v / allowed).square().mean().sqrt().item() for v in (x, k1))
     guess = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
     if not math.isfinite(guess) or guess == 0:
-        raise IntegrationError(
-            f"the rate of change is NaN or infinite at the start, t = {t:g}; check the field", time=t, reason="start"
-        )
+        message = f"the rate of change is NaN or infinite at the start, t = {t:g}; check the field"
+        raise IntegrationError(message, time=t, reason="start")
     bend = ((f(t + guess, x + guess * k1) - k1) / allowed).square().mean().sqrt().item() / guess
     if not math.isfinite(bend):
         return guess
@@ -294,9 +277,5 @@ def _find_explosion(f: CountedField, tableau: Tableau, x: State, grid: Sequence[
 
 def explosion(t: float) -> IntegrationError:
     """The error of fixed steps whose state is not finite after t."""
-    return IntegrationError(
-        f"the state became infinite or NaN after t = {t:g}; take a smaller step_size, an adaptive method such as dopri5, "
-        "or check the field",
-        time=t,
-        reason="exploded",
-    )
+    advice = "take a smaller step_size, an adaptive method such as dopri5, or check the field"
+    return IntegrationError(f"the state became infinite or NaN after t = {t:g}; {advice}", time=t)

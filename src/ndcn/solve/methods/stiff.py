@@ -27,7 +27,6 @@ def solve(
     of this library; a field that couples others too is still solved, with more iterations.
     """
     shape, d = x0.shape, x0.shape[1]
-
     calls = 0
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:
@@ -63,12 +62,9 @@ def solve(
                 raise _stopped(before, message or "no step is small enough", "tolerance")
             accepted += 1
             if accepted > solver.max_steps:
-                raise IntegrationError(
-                    f"bdf used its {solver.max_steps} steps and came to t = {bdf.t:g} of {query[-1]:g}; "
-                    "raise max_steps or loosen rtol and atol",
-                    time=bdf.t,
-                    reason="max_steps",
-                )
+                used = f"bdf used its {solver.max_steps} steps and came to t = {bdf.t:g} of {query[-1]:g}"
+                advice = "raise max_steps or loosen rtol and atol"
+                raise IntegrationError(f"{used}; {advice}", time=bdf.t, reason="max_steps")
             dense = bdf.dense_output()
             while len(states) < len(query) and query[len(states)] <= bdf.t:
                 y = torch.from_numpy(dense(query[len(states)]))

@@ -75,14 +75,7 @@ DOPRI5 = Tableau(
     ),
 )
 
-_TSIT5_B = (
-    0.09646076681806523,
-    0.01,
-    0.4798896504144996,
-    1.379008574103742,
-    -3.290069515436081,
-    2.324710524099774,
-)
+_TSIT5_B = (0.09646076681806523, 0.01, 0.4798896504144996, 1.379008574103742, -3.290069515436081, 2.324710524099774)
 
 
 def _tsit5_dense() -> tuple[tuple[float, ...], ...]:
@@ -91,9 +84,8 @@ def _tsit5_dense() -> tuple[tuple[float, ...], ...]:
     def quartic(scale: float, roots: tuple[float, float]) -> tuple[float, ...]:  # scale s^2 (s - r1) (s - r2)
         return (0.0, scale * roots[0] * roots[1], -scale * (roots[0] + roots[1]), scale)
 
-    def pair(
-        scale: float, linear: float, constant: float
-    ) -> tuple[float, ...]:  # scale s^2 (s^2 + linear s + constant)
+    # scale s^2 (s^2 + linear s + constant)
+    def pair(scale: float, linear: float, constant: float) -> tuple[float, ...]:
         return (0.0, scale * constant, scale * linear, scale)
 
     scale, root, linear, constant = -1.0530884977290216, 1.3299890189751412, -1.4364028541716351, 0.7139816917074209
