@@ -13,6 +13,7 @@ from .._support.registry import found_at
 from ..data import Kind, Panel, Trajectory
 from ..solve import IntegrationError
 from ..training import TrainingError
+from .candidates import LEARNED, Candidate
 from .transforms import View
 
 EPOCHS = 150
