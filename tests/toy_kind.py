@@ -6,13 +6,12 @@ from typing import Any
 
 import torch
 
-from ndcn.regressor import Can, Fitted, Kind, Prediction, Query, Stored, TrainingData
-from ndcn.training import History
+from ndcn.regressor import Can, Fitted, InitialCondition, Kind, Prediction, Query, Stored, TrainingData
 
 
 class FittedMean(Fitted):
     def __init__(self, can: Can, initial: list[Any], mean: torch.Tensor, std: torch.Tensor) -> None:
-        super().__init__(can, initial, [History()])
+        super().__init__(can, initial)
         self.mean, self.std = mean, std
 
     def predict(self, query: Query, *, spread: bool) -> Prediction:
@@ -32,8 +31,6 @@ class Mean(Kind):
     can = Can(any_start=False, any_graph=False, spread=True)
 
     def fit(self, data: TrainingData, settings: Any) -> FittedMean:
-        from ndcn.regressor.initial import InitialCondition
-
         seen = data.trajectories[0]
         std, mean = torch.std_mean(seen.states, dim=0)
         return FittedMean(self.can, [InitialCondition.of(seen)], mean, std)

@@ -16,6 +16,7 @@ import ndcn
 from ndcn._support.registries import MODELS
 from ndcn.regressor import Kind, kind_for
 from places import ROOT
+from toy_kind import MEAN
 
 GRAPH = ndcn.networks.grid(9)
 DATA = ndcn.simulate(ndcn.laws.Heat(), GRAPH, ndcn.laws.initial_state(GRAPH), ndcn.sampling.regular_times(1.0, 12))
@@ -81,6 +82,15 @@ def test_the_command_line_knows_a_toy_kind(tmp_path: Path) -> None:
     assert "x_lower" in ndcn_("predict", "model.ndcn", "--times", "0.5", "--level", "0.9")
     assert "extrapolation" in json.loads(ndcn_("evaluate", "model.ndcn", "data", "--json"))
     ndcn_("report", "model.ndcn", "data")
+
+
+def test_a_kind_can_be_passed_itself(tmp_path: Path) -> None:
+    reg = ndcn.DynamicsRegressor(MEAN).fit(DATA)
+    torch.testing.assert_close(reg.predict([2.0]).states[0], DATA.states.mean(dim=0))
+    reg.save(tmp_path / "own.ndcn")
+    with pytest.raises(ValueError, match="module of your own"):
+        ndcn.load(tmp_path / "own.ndcn")
+    assert torch.equal(ndcn.load(tmp_path / "own.ndcn", model=MEAN).predict([2.0]).states, reg.predict([2.0]).states)
 
 
 def test_every_name_leads_to_a_kind_of_that_name() -> None:

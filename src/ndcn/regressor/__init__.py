@@ -12,6 +12,7 @@ from .evaluation import parts_of as parts_of
 from .evaluation import score_parts as score_parts
 from .evaluation import scores as scores
 from .evaluation import trained_times as trained_times
+from .initial import InitialCondition
 from .kind import Ahead as Ahead
 from .kind import Can, Fitted, Kind, Stored, TrainingData
 from .kinds.forecast import longest_run as longest_run
@@ -22,4 +23,15 @@ from .registry import kind_for as kind_for
 from .what_if import Change as Change
 from .what_if import parse as parse
 
-__all__ = ["Can", "DynamicsRegressor", "Fitted", "Kind", "Prediction", "Query", "Stored", "TrainingData", "load"]
+__all__ = [
+    "Can",
+    "DynamicsRegressor",
+    "Fitted",
+    "InitialCondition",
+    "Kind",
+    "Prediction",
+    "Query",
+    "Stored",
+    "TrainingData",
+    "load",
+]

@@ -106,14 +106,16 @@ class Fitted(ABC):
         self,
         can: Can,
         initial: list[InitialCondition],
-        histories: list[History],
+        histories: list[History] | None = None,
         *,
         modules: Sequence[nn.Module] = (),
         units: Units | None = None,
     ) -> None:
-        features = initial[0].x0.shape[1]
-        self.can, self.initial, self.histories, self.modules = can, initial, histories, list(modules) or [nn.Module()]
-        self.units = Units.identity(features) if units is None else units
+        self.can = can
+        self.initial = initial
+        self.histories = [History()] if histories is None else histories
+        self.modules = list(modules) or [nn.Module()]
+        self.units = Units.identity(initial[0].x0.shape[1]) if units is None else units
 
     @abstractmethod
     def predict(self, query: Query, *, spread: bool) -> Prediction:
@@ -188,7 +190,7 @@ class Kind(ABC):
 
     def title(self, model: object) -> str:
         """The model in messages."""
-        return model if isinstance(model, str) else type(model).__name__
+        return model if isinstance(model, str) else self.name if model is self else type(model).__name__
 
     def subject(self, model: object) -> str:
         """The model as the subject of a sentence about its arguments."""

@@ -10,12 +10,14 @@ from .kind import Kind
 
 
 def kind_for(model: object) -> Kind:
-    """The kind of what was given as ``model``: a name, options of a kind, or a ready module.
+    """The kind of what was given as ``model``: a name, a kind itself, options of a kind, or a ready module.
 
     Raises:
         TypeError: it is none of these.
         ValueError: no model has this name.
     """
+    if isinstance(model, Kind):
+        return model
     if isinstance(model, str):
         if model not in MODELS:
             raise ValueError(f"unknown model {model!r}; known are {', '.join(MODELS)}, or pass a ready nn.Module")
