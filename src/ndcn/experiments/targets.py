@@ -166,11 +166,7 @@ class Accuracies(Target):
     def __init__(self, name: str, request: Request) -> None:
         super().__init__(name, request)
         self.table: Classification = load_classification().narrowed(
-            only=request.only,
-            models=request.models,
-            runs=request.runs,
-            epochs=request.epochs,
-            folder=request.folder,
+            only=request.only, models=request.models, runs=request.runs, epochs=request.epochs, folder=request.folder
         )
         self.title = self.table.title
 
