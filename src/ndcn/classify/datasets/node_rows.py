@@ -15,21 +15,13 @@ from ...io import HeaderHint, Names, Table, column_names, is_missing, open_table
 
 @dataclass(frozen=True)
 class NodeRows:
-    """Rows about nodes, N of them.
+    """Rows about nodes, N of them."""
 
-    Attributes:
-        table: where they come from.
-        names: the node of each row.
-        columns: the other columns that were loaded, by position: ``Names`` or float64, shape (N,).
-        rows: which rows of the table these are, shape (N,); those without any content are left out.
-        notes: what was understood.
-    """
-
-    table: Table
-    names: list[str]
-    columns: dict[int, Any]
-    rows: np.ndarray
-    notes: tuple[str, ...]
+    table: Table  # where they come from
+    names: list[str]  # the node of each row
+    columns: dict[int, Any]  # the other columns that were loaded, by position: Names or float64, shape (N,)
+    rows: np.ndarray  # which rows of the table these are, shape (N,); those without any content are left out
+    notes: tuple[str, ...]  # what was understood
 
     @property
     def title(self) -> str:

@@ -20,19 +20,12 @@ TRUTH = {"true": 1.0, "false": 0.0}
 
 @dataclass(frozen=True)
 class Features:
-    """N rows of features.
+    """N rows of features."""
 
-    Attributes:
-        rows: the node of each row, and the table they come from.
-        numbers: shape (N, a), NaN where missing.
-        headings: the names of its columns.
-        indicators: of the texts in each column of text, shape (N, b).
-    """
-
-    rows: NodeRows
-    numbers: sparse.csc_array
-    headings: list[str]
-    indicators: sparse.csc_array
+    rows: NodeRows  # the node of each row, and the table they come from
+    numbers: sparse.csc_array  # shape (N, a), NaN where missing
+    headings: list[str]  # the names of its columns
+    indicators: sparse.csc_array  # of the texts in each column of text, shape (N, b)
 
 
 def read_features(source: Any, known: Collection[str], node: str | None) -> Features:

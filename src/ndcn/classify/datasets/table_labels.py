@@ -21,21 +21,13 @@ NUMBER = re.compile(r"-?\d*\.?\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Labels:
-    """Rows of labels.
+    """Rows of labels."""
 
-    Attributes:
-        rows: the node of each row, and the table they come from.
-        heading: of the column of labels; None where the table has no header.
-        labels: as text; None where the class is not known.
-        parts: 0 for training, 1 for validation, 2 for test, -1 for none of them; None if the table has no split.
-        cautions: what may be an oversight.
-    """
-
-    rows: NodeRows
-    heading: str | None
-    labels: list[str | None]
-    parts: list[int] | None
-    cautions: tuple[str, ...]
+    rows: NodeRows  # the node of each row, and the table they come from
+    heading: str | None  # of the column of labels; None where the table has no header
+    labels: list[str | None]  # as text; None where the class is not known
+    parts: list[int] | None  # 0 training, 1 validation, 2 test, -1 none of them; None if the table has no split
+    cautions: tuple[str, ...]  # what may be an oversight
 
 
 def read_labels(source: Any, known: Collection[str], node: str | None, label: str | None) -> Labels:
