@@ -114,17 +114,17 @@ TABLE_FORMATS = Registry(
             (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".ssv", ".psv"),
             "ndcn.io.formats.text:TextTable",
         ),
-        **dict.fromkeys((".parquet", ".pq"), "ndcn.io.formats.parquet:read"),
-        **dict.fromkeys((".nc", ".nc4", ".netcdf"), "ndcn.io.formats.netcdf:read"),
+        **dict.fromkeys((".parquet", ".pq"), "ndcn.io.formats.typed_tables:read_parquet"),
+        **dict.fromkeys((".nc", ".nc4", ".netcdf"), "ndcn.io.formats.typed_tables:read_netcdf"),
     },
 )
 GRAPH_FORMATS = Registry(
     "graph format",
     {
-        ".graphml": "ndcn.io.formats.graphml:read",
-        ".gml": "ndcn.io.formats.gml:read",
-        ".json": "ndcn.io.formats.node_link_json:read",
-        ".npz": "ndcn.io.formats.npz:read",
-        ".mtx": "ndcn.io.formats.matrix_market:read",
+        ".graphml": "ndcn.io.formats.networkx_graphs:read_graphml",
+        ".gml": "ndcn.io.formats.networkx_graphs:read_gml",
+        ".json": "ndcn.io.formats.networkx_graphs:read_json",
+        ".npz": "ndcn.io.formats.matrices:read_npz",
+        ".mtx": "ndcn.io.formats.matrices:read_mtx",
     },
 )

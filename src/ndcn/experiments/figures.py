@@ -25,13 +25,7 @@ from .store import Store
 
 
 def draw(table: ErrorTable, store: Path, out: Path, progress: bool | None = None) -> list[Path]:
-    """Draw all figures of the cells and models of a table whose first runs are done.
-
-    Args:
-        table: the regular one, narrowed as you like.
-        store: holds its runs.
-        out: folder for the pictures; made if it is not there.
-        progress: show a progress bar; by default on a terminal only.
+    """Draw all figures of the cells and models of the regular table whose first runs are in the store.
 
     Returns:
         The files: adjacency matrices; for each dynamics panels of truth and NDCN as surfaces and as heat maps, and the
@@ -41,9 +35,8 @@ def draw(table: ErrorTable, store: Path, out: Path, progress: bool | None = None
     settings = read_toml("figures")
     with Store(store, create=False) as there:
         cells = {cell: _cell(table, there, *cell) for cell in table.cells}
-    steps: dict[str, Callable[[Path], None]] = {}
     graphs = {network: cell.data.graph for (_, network), cell in cells.items()}
-    steps["adjacency.png"] = partial(_draw_matrices, graphs)
+    steps: dict[str, Callable[[Path], Any]] = {"adjacency.png": partial(_draw_matrices, graphs)}
     for law in dict.fromkeys(law for law, _ in cells):
         here = {network: cell for (name, network), cell in cells.items() if name == law}
         form = ", ".join(f"{key} = {value:g}" for key, value in table.laws[law].items())
@@ -55,9 +48,10 @@ def draw(table: ErrorTable, store: Path, out: Path, progress: bool | None = None
         if any(cell.errors for cell in here.values()):
             steps[f"{law}_error.png"] = partial(_draw_errors, title, here)
         for network, cell in here.items():
-            if cell.movie:
-                for suffix in (".gif", ".mp4") if which("ffmpeg") else (".gif",):
-                    steps[f"{law}_{network}{suffix}"] = partial(_draw_movie, cell, settings["frames"])
+            choices = {"frames": settings["frames"], "train_until": cell.until, "progress": False}
+            for suffix in (".gif", ".mp4") if which("ffmpeg") else (".gif",):
+                if cell.movie:
+                    steps[f"{law}_{network}{suffix}"] = partial(ndcn.plot.animate, cell.data, cell.movie, **choices)
     out.mkdir(parents=True, exist_ok=True)
     with Progress(len(steps), 0, progress, unit="figures", name="drawing") as bar:
         for k, (name, step) in enumerate(steps.items()):
@@ -68,21 +62,13 @@ def draw(table: ErrorTable, store: Path, out: Path, progress: bool | None = None
 
 @dataclass(frozen=True)
 class _Cell:
-    """One dynamics on one network.
+    """One dynamics on one network."""
 
-    Attributes:
-        data: the truth.
-        until: the last training time.
-        states: predictions of the first run, by name of the model.
-        movie: those of trained models, by title.
-        errors: times, and error at each of them in all runs, in percent, of trained models by title.
-    """
-
-    data: Trajectory
-    until: float
-    states: dict[str, Trajectory]
-    movie: dict[str, Trajectory]
-    errors: dict[str, tuple[np.ndarray, np.ndarray]]
+    data: Trajectory  # the truth
+    until: float  # the last training time
+    states: dict[str, Trajectory]  # predictions of the first run, by name of the model
+    movie: dict[str, Trajectory]  # those of trained models, by title
+    errors: dict[str, tuple[np.ndarray, np.ndarray]]  # times, and errors in percent in all runs, of trained models
 
 
 def _cell(table: ErrorTable, store: Store, dynamics: str, network: str) -> _Cell:
@@ -144,18 +130,8 @@ def _draw_errors(title: str, cells: dict[str, _Cell], path: Path) -> None:
     _save(figure, path)
 
 
-def _draw_movie(cell: _Cell, frames: int, path: Path) -> None:
-    ndcn.plot.animate(cell.data, cell.movie, path, frames=frames, train_until=cell.until, progress=False)
-
-
 def draw_sweep(table: Classification, store: Path, out: Path) -> list[Path]:
-    """For each data set and model of the sweep: accuracy over T at the best alpha, and over T and alpha.
-
-    Args:
-        table: node classification, narrowed as you like; models without T and alpha are left out.
-        store: holds its runs.
-        out: folder for the pictures; made if it is not there.
-    """
+    """For each data set and model that has T and alpha: accuracy over T at the best alpha, and over T and alpha."""
     files = []
     out.mkdir(parents=True, exist_ok=True)
     with Store(store, create=False) as there:
@@ -186,12 +162,8 @@ def _accuracy(found: dict[tuple[float, float], list[float]], best: float, title:
     values = [found[t, best] for t in times]
     spread = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in values]
     ax.errorbar(times, [np.mean(v) for v in values], yerr=spread, marker="o", capsize=3, color=style.PREDICTION)
-    ax.set(
-        xscale="log",
-        xlabel="terminal time T",
-        ylabel="test accuracy, %",
-        title=f"alpha = {best:g}, best on validation nodes",
-    )
+    ax.set(xscale="log", xlabel="terminal time T", ylabel="test accuracy, %")
+    ax.set_title(f"alpha = {best:g}, best on validation nodes")
     ax.set_xticks(times, [f"{t:g}" for t in times])
     ax.minorticks_off()
     runs = f"mean ± standard deviation of {min(map(len, values))} runs"

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from .._support import html
-from .report import ACCURACY, METRICS, Row
+from .report import ACCURACY, METRICS, Row, sides
 
 MARKS = {"below": "↓", "within": "≈", "above": "↑"}
 DIGITS = {"normalized_l1_percent": 2, "l1": 3, ACCURACY: 2}
@@ -31,25 +31,20 @@ class Grid:
 
     def _repr_html_(self) -> str:
         rows = [
-            (f"{group}, {label}" if group else label, [_beside(*cell) for cell in cells])
-            for group, label, cells in self.lines
+            (f"{group}, {label}" if group else label, list(map(_beside, cells))) for group, label, cells in self.lines
         ]
         return html.grid(f"{self.title}, the paper's in brackets", self.heads, rows, [*self.notes, *self.summary])
 
     def to_pandas(self) -> Any:
         """A DataFrame of text: a row for each dynamics and model, a column for each network; the paper's in brackets."""
         index = pd.MultiIndex.from_tuples([(g, label) for g, label, _ in self.lines], names=["dynamics", "model"])
-        return pd.DataFrame(
-            [[_beside(*c) for c in cells] for _, _, cells in self.lines], index=index, columns=self.heads
-        )
+        return pd.DataFrame([list(map(_beside, cells)) for _, _, cells in self.lines], index=index, columns=self.heads)
 
 
 def grids(rows: Sequence[Row], titles: dict[str, str], notes: dict[str, list[str]]) -> list[Grid]:
     """The values arranged as in the paper: dynamics and models down, networks across.
 
-    Args:
-        rows: of any number of tables.
-        titles, notes: of each table, by name.
+    ``rows`` may be of several tables; ``titles`` and ``notes`` go by the names of these.
     """
     found = []
     for table in dict.fromkeys(row.table for row in rows):
@@ -80,15 +75,11 @@ def _grid(rows: Sequence[Row], title: str, notes: list[str]) -> Grid:
         lines.append((dynamics, label, texts))
     what = METRICS[metric].title if metric in METRICS else "accuracy in %"
     spread = "" if runs[-1] < 2 else "mean ± standard deviation of "
-    marked = [_legend(metric)] if any(row.mark for row in rows) else []
+    better, worse = sides(metric)
+    means = f"{MARKS[better]} {better} the paper's mean, ≈ within one of its standard deviations {worse} it"
+    marked = [f"{means}, {MARKS[worse]} further {worse}"] if any(row.mark for row in rows) else []
     more = [] if metric == "l1" else summarise(rows)
     return Grid(f"{title}: {what}, {spread}{_count(runs)}", heads, lines, [*marked, *notes], more)
-
-
-def _legend(metric: str) -> str:
-    if metric == ACCURACY:
-        return "↑ above the paper's mean, ≈ within one of its standard deviations below it, ↓ further below"
-    return "↓ below the paper's mean, ≈ within one of its standard deviations above it, ↑ further above"
 
 
 def _count(runs: Sequence[int]) -> str:
@@ -101,7 +92,7 @@ def summarise(rows: Sequence[Row]) -> list[str]:
 
     ``rows`` are those of one table and one metric.
     """
-    better, worse = ("above", "below") if rows[0].metric == ACCURACY else ("below", "above")
+    better, worse = sides(rows[0].metric)
     lines = []
     for title in dict.fromkeys(row.title for row in rows if row.mark):
         marks = [row for row in rows if row.title == title and row.mark]
@@ -193,7 +184,7 @@ def as_markdown(found: Sequence[Grid]) -> str:
     for grid in found:
         lines = [f"| dynamics | model | {' | '.join(grid.heads)} |", "|---" * (len(grid.heads) + 2) + "|"]
         for group, label, cells in grid.lines:
-            lines.append(f"| {group} | {label} | {' | '.join(_beside(*cell) for cell in cells)} |")
+            lines.append(f"| {group} | {label} | {' | '.join(map(_beside, cells))} |")
         notes = ["", *(f"- {note}" for note in (*grid.notes, *grid.summary))] if grid.notes or grid.summary else []
         blocks.append("\n".join([f"**{grid.title}**, the paper's in brackets", "", *lines, *notes]))
     return "\n\n".join(blocks)
@@ -208,7 +199,7 @@ def as_latex(found: Sequence[Grid]) -> str:
         for group, label, cells in grid.lines:
             if group != previous:
                 lines.append(r"\midrule")
-            words = (group if group != previous else "", label, *(_beside(*cell) for cell in cells))
+            words = (group if group != previous else "", label, *map(_beside, cells))
             lines.append(" & ".join(_tex(word) for word in words) + r" \\")
             previous = group
         frame = [
@@ -227,23 +218,14 @@ def as_latex(found: Sequence[Grid]) -> str:
     return "\n\n".join(blocks)
 
 
-def _beside(ours: str, paper: str) -> str:
+def _beside(cell: tuple[str, str]) -> str:
+    ours, paper = cell
     return f"{ours} ({paper})" if paper else ours
 
 
-TEX = {
-    "%": r"\%",
-    "_": r"\_",
-    "±": r"$\pm$",
-    "↓": r"$\downarrow$",
-    "≈": r"$\approx$",
-    "↑": r"$\uparrow$",
-    "l1": r"$\ell_1$",
-}
-
-
 def _tex(text: str) -> str:
-    for plain, written in TEX.items():
+    signs = {"±": r"\pm", "↓": r"\downarrow", "≈": r"\approx", "↑": r"\uparrow", "l1": r"\ell_1"}
+    for plain, written in {"%": r"\%", "_": r"\_", **{sign: f"${name}$" for sign, name in signs.items()}}.items():
         text = text.replace(plain, written)
     return text
 

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
@@ -31,45 +31,28 @@ METRICS = {
     "normalized_l1_percent": Metric("normalised l1 error in %", "normalized_l1", 100.0),
     "l1": Metric("l1 error", "l1", 1.0),
 }
-
-
 PAPER_DIGITS = {"normalized_l1_percent": 1, "l1": 3, ACCURACY: 1, "parameters": 0}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One value of a table.
-
-    Attributes:
-        table: its name.
-        dynamics, network: the cell; of classification the network is the data set.
-        model, title: the row.
-        recipe: of training, "paper" or "default", or nothing.
-        law: parameters that differ from the printed ones, such as "e = 0.1, h = 0.9".
-        nodes, epochs: of the networks and of training; None where that says nothing.
-        metric: what the value measures.
-        mean: over runs; None if none is done.
-        std: the sample standard deviation over runs, 0 for a single one.
-        train_mean: the same error on the snapshots that were trained on.
-        runs, failed: how many are done, and how many failed.
-        paper_mean, paper_std: the paper's; None where it has none, or none with these nodes, epochs and law.
-    """
+    """One value of a table; the paper's is None where it has none, or none with these nodes, epochs and law."""
 
     table: str
     dynamics: str = ""
-    network: str = ""
+    network: str = ""  # of classification: the data set
     model: str = ""
-    title: str = ""
-    recipe: str = ""
-    law: str = ""
+    title: str = ""  # of the model
+    recipe: str = ""  # of training, "paper" or "default", or nothing
+    law: str = ""  # parameters that differ from the printed ones, such as "e = 0.1, h = 0.9"
     nodes: int | None = None
     epochs: int | None = None
-    metric: str = ""
-    mean: float | None = None
-    std: float | None = None
-    train_mean: float | None = None
-    runs: int = 0
-    failed: int = 0
+    metric: str = ""  # what the value measures
+    mean: float | None = None  # over runs; None if none is done
+    std: float | None = None  # the sample standard deviation over runs, 0 for a single one
+    train_mean: float | None = None  # the same error on the snapshots that were trained on
+    runs: int = 0  # how many are done
+    failed: int = 0  # how many failed
     paper_mean: float | None = None
     paper_std: float | None = None
 
@@ -81,12 +64,17 @@ class Row:
         """
         if self.mean is None or self.paper_mean is None:
             return ""
-        better, worse = ("above", "below") if self.metric == ACCURACY else ("below", "above")
+        better, worse = sides(self.metric)
         ours = round(self.mean, PAPER_DIGITS[self.metric])
         loss = self.paper_mean - ours if self.metric == ACCURACY else ours - self.paper_mean
         if loss < 0:
             return better
         return "within" if loss <= (self.paper_std or 0.0) + 1e-9 else worse
+
+
+def sides(metric: str) -> tuple[str, str]:
+    """Where a better and a worse value are: ("above", "below") or the reverse."""
+    return ("above", "below") if metric == ACCURACY else ("below", "above")
 
 
 def rows_of(table: ErrorTable, store: Store) -> list[Row]:
@@ -98,24 +86,21 @@ def rows_of(table: ErrorTable, store: Store) -> list[Row]:
             runs = table.cell_runs(dynamics, network, model)
             results = store.results(runs)
             paper = table.paper[dynamics][network].get(model.compare, {}) if table.is_papers(dynamics) else {}
+            cell = Row(
+                table=table.name,
+                dynamics=dynamics,
+                network=network,
+                law=", ".join(f"{key} = {value:g}" for key, value in table.laws[dynamics].items()),
+                nodes=table.nodes or table.data["nodes"],
+                epochs=runs[0].settings["model"].get("epochs"),
+                failed=sum(run.key in failures for run in runs),
+            )
             for name, metric in METRICS.items():
                 train, scored = (
-                    [metric.factor * result.scores[part][metric.ours] for result in results]
-                    for part in ("train", table.part)
+                    [metric.factor * r.scores[part][metric.ours] for r in results] for part in ("train", table.part)
                 )
-                rows[name].append(
-                    Row(
-                        table=table.name,
-                        dynamics=dynamics,
-                        network=network,
-                        law=", ".join(f"{key} = {value:g}" for key, value in table.laws[dynamics].items()),
-                        nodes=table.nodes or table.data["nodes"],
-                        epochs=runs[0].settings["model"].get("epochs"),
-                        metric=name,
-                        failed=sum(run.key in failures for run in runs),
-                        **_measured(model, scored, train, paper.get(name, ())),
-                    )
-                )
+                measured = _measured(model, scored, train, paper.get(name, ()))
+                rows[name].append(replace(cell, metric=name, **measured))
     return [row for some in rows.values() for row in some]
 
 
@@ -129,16 +114,10 @@ def class_rows(table: Classification, store: Store) -> list[Row]:
             results = store.results(runs)
             train, test = ([100 * r.scores[part]["accuracy"] for r in results] for part in ("train", "test"))
             paper = () if table.epochs else table.paper[dataset].get(model.compare, ())
-            rows.append(
-                Row(
-                    table=table.name,
-                    network=dataset,
-                    epochs=runs[0].settings["resolved"]["epochs"],
-                    metric=ACCURACY,
-                    failed=sum(run.key in failures for run in runs),
-                    **_measured(model, test, train, paper),
-                )
-            )
+            epochs = runs[0].settings["resolved"]["epochs"]
+            failed = sum(run.key in failures for run in runs)
+            cell = Row(table=table.name, network=dataset, epochs=epochs, metric=ACCURACY, failed=failed)
+            rows.append(replace(cell, **_measured(model, test, train, paper)))
     return rows
 
 
@@ -170,25 +149,14 @@ def parameter_rows(models: Sequence[str] = (), nodes: int | None = None) -> list
         fitted = ndcn.DynamicsRegressor(model=name, epochs=1, progress=False).fit(data)
         count = sum(p.numel() for p in fitted.model_.parameters())
         paper = content["paper"].get(name) if size == content["data"]["nodes"] else None
-        rows.append(
-            Row(
-                table="parameters",
-                model=name,
-                title=about["title"],
-                nodes=size,
-                metric="parameters",
-                mean=count,
-                std=0.0,
-                runs=1,
-                paper_mean=paper,
-            )
-        )
+        row = Row(table="parameters", model=name, title=about["title"], nodes=size, metric="parameters")
+        rows.append(replace(row, mean=count, std=0.0, runs=1, paper_mean=paper))
     return rows
 
 
 def as_json(rows: Sequence[Row]) -> str:
     """A list of objects, one for each value."""
-    return json.dumps([_plain(row) for row in rows], allow_nan=False)
+    return json.dumps([{**asdict(row), "mark": row.mark} for row in rows], allow_nan=False)
 
 
 def as_csv(rows: Sequence[Row]) -> str:
@@ -197,9 +165,5 @@ def as_csv(rows: Sequence[Row]) -> str:
     names = [field.name for field in fields(Row)]
     writer = csv.DictWriter(out, [*names, "mark"], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_plain(row) for row in rows)
+    writer.writerows({**asdict(row), "mark": row.mark} for row in rows)
     return out.getvalue().rstrip("\n")
-
-
-def _plain(row: Row) -> dict[str, object]:
-    return {**asdict(row), "mark": row.mark}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -33,17 +34,11 @@ class Model:
 
 @dataclass(frozen=True)
 class Run:
-    """One training, known by its settings alone.
+    """One training, known by its settings alone."""
 
-    Attributes:
-        settings: plain values, as they are kept in the store.
-        keep_states: whether its predictions are kept for the figures.
-        data: the folder with files that it needs, if they are not in the usual one.
-    """
-
-    settings: dict[str, Any]
-    keep_states: bool = False
-    data: str | None = None
+    settings: dict[str, Any]  # plain values, as they are kept in the store
+    keep_states: bool = False  # whether its predictions are kept for the figures
+    data: str | None = None  # the folder with files that it needs, if they are not in the usual one
 
     @property
     def key(self) -> str:
@@ -55,7 +50,8 @@ class Run:
         """Its name in messages."""
         s = self.settings
         if "dataset" in s:
-            return f"{s['dataset']} {s['model'].get('model', s['estimator'])}, {_chosen(s['model'])}seed {s['seed']}"
+            chosen = "".join(f"{name} = {value}, " for name, value in s["model"].items() if name != "model")
+            return f"{s['dataset']} {s['model'].get('model', s['estimator'])}, {chosen}seed {s['seed']}"
         recipe = {"paper": ", published recipe", "default": ", default recipe"}.get(s["model"].get("preset", ""), "")
         return f"{s['law']['name']}/{s['network']['name']} {s['model']['model']}{recipe}, seed {s['seed']}"
 
@@ -74,47 +70,26 @@ class Run:
         yield size
 
 
-def _chosen(arguments: dict[str, Any]) -> str:
-    """The arguments of a model other than its name, in words."""
-    return "".join(f"{name} = {value}, " for name, value in arguments.items() if name != "model")
-
-
 @dataclass(frozen=True)
 class ErrorTable:
-    """A table of errors: dynamics by network by model.
+    """A table of errors: dynamics by network by model."""
 
-    Attributes:
-        name: of its file.
-        title: what it shows.
-        part: which snapshots are scored, "interpolation" or "extrapolation".
-        data: nodes, sampling and split.
-        laws: parameters of each law that differ from the printed ones.
-        printed: parameters of the laws as printed, where ``laws`` has others.
-        models: the rows.
-        cells: (dynamics, network) pairs in the order of the paper.
-        terminal_time, weight_decay, paper: by dynamics and network (and model).
-        runs: how many.
-        first_seed: of the first run.
-        keep_states: whether the first run's predictions are kept for the figures.
-        epochs, nodes: other than the paper's, if given.
-    """
-
-    name: str
-    title: str
-    part: str
-    data: dict[str, Any]
-    laws: dict[str, dict[str, float]]
-    printed: dict[str, dict[str, float]]
-    models: tuple[Model, ...]
-    cells: tuple[tuple[str, str], ...]
-    terminal_time: dict[str, dict[str, float]]
-    weight_decay: dict[str, dict[str, dict[str, float]]]
-    paper: dict[str, dict[str, dict[str, dict[str, list[float]]]]]
-    runs: int
-    first_seed: int
-    keep_states: bool = False
-    epochs: int | None = None
-    nodes: int | None = None
+    name: str  # of its file
+    title: str  # what it shows
+    part: str  # which snapshots are scored, "interpolation" or "extrapolation"
+    data: dict[str, Any]  # nodes, sampling and split
+    laws: dict[str, dict[str, float]]  # parameters of each law that differ from the printed ones
+    printed: dict[str, dict[str, float]]  # parameters of the laws as printed, where ``laws`` has others
+    models: tuple[Model, ...]  # the rows
+    cells: tuple[tuple[str, str], ...]  # (dynamics, network) pairs in the order of the paper
+    terminal_time: dict[str, dict[str, float]]  # by dynamics and network
+    weight_decay: dict[str, dict[str, dict[str, float]]]  # by dynamics, network and model
+    paper: dict[str, dict[str, dict[str, dict[str, list[float]]]]]  # the same, and by metric
+    runs: int  # how many
+    first_seed: int  # of the first run
+    keep_states: bool = False  # whether the first run's predictions are kept for the figures
+    epochs: int | None = None  # other than the paper's
+    nodes: int | None = None  # other than the paper's
 
     def narrowed(
         self,
@@ -128,13 +103,7 @@ class ErrorTable:
     ) -> ErrorTable:
         """The same table with some of its cells and models, another number of runs, or another size.
 
-        Args:
-            only: cells as "dynamics/network", or "dynamics" alone for all networks; all by default.
-            models: names of rows; all by default. Cells and rows that this table does not have are left out.
-            runs: how many.
-            nodes: of the networks.
-            epochs: of training; the paper's by default.
-            printed: take the laws as printed.
+        The arguments are those of ``Request``; cells and rows that this table does not have are left out.
         """
         return replace(
             self,
@@ -157,10 +126,8 @@ class ErrorTable:
 
     def all_runs(self) -> Iterator[Run]:
         """All runs, those of the first seed first, so that a first impression of the whole comes early."""
-        for k in range(self.runs):
-            for dynamics, network in self.cells:
-                for model in self.models:
-                    yield self._run(dynamics, network, model, k)
+        for k, (dynamics, network), model in itertools.product(range(self.runs), self.cells, self.models):
+            yield self._run(dynamics, network, model, k)
 
     def _run(self, dynamics: str, network: str, model: Model, k: int) -> Run:
         arguments = dict(model.settings)
@@ -185,19 +152,14 @@ class ErrorTable:
 def resolved(kind: str, arguments: str) -> dict[str, Any]:
     """All choices of an estimator, defaults and recipe included, so that a run is not taken for one with other defaults.
 
-    Args:
-        kind: "regressor", "classifier" or "baseline".
-        arguments: as JSON.
+    ``kind`` is "regressor", "classifier" or "baseline"; ``arguments`` are JSON.
     """
     kinds = {"regressor": ndcn.DynamicsRegressor, "classifier": ndcn.NodeClassifier, "baseline": ndcn.NodeBaseline}
     estimator: Any = kinds[kind](**json.loads(arguments))
     width = {"hidden": estimator.hidden or kind_for(estimator.model).width} if kind == "regressor" else {}
     given = {k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_DECIDING and v is not None}
-    return {
-        **asdict(estimator._recipe()),
-        **width,
-        **{k: v for k, v in given.items() if isinstance(v, (bool, int, float, str))},
-    }
+    plain = {k: v for k, v in given.items() if isinstance(v, (bool, int, float, str))}
+    return {**asdict(estimator._recipe()), **width, **plain}
 
 
 NOT_DECIDING = ("seed", "progress", "jobs", "device", "checkpoint")
@@ -212,23 +174,14 @@ def load_table(name: str) -> ErrorTable:
         (15, 20)
     """
     content = read_toml(name)
+    rows, runs = content.pop("models").items(), content.pop("runs")
     return ErrorTable(
+        **content,
         name=name,
-        title=content["title"],
-        part=content["part"],
-        data=content["data"],
-        laws=content["laws"],
-        printed=content["printed"],
-        models=tuple(
-            Model(key, row["title"], row["settings"], row.get("compare", key)) for key, row in content["models"].items()
-        ),
+        models=tuple(Model(key, row["title"], row["settings"], row.get("compare", key)) for key, row in rows),
         cells=tuple((law, network) for law, row in content["terminal_time"].items() for network in row),
-        terminal_time=content["terminal_time"],
-        weight_decay=content["weight_decay"],
-        paper=content["paper"],
-        runs=content["runs"]["count"],
-        first_seed=content["runs"]["first_seed"],
-        keep_states=content.get("keep_states", False),
+        runs=runs["count"],
+        first_seed=runs["first_seed"],
     )
 
 

@@ -9,7 +9,8 @@ import sqlite3
 import sys
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -56,12 +57,11 @@ class Store:
         self.connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         try:
             self._open()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, ValueError) as error:
             self.connection.close()
+            if isinstance(error, ValueError):
+                raise
             raise ValueError(f"{path} cannot be used as a store of results: {error}") from error
-        except ValueError:
-            self.connection.close()
-            raise
 
     def _open(self) -> None:
         self.connection.execute("BEGIN")  # its reads belong together: another command may be making the file
@@ -71,18 +71,13 @@ class Store:
             self.connection.execute("ROLLBACK")
         self.connection.execute("PRAGMA journal_mode = WAL")
         self.connection.execute("PRAGMA synchronous = NORMAL")
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
+        with self._transaction():
             if self._check():  # another command may have been faster
                 for statement in SCHEMA.split(";"):
                     self.connection.execute(statement)
                 self.connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 self.connection.execute(f"PRAGMA user_version = {VERSION}")
             self.connection.execute("DELETE FROM claims WHERE seen < ?", (time.time() - STALE,))
-        except BaseException:
-            self.connection.execute("ROLLBACK")
-            raise
-        self.connection.execute("COMMIT")
 
     def _check(self) -> bool:
         """Whether the file is new; refuses those of something else."""
@@ -109,30 +104,20 @@ class Store:
 
     def add(self, run: Run, result: Result) -> None:
         """Keep a result, and give the claim back."""
-        row = (
-            run.key,
-            json.dumps(run.settings, sort_keys=True),
-            json.dumps(result.scores),
-            json.dumps(result.per_time),
-            result.parameters,
-            result.seconds,
-            json.dumps(result.versions),
-            _now(),
-            result.states,
-        )
-        self._change(
-            ("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row),
-            ("DELETE FROM failures WHERE key = ?", (run.key,)),
-            ("DELETE FROM claims WHERE key = ?", (run.key,)),
-        )
+        settings = json.dumps(run.settings, sort_keys=True)
+        scores, per_time, versions = map(json.dumps, (result.scores, result.per_time, result.versions))
+        row = (settings, scores, per_time, result.parameters, result.seconds, versions, _now(), result.states)
+        with self._transaction() as execute:
+            execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (run.key, *row))
+            execute("DELETE FROM failures WHERE key = ?", (run.key,))
+            execute("DELETE FROM claims WHERE key = ?", (run.key,))
 
     def add_failure(self, run: Run, reason: str) -> None:
         """Keep why a run failed, and give the claim back; it counts as not done."""
         row = (run.key, json.dumps(run.settings, sort_keys=True), reason, _now())
-        self._change(
-            ("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row),
-            ("DELETE FROM claims WHERE key = ?", (run.key,)),
-        )
+        with self._transaction() as execute:
+            execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)
+            execute("DELETE FROM claims WHERE key = ?", (run.key,))
 
     def results(self, runs: Iterable[Run], *, per_time: bool = False, states: bool = False) -> list[Result]:
         """The results of those runs that are done, in order; errors over time and predicted states only if asked for."""
@@ -142,16 +127,8 @@ class Store:
             row = self.connection.execute(f"SELECT {columns} FROM runs WHERE key = ?", (run.key,)).fetchone()
             if row is not None:
                 scores, errors, parameters, seconds, versions, packed = row
-                found.append(
-                    Result(
-                        json.loads(scores),
-                        json.loads(errors or "{}"),
-                        parameters,
-                        seconds,
-                        json.loads(versions),
-                        packed,
-                    )
-                )
+                scores, errors, versions = (json.loads(text or "{}") for text in (scores, errors, versions))
+                found.append(Result(scores, errors, parameters, seconds, versions, packed))
         return found
 
     def done(self) -> set[str]:
@@ -172,32 +149,31 @@ class Store:
     def claim(self, run: Run) -> bool:
         """Whether this owner may start the run: it is neither done nor in the hands of another that is alive."""
         now = time.time()
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            done = self.connection.execute("SELECT 1 FROM runs WHERE key = ?", (run.key,)).fetchone()
-            holder = self.connection.execute(
-                "SELECT owner FROM claims WHERE key = ? AND owner != ? AND seen > ?", (run.key, self.owner, now - STALE)
-            ).fetchone()
+        others = "SELECT owner FROM claims WHERE key = ? AND owner != ? AND seen > ?"
+        with self._transaction() as execute:
+            done = execute("SELECT 1 FROM runs WHERE key = ?", (run.key,)).fetchone()
+            holder = execute(others, (run.key, self.owner, now - STALE)).fetchone()
             free = done is None and (holder is None or _is_gone(holder[0]))
             if free:
-                self.connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (run.key, self.owner, now))
-        finally:
-            self.connection.execute("COMMIT")
+                execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (run.key, self.owner, now))
         return free
 
     def sign_of_life(self) -> None:
         """Renew this owner's claims; needed more often than every ``STALE`` seconds."""
-        self._change(("UPDATE claims SET seen = ? WHERE owner = ?", (time.time(), self.owner)))
+        with self._transaction() as execute:
+            execute("UPDATE claims SET seen = ? WHERE owner = ?", (time.time(), self.owner))
 
     def release(self) -> None:
         """Give all claims of this owner back."""
-        self._change(("DELETE FROM claims WHERE owner = ?", (self.owner,)))
+        with self._transaction() as execute:
+            execute("DELETE FROM claims WHERE owner = ?", (self.owner,))
 
-    def _change(self, *statements: tuple[str, tuple[object, ...]]) -> None:
+    @contextmanager
+    def _transaction(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
+        """The method that executes statements, all of which take effect or none."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
-            for statement, values in statements:
-                self.connection.execute(statement, values)
+            yield self.connection.execute
         except BaseException:
             self.connection.execute("ROLLBACK")
             raise
@@ -211,17 +187,14 @@ def new_owner() -> str:
 
 def _is_gone(owner: str) -> bool:
     """Whether the process of an owner on this machine has ended; of others nobody knows."""
-    machine, _, rest = owner.rpartition(" ")[0].rpartition(" ")
-    if machine != platform.node() or not rest.isdigit():
-        return False
-    if sys.platform == "win32":  # os.kill(pid, 0) sends Ctrl-C there; the claim becomes free after STALE seconds
+    machine, _, process = owner.rpartition(" ")[0].rpartition(" ")
+    # on Windows os.kill(pid, 0) sends Ctrl-C; there the claim becomes free after STALE seconds
+    if machine != platform.node() or not process.isdigit() or sys.platform == "win32":
         return False
     try:
-        os.kill(int(rest), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
+        os.kill(int(process), 0)
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)
     return False
 
 

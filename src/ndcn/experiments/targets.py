@@ -101,14 +101,8 @@ class Errors(Target):
 
     def __init__(self, name: str, request: Request) -> None:
         super().__init__(name, request)
-        self.table: ErrorTable = load_table(self.source).narrowed(
-            only=request.only,
-            models=request.models,
-            runs=request.runs,
-            nodes=request.nodes,
-            epochs=request.epochs,
-            printed=request.printed,
-        )
+        asked = {key: value for key, value in vars(request).items() if key != "folder"}
+        self.table: ErrorTable = load_table(self.source).narrowed(**asked)
         self.title = self.table.title
         changed = {"nodes": request.nodes, "epochs": request.epochs}
         other = ", ".join(f"{name} = {value}" for name, value in changed.items() if value is not None)
@@ -166,11 +160,7 @@ class Accuracies(Target):
     def __init__(self, name: str, request: Request) -> None:
         super().__init__(name, request)
         self.table: Classification = load_classification().narrowed(
-            only=request.only,
-            models=request.models,
-            runs=request.runs,
-            epochs=request.epochs,
-            folder=request.folder,
+            only=request.only, models=request.models, runs=request.runs, epochs=request.epochs, folder=request.folder
         )
         self.title = self.table.title
 

@@ -10,6 +10,7 @@ from .cells import labels_for as labels_for
 from .cells import plain as plain
 from .edge_list import EdgeList as EdgeList
 from .edges import read_edges as read_edges
+from .files import open_table as open_table
 from .graph_building import build_graph as build_graph
 from .inspection import GAP as GAP
 from .inspection import Inspection, inspect
@@ -17,7 +18,6 @@ from .node_matching import isolated_note as isolated_note
 from .node_matching import labels_as_in as labels_as_in
 from .node_matching import refuse_strangers as refuse_strangers
 from .node_matching import spelling_hint as spelling_hint
-from .opening import open_table as open_table
 from .reading import read
 from .table import HeaderHint as HeaderHint
 from .table import Table as Table

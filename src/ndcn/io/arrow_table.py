@@ -66,14 +66,11 @@ class ArrowTable(Table):
         column = self.table.column(k)
         if types.is_null(column.type):  # a column in which every cell is missing
             column = column.cast(pa.string())
-        if types.is_timestamp(column.type) and column.type.tz:
-            column = column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.string())
-        elif types.is_timestamp(column.type) or types.is_date(column.type):
-            column = column.cast(pa.timestamp("ms"), safe=False).cast(pa.string())
+        if self.declared(k) == "date":
+            zone = column.type.tz if types.is_timestamp(column.type) else None
+            column = column.cast(pa.timestamp("ms", zone), safe=False).cast(pa.string())
         if types.is_nested(column.type):
-            raise ValueError(
-                f"{self.title}: column {self.name(k)} holds lists or records; keep one plain value in a cell"
-            )
+            raise ValueError(f"{self.title}: column {self.name(k)} holds lists or records; keep one value in a cell")
         return names_of(column)
 
     def _numbers(self, k: int) -> np.ndarray:
@@ -81,9 +78,8 @@ class ArrowTable(Table):
         if _is_number(column.type):
             return np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
         if types.is_nested(column.type) or types.is_temporal(column.type):
-            raise ValueError(
-                f"{self.title}: column {self.name(k)} must hold numbers, and holds {column.type}; convert or drop it"
-            )
+            title = f"{self.title}: column {self.name(k)}"
+            raise ValueError(f"{title} must hold numbers, and holds {column.type}; convert or drop it")
         return self.numbers_of(self._names(k), k)
 
     def places(self, rows: Sequence[int]) -> list[str]:
@@ -96,14 +92,12 @@ def _converted(column: pd.Series, title: str) -> pa.Array:
     if isinstance(column.dtype, pd.SparseDtype):
         column = column.sparse.to_dense()
     if pd.api.types.is_complex_dtype(column.dtype):
-        raise ValueError(
-            f"{title}: column {column.name!r} holds complex numbers; keep real and imaginary part as two columns"
-        )
+        why = f"column {column.name!r} holds complex numbers"
+        raise ValueError(f"{title}: {why}; keep real and imaginary part as two columns")
     try:
         return pa.Array.from_pandas(column)
     except (pa.ArrowException, TypeError):
-        missing = column.isna()
-        return pa.array([None if gone else str(cell) for cell, gone in zip(column, missing, strict=True)], pa.string())
+        return pa.array([None if gone else str(x) for x, gone in zip(column, column.isna(), strict=True)], pa.string())
 
 
 def _is_number(t: pa.DataType) -> bool:

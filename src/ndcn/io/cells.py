@@ -33,18 +33,18 @@ class Names:
         """With labels made plain: without blanks around them, in Unicode's composed form, 3 instead of 3.0."""
         texts = [plain(label) for label in labels]
         zeros = [_POINT_ZERO.fullmatch(text) for text in texts]
-        if any(zeros) and all(
-            zero or not text or _WHOLE.fullmatch(text) for zero, text in zip(zeros, texts, strict=True)
-        ):
-            texts = [zero[1] if zero else text for zero, text in zip(zeros, texts, strict=True)]
+        pairs = list(zip(zeros, texts, strict=True))
+        if any(zeros) and all(zero or not text or _WHOLE.fullmatch(text) for zero, text in pairs):
+            texts = [zero[1] if zero else text for zero, text in pairs]
         known: dict[str, int] = {}
         to = np.array([known.setdefault(text, len(known)) if text else -1 for text in texts] + [-1], dtype=np.int32)
-        if len(known) == len(texts):
-            return cls(codes, texts)
-        return cls(to[codes], list(known))
+        return cls(codes, texts) if len(known) == len(texts) else cls(to[codes], list(known))
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def __getitem__(self, rows: np.ndarray) -> Names:
+        return Names(self.codes[rows], self.labels)
 
     def texts(self, rows: np.ndarray) -> list[str]:
         """The names in some rows; "" where there is none."""
@@ -90,6 +90,4 @@ def number(cell: str, decimal: str = ".") -> float | None:
 
 def labels_for(names: Collection[str]) -> list[Any]:
     """Names as labels of a graph: sorted, and whole numbers where all are (1, 2, 10), else texts."""
-    if all(map(is_whole, names)):
-        return sorted(int(name) for name in names)
-    return sorted(names)
+    return sorted(int(name) for name in names) if all(map(is_whole, names)) else sorted(names)

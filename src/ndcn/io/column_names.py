@@ -32,7 +32,7 @@ FEATURES = NODE
 LABELS = NODE | LABEL | SPLIT
 
 
-def find(columns: Sequence[str], names: Collection[str], *, taken: Collection[int] = ()) -> int | None:
+def find(columns: Sequence[str], names: Collection[str], *, taken: Collection[int | None] = ()) -> int | None:
     """The position of the first column with one of these names; capitals, blanks and hyphens do not matter."""
     for k, column in enumerate(columns):
         if k not in taken and column.strip().lower().replace(" ", "_").replace("-", "_") in names:

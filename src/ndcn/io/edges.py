@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._support.registries import GRAPH_FORMATS, TABLE_FORMATS
-from . import column_names, graph_objects
+from . import column_names
 from .cells import Names, plain
-from .edge_list import EdgeList
-from .files import check_file, ending
-from .opening import open_table
+from .edge_list import EdgeList, from_matrix_table, from_object
+from .files import check_file, ending, open_table
 from .table import HeaderHint, Table, refuse_unnamed
 from .time_columns import read_times, time_role
 
@@ -32,7 +31,7 @@ def read_edges(
     """Edges from a file, a pandas table, a networkx graph, a scipy matrix or an ``ndcn.Graph``.
 
     Args:
-        source: a file whose ending is in ``TABLE_FORMATS`` or ``GRAPH_FORMATS``, or an object.
+        source: a file or an object.
         columns: names of the columns ``source``, ``target``, ``weight`` and ``time`` of a table; None to detect one.
         date_format: how dates are written.
         use_time: whether a column of times makes a graph for each time.
@@ -48,12 +47,12 @@ def read_edges(
         if ending(path) in GRAPH_FORMATS:
             edges: EdgeList = GRAPH_FORMATS[ending(path)](path)
             return edges
-    elif (found := graph_objects.from_object(source)) is not None:
+    elif (found := from_object(source)) is not None:
         return found
     table = open_table(source, "edges", HeaderHint(column_names.EDGES, headless))
     asked = {role: name for role, name in (columns or {}).items() if name}
     chosen = {role: column_names.chosen(table.columns, name, table.title, f"--{role}") for role, name in asked.items()}
-    if not chosen and (matrix := graph_objects.from_matrix_table(table)) is not None:
+    if not chosen and (matrix := from_matrix_table(table)) is not None:
         return matrix
     return _from_table(table, chosen, date_format, use_time)
 
@@ -61,27 +60,22 @@ def read_edges(
 def _from_table(table: Table, chosen: dict[str, int], date_format: str | None, use_time: bool) -> EdgeList:
     notes: list[str] = []
     columns = _columns(table, chosen, use_time, notes)
-    source, target, weight, time = (columns.get(role) for role in ROLES)
-    assert source is not None
-    assert target is not None
+    source, target = columns["source"], columns["target"]
+    weight, time = columns.get("weight"), columns.get("time")
     kind = column_names.find(table.columns, column_names.KIND, taken=list(columns.values()))
     roles = {source: "name", target: "name"}
-    if weight is not None:
-        roles[weight] = "number"
-    if time is not None:
-        roles[time] = time_role(table, time, date_format)
-    if kind is not None:
-        roles[kind] = "name"
+    roles |= {} if weight is None else {weight: "number"}
+    roles |= {} if time is None else {time: time_role(table, time, date_format)}
+    roles |= {} if kind is None else {kind: "name"}
     loaded = table.load(roles)
     rows = _complete(table, loaded, (source, target), notes)
-    labels, u, v = _joined(loaded[source], loaded[target])
     if rows is not None:
-        u, v = u[rows], v[rows]
-        loaded = {k: Names(x.codes[rows], x.labels) if isinstance(x, Names) else x[rows] for k, x in loaded.items()}
+        loaded = {k: x[rows] for k, x in loaded.items()}
+    u, v = loaded[source], loaded[target]
+    position = {label: k for k, label in enumerate(u.labels)}  # one list of names for both columns
+    to = np.array([position.setdefault(label, len(position)) for label in v.labels] + [-1], dtype=np.int32)
     if not len(u):
-        raise ValueError(
-            f"{table.title} holds no edges, only a header; expected a line for each edge: source, target, weight"
-        )
+        raise ValueError(f"{table.title} holds no edges, only a header; expected lines of source, target, weight")
 
     def place(edge: int) -> str:
         return table.place(int(edge if rows is None else rows[edge]))
@@ -97,26 +91,25 @@ def _from_table(table: Table, chosen: dict[str, int], date_format: str | None, u
     if when is not None and time is not None and when.missing.any():
         row = int(np.flatnonzero(when.missing)[0])
         raise ValueError(f"{place(row)}: the edge has no time in column {table.name(time)}; fill it in or drop the row")
+    heads = [table.columns[source], table.columns[target]]
+    unusual = table.headed and column_names.find(heads, column_names.SOURCE | column_names.TARGET) is None
+    asked = "source" in chosen or "target" in chosen
+    left = [table.name(k) for k in _others(table, {*columns.values(), kind})]
+    unused = f"{table.title}: columns {', '.join(left[:8])} are not used (--weight names the one of weights)"
     return EdgeList(
-        title=table.title,
-        labels=labels,
-        source=u,
-        target=v,
-        weight=values,
+        table.title,
+        list(position),
+        u.codes,
+        to[v.codes],
+        values,
         weighted=weight is not None,
         directed=None if kind is None else _declares_directed(loaded[kind]),
         time=when,
-        unused=_unused(table, {*columns.values(), kind}),
+        unused=unused if left else "",
         notes=(*table.notes, *notes),
         place=place,
-        heading=None if "source" in chosen or "target" in chosen else _heading(table, source, target),
+        heading=(plain(heads[0]), plain(heads[1])) if unusual and not asked else None,
     )
-
-
-def _heading(table: Table, source: int, target: int) -> tuple[str, str] | None:
-    heads = [table.columns[k] for k in (source, target)]
-    unusual = column_names.find(heads, column_names.SOURCE | column_names.TARGET) is None
-    return (plain(heads[0]), plain(heads[1])) if table.headed and unusual else None
 
 
 def _columns(table: Table, chosen: dict[str, int], use_time: bool, notes: list[str]) -> dict[str, int]:
@@ -156,11 +149,8 @@ def _weight(table: Table, taken: list[int]) -> int | None:
     known = column_names.find(table.columns, column_names.WEIGHT, taken=taken)
     if known is not None and (table.kind(known) != "text" or table.columns[known].strip().lower() in CERTAIN):
         return known
-    numeric = [
-        k
-        for k in _others(table, taken)
-        if table.kind(k) == "number" and table.columns[k].lower() not in column_names.TIME
-    ]
+    others = [k for k in _others(table, taken) if table.columns[k].lower() not in column_names.TIME]
+    numeric = [k for k in others if table.kind(k) == "number"]
     return numeric[0] if len(numeric) == 1 else None
 
 
@@ -170,13 +160,6 @@ def _others(table: Table, taken: Collection[int | None]) -> list[int]:
     numbering = ("id", *column_names.INDEX) if table.headed else ()
     every = range(len(table.columns))
     return [k for k in every if k not in taken and k != kind and table.columns[k].lower() not in numbering]
-
-
-def _unused(table: Table, used: Collection[int | None]) -> str:
-    left = [table.name(k) for k in _others(table, used)]
-    if not left:
-        return ""
-    return f"{table.title}: columns {', '.join(left[:8])} are not used (--weight names the one of weights)"
 
 
 def _complete(table: Table, loaded: dict[int, Any], ends: tuple[int, int], notes: list[str]) -> np.ndarray | None:
@@ -189,13 +172,6 @@ def _complete(table: Table, loaded: dict[int, Any], ends: tuple[int, int], notes
         refuse_unnamed(table, ends[0] if no_source[half[0]] else ends[1], half)
     notes.append(f"{table.title}: {int(no_source.sum())} empty rows are left out")
     return np.flatnonzero(~no_source)
-
-
-def _joined(u: Names, v: Names) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """One list of names for both columns."""
-    place = {label: k for k, label in enumerate(u.labels)}
-    to = np.array([place.setdefault(label, len(place)) for label in v.labels] + [-1], dtype=np.int32)
-    return list(place), u.codes, to[v.codes]
 
 
 def _declares_directed(kind: Names) -> bool | None:

@@ -1,11 +1,18 @@
-"""Files: is one there, which format does its name say, and its bytes without gzip."""
+"""Files: is one there, which format its name says, its bytes without gzip, its table, and errors of its parser."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
+
+import pandas as pd
+
+from .._support.registries import TABLE_FORMATS
+from .arrow_table import ArrowTable
+from .table import HeaderHint, Table
 
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
@@ -21,12 +28,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def check_file(source: str | Path, what: str, endings: Collection[str]) -> Path:
-    """The path of a file that exists, is not empty and has one of these endings.
-
-    Args:
-        source: the name of the file.
-        what: what it holds, for messages: "edges", "states", "features", "labels".
-        endings: those of the formats that can hold it.
+    """The path of a file that exists, is not empty and has one of these endings; ``what`` it holds is for messages.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -43,3 +45,48 @@ def check_file(source: str | Path, what: str, endings: Collection[str]) -> Path:
     if path.stat().st_size == 0:
         raise ValueError(f"{path.name} is empty (0 bytes); export the {what} again")
     return path
+
+
+def open_table(source: Any, what: str, hint: HeaderHint) -> Table:
+    """A table of ``what`` ("edges", "states", "features", "labels") from a file of any table format, or from pandas.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        TypeError: the source is neither.
+        ValueError: it is empty or not readable.
+    """
+    if isinstance(source, pd.DataFrame):
+        return ArrowTable.from_pandas(source, f"the table of {what}")
+    if not isinstance(source, (str, Path)):
+        raise TypeError(f"{what} must be the name of a file or a pandas table, got {type(source).__name__}")
+    path = check_file(source, what, TABLE_FORMATS)
+    table: Table = TABLE_FORMATS[ending(path)](path, hint)
+    return table
+
+
+@contextmanager
+def parsing(path: Path, form: str, remedy: str = "correct it, or export it again") -> Iterator[None]:
+    """Around a call of another library: whatever it raises becomes a ValueError that says which file is damaged.
+
+    Keep our own checks outside, so that their messages stay as they are.
+
+    Example:
+        >>> import json
+        >>> with parsing(Path("edges.json"), "JSON"):
+        ...     json.loads("[1, 2")
+        Traceback (most recent call last):
+        ...
+        ValueError: edges.json cannot be read as JSON: Expecting ',' delimiter: line 1 column 6 (char 5); correct it, or export it again
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:  # parsers raise whatever comes
+        raise ValueError(f"{path.name} cannot be read as {form}: {one_line(error)}; {remedy}") from None
+
+
+def one_line(error: BaseException, width: int = 200) -> str:
+    """The message of an error, in one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= width else text[:width] + "..."

@@ -28,7 +28,7 @@ def build_graph(
     """The graph, or the last of several with all of them, and what was done.
 
     Args:
-        edges: the edges.
+        edges: by the names of their nodes.
         place: for each label of the edges, the position of its node, or -1.
         labels: of the nodes.
         directed: as the user says; None to go by the file.
@@ -41,19 +41,14 @@ def build_graph(
     """
     if repeated not in REPEATED:
         raise ValueError(f"duplicates must be one of {', '.join(map(repr, REPEATED))}, got {repeated!r}")
-    notes: list[str] = []
-    source, target, weight = place[edges.source], place[edges.target], edges.weight
+    source, target = place[edges.source], place[edges.target]
     known = np.flatnonzero((source >= 0) & (target >= 0))
-    rows = known if len(known) < len(source) else None  # those of the file that are used, where not all are
-    if rows is not None:
-        source, target, weight = source[rows], target[rows], weight[rows]
-        when = None if when is None else when[rows]
     if when is None:
-        matrix, notes = _matrix(edges, source, target, weight, rows, labels, repeated)
+        matrix, notes = _matrix(edges, source, target, known, labels, repeated)
         [matrix], is_directed = _directed([matrix], edges, directed, notes)
         notes += _remarks(edges, matrix)
         return Graph(matrix, nodes=labels, directed=is_directed), None, notes
-    times, group = np.unique(when, return_inverse=True)
+    times, group = np.unique(when[known], return_inverse=True)
     if len(times) > MOST_GRAPHS:
         raise ValueError(
             f"{edges.title}: the edges have {len(times)} different times, and a graph for each is too many; round the times, "
@@ -61,34 +56,25 @@ def build_graph(
         )
     order = np.argsort(group, kind="stable")
     bounds = np.searchsorted(group[order], np.arange(len(times) + 1))
-    matrices = []
+    matrices, notes = [], []
     for first, last in itertools.pairwise(bounds.tolist()):
-        here = order[first:last]
-        original = here if rows is None else rows[here]
-        matrix, about = _matrix(edges, source[here], target[here], weight[here], original, labels, repeated)
+        matrix, about = _matrix(edges, source, target, known[order[first:last]], labels, repeated)
         matrices.append(matrix)
         notes = notes or about  # of edges listed again, the first time is told
     matrices, is_directed = _directed(matrices, edges, directed, notes)
     notes += _remarks(edges, matrices[-1])
     graphs = [Graph(matrix, nodes=labels, directed=is_directed) for matrix in matrices]
-    notes.append(
-        f"{edges.title}: edges at {len(times)} times make {len(times)} graphs; each holds until the next begins, the first one "
-        "also before"
-    )
+    made = f"edges at {len(times)} times make {len(times)} graphs"
+    notes.append(f"{edges.title}: {made}; each holds until the next begins, the first one also before")
     return graphs[-1], GraphSequence(times, graphs), notes
 
 
 def _matrix(
-    edges: EdgeList,
-    source: np.ndarray,
-    target: np.ndarray,
-    weight: np.ndarray,
-    rows: np.ndarray | None,
-    labels: Sequence[Any],
-    repeated: str,
+    edges: EdgeList, source: np.ndarray, target: np.ndarray, rows: np.ndarray, labels: Sequence[Any], repeated: str
 ) -> tuple[sparse.csr_array, list[str]]:
-    """A with A[target, source] = weight, and what was done about edges that are listed again."""
+    """A with A[target, source] = weight for the edges in ``rows``, and what was done about edges that are listed again."""
     n = len(labels)
+    source, target, weight = source[rows], target[rows], edges.weight[rows]
     matrix = sparse.coo_array((weight, (target, source)), shape=(n, n)).tocsr()
     if matrix.nnz == len(weight):
         return matrix, []
@@ -102,9 +88,8 @@ def _matrix(
     keep = np.ones(len(key), dtype=bool)
     keep[order[1:][same]] = False
     first = int(order[1:][same_edge].min())
-    where = edges.place(first if rows is None else int(rows[first]))
     names = f"{short(labels[source[first]])} to {short(labels[target[first]])}"
-    did = f"{edges.title}: {counted(int(same_edge.sum()), 'edge')} listed again ({names}, {where})"
+    did = f"{edges.title}: {counted(int(same_edge.sum()), 'edge')} listed again ({names}, {edges.place(int(rows[first]))})"
     if repeated == "error":
         raise ValueError(f'{did}; keep one of each, or say duplicates="sum" or duplicates="first" (--duplicates)')
     if repeated == "sum":
@@ -141,31 +126,23 @@ def _directed(
         notes.append(f"{edges.title}: the graph is {'' if directed else 'un'}directed, as the file says")
     elif mutual == 0:
         directed = False
-        notes.append(
-            f"{edges.title}: no edge is listed in both directions, so edges act both ways; if they do not, say directed=True "
-            "(--directed)"
-        )
+        why = "no edge is listed in both directions, so edges act both ways"
+        notes.append(f"{edges.title}: {why}; if they do not, say directed=True (--directed)")
     else:
         directed = mutual < apart or not equal
         why = f"{mutual} of {apart} edges are listed in both directions" + ("" if equal else ", with different weights")
         remedy = "; if edges act both ways, say directed=False (--undirected)" if directed else ""
         notes.append(f"{edges.title}: {why}, so the graph is {'' if directed else 'un'}directed{remedy}")
-    if directed:
-        return matrices, True
-    if not equal:
+    if not directed and not equal:
         raise ValueError(
             f"{edges.title}: some edges have another weight in each direction, which an undirected graph cannot have; say "
             "directed=True (--directed), or correct the weights"
         )
-    if mutual == apart:
-        return matrices, False
-    return [_symmetric(matrix) for matrix in matrices], False
-
-
-def _symmetric(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Each edge in both directions, once."""
-    other = matrix.T.tocsr()
-    return (matrix + other - other.multiply(_ones(matrix))).tocsr()
+    if directed or mutual == apart:
+        return matrices, directed
+    turned = [matrix.T.tocsr() for matrix in matrices]  # each edge in both directions, once
+    pairs = zip(matrices, turned, strict=True)
+    return [(matrix + other - other.multiply(_ones(matrix))).tocsr() for matrix, other in pairs], False
 
 
 def _ones(matrix: sparse.csr_array) -> sparse.csr_array:
@@ -173,20 +150,12 @@ def _ones(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def _remarks(edges: EdgeList, matrix: sparse.csr_array) -> list[str]:
-    notes = []
-    loops = int(np.count_nonzero(matrix.diagonal()))
-    if loops:
-        notes.append(
-            f"{edges.title}: {counted(loops, 'edge')} from a node to itself; kept, as the action of a node on itself"
-        )
-    negative = int((matrix.data < 0).sum())
-    if negative:
-        notes.append(
-            f"{edges.title}: {counted(negative, 'negative weight')}; kept (of the operators of ndcn, signed_laplacian, the default, "
-            "takes them)"
-        )
-    if (edges.weight == 0).any():
-        notes.append(f"{edges.title}: edges of weight 0 are left out")
-    if matrix.nnz == 0:
-        notes.append(f"{edges.title}: no edge is left between the nodes of the states; each node is on its own")
-    return notes
+    loops, negative = np.count_nonzero(matrix.diagonal()), int((matrix.data < 0).sum())
+    remarks = {
+        f"{counted(int(loops), 'edge')} from a node to itself; kept, as the action of a node on itself": loops > 0,
+        f"{counted(negative, 'negative weight')}; kept: signed_laplacian, the default operator, takes them": negative
+        > 0,
+        "edges of weight 0 are left out": (edges.weight == 0).any(),
+        "no edge is left between the nodes of the states; each node is on its own": matrix.nnz == 0,
+    }
+    return [f"{edges.title}: {remark}" for remark, applies in remarks.items() if applies]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph
 
 from .._support.wording import counted, short, some
-from ..data import MIN_SNAPSHOTS, Dataset, kind_of, panel_of
-
-if TYPE_CHECKING:
-    from ..data import Trajectory
-    from ..graph import Graph
+from ..data import MIN_SNAPSHOTS, Dataset, Trajectory, kind_of, panel_of
+from ..graph import Graph
 
 GAP = 1.5  # a step of more than 1.5 usual ones lacks a snapshot; less is jitter of the clock
 
@@ -145,20 +143,17 @@ def inspect(data: Dataset) -> Inspection:
     """
     graph, features = data.runs[0].graph, data.runs[0].features
     matrix = graph.to_scipy()
-    components, sizes = _components(graph)
+    components, member = csgraph.connected_components(matrix, directed=graph.directed, connection="weak")
     degrees = np.diff(matrix.indptr)
     both_ways = degrees + np.bincount(matrix.indices, minlength=graph.num_nodes)
     isolated = tuple(graph.nodes[i] for i in np.flatnonzero(both_ways == 0).tolist())
-    runs = tuple(_run(run, data.names[k] if data.names else "", data) for k, run in enumerate(data.runs))
+    names = data.names or [""] * len(data.runs)
+    runs = tuple(_run(run, name, data) for run, name in zip(data.runs, names, strict=True))
     cube = np.concatenate([run.states.numpy() for run in data.runs])
     ranges = {name: Spread.of(cube[..., k][~np.isnan(cube[..., k])]) for k, name in enumerate(features)}
     constant = tuple(name for k, name in enumerate(features) if len(cube) > 1 and _still(cube[..., k : k + 1]).all())
-    equal = tuple(
-        (features[a], features[b])
-        for a in range(len(features))
-        for b in range(a + 1, len(features))
-        if np.array_equal(cube[..., a], cube[..., b], equal_nan=True)
-    )
+    pairs = itertools.combinations(range(len(features)), 2)
+    equal = [(a, b) for a, b in pairs if np.array_equal(cube[..., a], cube[..., b], equal_nan=True)]
     still, twins = _nodes(cube, graph)
     facts = Inspection(
         nodes=graph.num_nodes,
@@ -166,8 +161,8 @@ def inspect(data: Dataset) -> Inspection:
         directed=graph.directed,
         weighted=graph.weighted,
         graphs=1 if data.graphs is None else len(data.graphs),
-        components=components,
-        largest=int(sizes.max()),
+        components=int(components),
+        largest=int(np.bincount(member).max()),
         degrees=Spread.of(degrees),
         weights=Spread.of(matrix.data) if matrix.nnz else None,
         unit="" if data.calendar is None or not data.calendar.dated else data.calendar.unit,
@@ -178,16 +173,11 @@ def inspect(data: Dataset) -> Inspection:
         isolated=isolated,
         runs=runs,
         constant_features=constant,
-        equal_features=equal,
+        equal_features=tuple((features[a], features[b]) for a, b in equal),
         constant_nodes=still,
         equal_nodes=twins,
     )
     return replace(facts, plans=tuple(_plans(facts, data)))
-
-
-def _components(graph: Graph) -> tuple[int, np.ndarray]:
-    count, member = csgraph.connected_components(graph.to_scipy(), directed=graph.directed, connection="weak")
-    return int(count), np.bincount(member)
 
 
 def _run(run: Trajectory, name: str, data: Dataset) -> RunFacts:
@@ -237,16 +227,12 @@ def _plans(facts: Inspection, data: Dataset) -> list[str]:
     elif min(run.snapshots for run in runs) < 10:
         plans.append(f"{min(run.snapshots for run in runs)} snapshots are few: expect a rough model")
     plans += _forecast_plans(data)
-    if all(run.equal_steps for run in runs):
-        plans.append("snapshots are equally spaced: all models can be used")
-    else:
-        plans.append(
-            "snapshots are not equally spaced, which continuous-time models take as it is; temporal GNNs do not"
-        )
+    even = "snapshots are equally spaced: all models can be used"
+    uneven = "snapshots are not equally spaced, which continuous-time models take as it is; temporal GNNs do not"
+    plans.append(even if all(run.equal_steps for run in runs) else uneven)
     if facts.missing > 0.9:
-        plans.append(
-            "almost all entries are missing, as nodes were observed at times of their own: --step rounds the times"
-        )
+        why = "almost all entries are missing, as nodes were observed at times of their own"
+        plans.append(f"{why}: --step rounds the times")
     if facts.missing:
         plans.append(
             "missing entries are masked: a model named with --model learns from what was observed and predicts the rest; a "
@@ -262,18 +248,14 @@ def _plans(facts: Inspection, data: Dataset) -> list[str]:
         pairs = [f"{a} = {b}" for a, b in facts.equal_features]
         plans.append(f"columns with the same values are learned twice ({some(pairs)}): leave one out with --values")
     if facts.constant_nodes:
-        plans.append(
-            f"{counted(len(facts.constant_nodes), 'node')} that never change stay in: {some(facts.constant_nodes)}"
-        )
+        still = facts.constant_nodes
+        plans.append(f"{counted(len(still), 'node')} that never change stay in: {some(still)}")
     if facts.equal_nodes:
         pairs = [f"{a} = {b}" for a, b in facts.equal_nodes]
-        plans.append(
-            f"{counted(len(pairs), 'pair')} of nodes with the same values stay in, check that it is meant: {some(pairs)}"
-        )
+        twins = f"{counted(len(pairs), 'pair')} of nodes with the same values stay in"
+        plans.append(f"{twins}, check that it is meant: {some(pairs)}")
     if data.graphs is not None:
-        plans.append(
-            "models by name: the runs are cut where the graph changes, and each piece is learned on its own graph"
-        )
+        plans.append("models by name: the runs are cut where the graph changes; each piece is learned on its own graph")
     if len(runs) > 1:
         plans.append("all runs are learned by one model: name it, as --model ndcn")
     return plans

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,36 +13,27 @@ from .edge_list import EdgeList
 from .states import Observations
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """The nodes of a dataset.
 
     Attributes:
         labels: of the nodes, in order: whole numbers where all are, else texts.
         edge_node: for each label of the edges, the position of its node, or -1 where there are no states of it.
         state_node: for each name in the states, the position of its node.
-        only_edges, only_states: names that the other file does not have.
         notes: what was found.
     """
 
     labels: list[Any]
     edge_node: np.ndarray
     state_node: np.ndarray
-    only_edges: tuple[str, ...]
-    only_states: tuple[str, ...]
-    notes: tuple[str, ...]
+    notes: list[str]
 
 
 def match(edges: EdgeList, states: Observations, unknown: str) -> Match:
     """Match the names. Nodes are those of the states; names that only the edges have are left out.
 
-    Args:
-        edges: the edges.
-        states: the states.
-        unknown: "error" to refuse names that one of the files does not have, "drop" to go on.
-
     Raises:
-        ValueError: no name is in both files, or with "error" some are not.
+        ValueError: no name is in both files, or ``unknown`` is "error" and one of the files lacks some.
     """
     used = np.bincount(states.node, minlength=len(states.nodes)) > 0
     names = [name for name, there in zip(states.nodes, used.tolist(), strict=True) if there]
@@ -63,22 +53,16 @@ def match(edges: EdgeList, states: Observations, unknown: str) -> Match:
     if only_states:
         notes.append(isolated_note(edges.title, states.title, only_states))
     if only_edges:
-        notes.append(
-            f"{counted(len(only_edges), 'node')} of {edges.title} without states in {states.title}, left out with all edges: "
-            f"{some(only_edges, 10)}"
-        )
+        lost = f"{counted(len(only_edges), 'node')} of {edges.title} without states in {states.title}"
+        notes.append(f"{lost}, left out with all edges: {some(only_edges, 10)}")
     if hint:
         notes.append(hint)
     labels = labels_for(names)
     place = {str(label): k for k, label in enumerate(labels)}
-    return Match(
-        labels,
-        np.array([place.get(label, -1) for label in edge_labels], dtype=np.int64),
-        np.array([place.get(name, -1) for name in states.nodes], dtype=np.int64),
-        tuple(only_edges),
-        tuple(only_states),
-        tuple(notes),
+    edge_node, state_node = (
+        np.array([place.get(name, -1) for name in there], dtype=np.int64) for there in (edge_labels, states.nodes)
     )
+    return Match(labels, edge_node, state_node, notes)
 
 
 def refuse_strangers(edges: str, edge_labels: Sequence[str], other: str, names: Sequence[str]) -> None:
@@ -86,10 +70,8 @@ def refuse_strangers(edges: str, edge_labels: Sequence[str], other: str, names: 
     if set(edge_labels) & set(names):
         return
     hint = _alike(names, edge_labels) or "write the names alike, or name the column of nodes with --node"
-    raise ValueError(
-        f"no node has the same name in both files: {edges} has {some(edge_labels, 3)}, {other} has "
-        f"{some(names, 3) or 'none'}; {hint}"
-    )
+    examples = f"{edges} has {some(edge_labels, 3)}, {other} has {some(names, 3) or 'none'}"
+    raise ValueError(f"no node has the same name in both files: {examples}; {hint}")
 
 
 def isolated_note(edges: str, other: str, names: Sequence[str]) -> str:
@@ -99,7 +81,13 @@ def isolated_note(edges: str, other: str, names: Sequence[str]) -> str:
 
 def spelling_hint(edges: str, only_edges: Sequence[str], other: str, only_other: Sequence[str]) -> str:
     """Why names that only one of two files has may mean the same nodes; empty if there is no sign of it."""
-    return _alike(only_other, only_edges) or _off_by_one(only_other, only_edges, edges, other)
+    if alike := _alike(only_other, only_edges):
+        return alike
+    for here, there, first, second in ((only_other, only_edges, other, edges), (only_edges, only_other, edges, other)):
+        if list(here) == ["0"] and len(there) == 1 and is_whole(there[0]):
+            question = f"does {first} count nodes from 0 and {second} from 1?"
+            return f"{question} Then the names are shifted: count alike in both"
+    return ""
 
 
 def labels_as_in(edges: EdgeList, names: Sequence[str], ordered: bool = False) -> tuple[list[str], list[str]]:
@@ -128,25 +116,10 @@ def labels_as_in(edges: EdgeList, names: Sequence[str], ordered: bool = False) -
 
 def _alike(some_names: Sequence[str], others: Sequence[str]) -> str:
     """Names that differ only in capitals, blanks or leading zeros."""
-    if not some_names or not others:
-        return ""
     bare = {_bare(name): name for name in others}
     alike = [(name, bare[_bare(name)]) for name in some_names if _bare(name) in bare]
     shown = ", ".join(f"{a!r} and {b!r}" for a, b in alike[:3])
     return f"{shown} may be the same node: write them alike" if alike else ""
-
-
-def _off_by_one(only_states: Sequence[str], only_edges: Sequence[str], edges: str, states: str) -> str:
-    """Whether one file seems to count nodes from 0 and the other from 1."""
-    for here, there, first, second in (
-        (only_states, only_edges, states, edges),
-        (only_edges, only_states, edges, states),
-    ):
-        if list(here) == ["0"] and len(there) == 1 and is_whole(there[0]):
-            return (
-                f"does {first} count nodes from 0 and {second} from 1? Then the names are shifted: count alike in both"
-            )
-    return ""
 
 
 def _bare(name: str) -> str:

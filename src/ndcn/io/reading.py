@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from .._support.registries import GRAPH_FORMATS
 from .._support.wording import counted, some
@@ -15,10 +16,9 @@ from ..data import Calendar, Dataset
 from . import column_names
 from .edge_list import EdgeList
 from .edges import read_edges
-from .files import ending
+from .files import ending, open_table
 from .graph_building import build_graph
 from .node_matching import match
-from .opening import open_table
 from .snapshots import Gridding, trajectories
 from .state_layout import StateColumns
 from .states import Observations, read_states
@@ -97,11 +97,8 @@ def read(
         wanted = [values] if isinstance(values, str) else values
         known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
         rows = read_states(states, known, StateColumns(node, time, wanted, run, date_format), graph_file.positions)
-        if (
-            isinstance(edges, (str, Path))
-            and graph_file.heading is not None
-            and set(graph_file.heading) <= set(rows.nodes)
-        ):
+        heading = graph_file.heading if isinstance(edges, (str, Path)) else None
+        if heading is not None and set(heading) <= set(rows.nodes):
             graph_file = read_graph(headless=True)  # what looked like a header names two nodes
         found = match(graph_file, rows, unknown)
     calendar, when, notes = _calendar(rows, unit)
@@ -110,22 +107,9 @@ def read(
     if graphs is not None and len(graphs) == 1:
         graphs = None
     runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how)
-    return Dataset(
-        tuple(runs),
-        tuple(names),
-        calendar,
-        graphs,
-        (
-            *graph_file.notes,
-            *filter(None, [graph_file.unused]),
-            *built,
-            *rows.notes,
-            *notes,
-            *gridded,
-            *found.notes,
-            *_missing(runs),
-        ),
-    )
+    unused = [graph_file.unused] if graph_file.unused else []
+    of_states = [*rows.notes, *notes, *gridded, *found.notes, *_missing(runs)]
+    return Dataset(tuple(runs), tuple(names), calendar, graphs, (*graph_file.notes, *unused, *built, *of_states))
 
 
 @contextmanager
@@ -137,9 +121,8 @@ def _asking_whether_swapped(edges: Any, states: Any) -> Iterator[None]:
         if not _look_like_edges(states) or _look_like_edges(edges):
             raise
         title = Path(states).name if isinstance(states, (str, Path)) else "the table of states"
-        raise ValueError(
-            f"are the two files swapped? {title} looks like edges, and edges come first, then states; as given: {error}"
-        ) from None
+        question = f"are the two files swapped? {title} looks like edges, and edges come first, then states"
+        raise ValueError(f"{question}; as given: {error}") from None
 
 
 def _look_like_edges(source: Any) -> bool:
@@ -160,10 +143,8 @@ def _calendar(rows: Observations, unit: str | None) -> tuple[Calendar | None, np
         calendar = Calendar.of(rows.time.values, rows.time.tz, unit)
         distinct, inverse = np.unique(rows.time.values, return_inverse=True)
         zone = "" if calendar.tz is None else f", in the time zone {calendar.tz}"
-        note = (
-            f"{rows.title}: times are dates{zone}; time is counted in {calendar.unit}s from {calendar.texts([0.0])[0]}"
-        )
-        return calendar, calendar.numbers(distinct)[inverse], [note]
+        counted_from = f"time is counted in {calendar.unit}s from {calendar.texts([0.0])[0]}"
+        return calendar, calendar.numbers(distinct)[inverse], [f"{rows.title}: times are dates{zone}; {counted_from}"]
     if unit is not None:
         raise ValueError(f"{rows.title}: unit={unit!r} is for dates, and the times here are numbers")
     times = rows.time.values
@@ -188,16 +169,13 @@ def _edge_times(edges: EdgeList, rows: Observations, calendar: Calendar | None) 
 
 def _missing(runs: Sequence[Any]) -> list[str]:
     """What to say about entries that were not observed."""
-    notes = []
     hidden = sum(0 if run.mask is None else int((~run.mask).sum()) for run in runs)
+    if not hidden:
+        return []
     total = sum(run.states.numel() for run in runs)
-    if hidden:
-        notes.append(f"{100 * hidden / total:.3g} % of the entries are missing; they are masked as the data are read")
-        never = [
-            runs[0].graph.nodes[i]
-            for i in range(runs[0].graph.num_nodes)
-            if all(run.mask is not None and not bool(run.mask[:, i].any()) for run in runs)
-        ] if runs[0].graph.num_nodes <= 100_000 else []  # fmt: skip
-        if never:
-            notes.append(f"{counted(len(never), 'node')} never observed: {some(never)}")
+    notes = [f"{100 * hidden / total:.3g} % of the entries are missing; they are masked as the data are read"]
+    if all(run.mask is not None for run in runs):
+        seen = torch.stack([run.mask.any(dim=2).any(dim=0) for run in runs]).any(dim=0)
+        never = [node for node, observed in zip(runs[0].graph.nodes, seen.tolist(), strict=True) if not observed]
+        notes += [f"{counted(len(never), 'node')} never observed: {some(never)}"] if never else []
     return notes

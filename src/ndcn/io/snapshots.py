@@ -19,13 +19,7 @@ MOST_INFINITE = 0.05  # share of infinite values that are taken as missing witho
 
 @dataclass(frozen=True)
 class Gridding:
-    """What the user said about rows.
-
-    Attributes:
-        duplicates: of rows for the same node and time with different values: "error", or take the "mean", "first", "last".
-        infinite: "auto" takes few infinite values as missing and refuses many; "missing" takes all so.
-        step: times are rounded to multiples of it, and values that then share a time are averaged; None to keep times.
-    """
+    """What the user said about rows: the arguments of ``read`` with these names."""
 
     duplicates: str = "error"
     infinite: str = "auto"
@@ -45,12 +39,7 @@ def trajectories(
 ) -> tuple[list[Trajectory], list[str], list[str]]:
     """A trajectory for each run, the names of the runs, and what was done.
 
-    Args:
-        rows: the observations.
-        node: the place of each row's node in the graph, shape (N,).
-        times: of each row, as numbers, shape (N,).
-        graph: the graph.
-        how: what the user said.
+    ``node`` is the position of each row's node in the graph, ``times`` its time as a number, both of shape (N,).
 
     Raises:
         ValueError: different values for the same node and time, too many infinite values, too large a grid.
@@ -70,8 +59,7 @@ def trajectories(
         if not len(here):
             continue
         cut = slice(None) if len(here) == len(times) else here  # no copy of a single run
-        grid = _Grid(rows, here, node[cut], times[cut], graph, how, notes).trajectory(values[cut], features)
-        out.append(grid)
+        out.append(_Grid(rows, here, node[cut], times[cut], graph, how, notes).trajectory(values[cut], features))
         names.append(run)
     if len(out) > 1:
         notes.append(f"{rows.title}: {len(out)} runs, of {min(map(len, out))} to {max(map(len, out))} snapshots")
@@ -88,9 +76,8 @@ def _finite(rows: Observations, how: Gridding, notes: list[str]) -> np.ndarray:
     share = count / max(1, int((~np.isnan(values)).sum()))
     where = f"{counted(count, 'value')} ({100 * share:.2g} %) infinite, the first at {rows.place(row)}, {rows.features[k]!r}"
     if share > MOST_INFINITE and how.infinite != "missing":
-        raise ValueError(
-            f'{rows.title}: {where}; correct them, or take them as missing with infinite="missing" (--infinite missing)'
-        )
+        remedy = 'correct them, or take them as missing with infinite="missing" (--infinite missing)'
+        raise ValueError(f"{rows.title}: {where}; {remedy}")
     notes.append(f"{rows.title}: {where}; they are taken as missing")
     return np.where(infinite, np.nan, values)
 
@@ -109,9 +96,8 @@ def _features(rows: Observations, values: np.ndarray, notes: list[str]) -> list[
             notes.append(f"{rows.title}: values {name!r} are called {new!r}")
         kept.append((k, new))
     if not kept:
-        raise ValueError(
-            f"{rows.title} has no value at all in {', '.join(map(repr, rows.features))}; all cells are missing"
-        )
+        names = ", ".join(map(repr, rows.features))
+        raise ValueError(f"{rows.title} has no value at all in {names}; all cells are missing")
     return kept
 
 
@@ -125,25 +111,15 @@ def _unsorted(rows: Observations, node: np.ndarray, times: np.ndarray) -> bool:
 
 @dataclass
 class _Grid:
-    """One run on a grid of its times and all nodes.
-
-    Attributes:
-        rows: the observations.
-        here: which of them are of this run, shape (M,).
-        node: the position of each one's node in the graph, shape (M,).
-        times: of each, shape (M,).
-        graph: the graph.
-        how: what the user said.
-        notes: what was done; more is added.
-    """
+    """One run on a grid of its times and all nodes."""
 
     rows: Observations
-    here: np.ndarray
-    node: np.ndarray
-    times: np.ndarray
+    here: np.ndarray  # which of the rows are of this run, shape (M,)
+    node: np.ndarray  # the position of each one's node in the graph, shape (M,)
+    times: np.ndarray  # of each, shape (M,)
     graph: Graph
     how: Gridding
-    notes: list[str]
+    notes: list[str]  # what was done; more is added
 
     def trajectory(self, values: np.ndarray, features: list[tuple[int, str]]) -> Trajectory:
         """The columns ``features`` (position, name) of ``values``, shape (M, d), on the grid."""

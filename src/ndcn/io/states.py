@@ -12,8 +12,8 @@ from .._support.wording import short
 from ..data import read_dates
 from . import column_names
 from .cells import Names
-from .opening import open_table
-from .state_layout import Layout, StateColumns, find_layout
+from .files import open_table
+from .state_layout import NO_ROWS, Layout, StateColumns, find_layout
 from .table import HeaderHint, Table, refuse_unnamed
 from .time_columns import Times, read_times, time_role
 
@@ -54,15 +54,10 @@ def read_states(source: Any, known: Sequence[str], asked: StateColumns, unnamed:
     """Observations from a file or a pandas table.
 
     Args:
-        source: a file whose ending is in ``TABLE_FORMATS``, or a pandas table.
+        source: see ``open_table``, which says what this raises.
         known: names of the nodes of the edges, by which columns of names are recognised.
         asked: columns that the user named.
         unnamed: whether these names are only places in a matrix.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        TypeError: the source is neither.
-        ValueError: it cannot be read; the message says where and what to do.
     """
     table = open_table(source, "states", HeaderHint(column_names.STATES))
     layout = find_layout(table, known, asked, unnamed)
@@ -74,64 +69,56 @@ def _long(table: Table, layout: Layout, asked: StateColumns) -> Observations:
     node, time, notes = layout.node, layout.time, [*layout.notes]
     assert node is not None
     assert time is not None
-    roles = {node: "name", time: time_role(table, time, asked.date_format), **dict.fromkeys(layout.values, "number")}
-    for extra in (layout.run, layout.variable):
-        if extra is not None:
-            roles[extra] = "name"
-    loaded = table.load(roles)
-    names: Names = loaded[node]
-    when = read_times(table, time, loaded[time], asked.date_format, notes)
-    rows = _complete(table, names, when, (node, time), notes)
-
-    def kept(array: np.ndarray) -> np.ndarray:
-        return array if rows is None else array[rows]
+    loaded, when = _load(table, layout, time, asked, notes)
+    rows = _complete(table, loaded[node], when, (node, time), notes)
+    if rows is not None:
+        when = Times(when.values[rows], when.tz)
+        loaded = {k: column[rows] for k, column in loaded.items()}
 
     def place(row: int) -> str:
         return table.place(int(row if rows is None else rows[row]))
 
-    runs, run = [""], np.zeros(len(kept(names.codes)), dtype=np.int32)
-    if layout.run is not None:
-        column: Names = loaded[layout.run]
-        runs, run = [*column.labels, ""], kept(column.codes)
-        run = np.where(run < 0, len(runs) - 1, run)
-    values = np.stack([kept(loaded[k]) for k in layout.values], axis=1)
-    features = [
-        table.columns[k].strip() or ("x" if len(layout.values) == 1 else f"x{j + 1}")
-        for j, k in enumerate(layout.values)
-    ]
+    names: Names = loaded[node]
+    runs, run = _runs(loaded, layout, len(names))
+    values = np.stack([loaded[k] for k in layout.values], axis=1)
+    only = len(layout.values) == 1
+    heads = [table.columns[k].strip() for k in layout.values]
+    features = [head or ("x" if only else f"x{j}") for j, head in enumerate(heads, start=1)]
     if layout.variable is not None:
-        values, features = _spread(table, layout.variable, loaded[layout.variable], values, rows)
+        values, features = _spread(table, layout.variable, loaded[layout.variable], values)
     if not len(values):
-        raise ValueError(
-            f"{table.title} holds no rows of states, only a header; expected a line for each node and time"
-        )
-    return Observations(
-        table.title,
-        names.labels,
-        kept(names.codes),
-        Times(kept(when.values), when.tz),
-        runs,
-        run,
-        features,
-        values,
-        (*table.notes, *notes),
-        place,
-    )
+        raise ValueError(NO_ROWS.format(table.title, "node and time"))
+    notes = [*table.notes, *notes]
+    return Observations(table.title, names.labels, names.codes, when, runs, run, features, values, tuple(notes), place)
 
 
-def _spread(
-    table: Table, k: int, variable: Names, values: np.ndarray, rows: np.ndarray | None
-) -> tuple[np.ndarray, list[str]]:
+def _load(
+    table: Table, layout: Layout, time: int, asked: StateColumns, notes: list[str]
+) -> tuple[dict[int, Any], Times]:
+    """All columns of the layout, and the times."""
+    roles = {time: time_role(table, time, asked.date_format), **dict.fromkeys(layout.values, "number")}
+    roles |= {k: "name" for k in (layout.node, layout.run, layout.variable) if k is not None}
+    loaded = table.load(roles)
+    return loaded, read_times(table, time, loaded[time], asked.date_format, notes)
+
+
+def _runs(loaded: dict[int, Any], layout: Layout, count: int) -> tuple[list[str], np.ndarray]:
+    """The names of runs, and which one each of ``count`` rows belongs to; rows without one are a run of their own."""
+    if layout.run is None:
+        return [""], np.zeros(count, dtype=np.int32)
+    column: Names = loaded[layout.run]
+    return [*column.labels, ""], np.where(column.codes < 0, len(column.labels), column.codes)
+
+
+def _spread(table: Table, k: int, variable: Names, values: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """A column for each variable, where a column says which one a row is about."""
-    codes = variable.codes if rows is None else variable.codes[rows]
+    codes = variable.codes
     if (codes < 0).any():
         row = int(np.flatnonzero(codes < 0)[0])
         raise ValueError(f"{table.place(row)}: column {table.name(k)} must name a variable and is empty")
     if len(variable.labels) > MOST_VARIABLES:
-        raise ValueError(
-            f"{table.title}: column {table.name(k)} names {len(variable.labels)} variables; is it the column of nodes? Name "
-            "that with --node"
-        )
+        many = f"{table.title}: column {table.name(k)} names {len(variable.labels)} variables"
+        raise ValueError(f"{many}; is it the column of nodes? Name that with --node")
     out = np.full((len(values), len(variable.labels)), np.nan)
     out[np.arange(len(values)), codes] = values[:, 0]
     return out, list(variable.labels)
@@ -145,10 +132,8 @@ def _complete(table: Table, names: Names, when: Times, places: tuple[int, int], 
     half = np.flatnonzero(no_node ^ no_time)
     if len(half):
         word, k = ("node", places[0]) if no_node[half[0]] else ("time", places[1])
-        raise ValueError(
-            f"{table.place(int(half[0]))}: the {word} is missing in column {table.name(k)} ({len(half)} such rows in all); "
-            "fill it in or drop the row"
-        )
+        where = f"{table.place(int(half[0]))}: the {word} is missing in column {table.name(k)}"
+        raise ValueError(f"{where} ({len(half)} such rows in all); fill it in or drop the row")
     notes.append(f"{table.title}: {int(no_node.sum())} empty rows are left out")
     return np.flatnonzero(~no_node)
 
@@ -156,32 +141,24 @@ def _complete(table: Table, names: Names, when: Times, places: tuple[int, int], 
 def _wide(table: Table, layout: Layout, asked: StateColumns) -> Observations:
     time, notes = layout.time, [*layout.notes]
     assert time is not None
-    roles = {time: time_role(table, time, asked.date_format), **dict.fromkeys(layout.values, "number")}
-    if layout.run is not None:
-        roles[layout.run] = "name"
-    loaded = table.load(roles)
-    when = read_times(table, time, loaded[time], asked.date_format, notes)
+    loaded, when = _load(table, layout, time, asked, notes)
     blank = when.missing
     rows = np.flatnonzero(~blank)
     if blank.any():
         filled = np.isfinite(np.stack([loaded[k][blank] for k in layout.values])).any(axis=0)
         if filled.any():
-            row = int(np.flatnonzero(blank)[np.flatnonzero(filled)[0]])
-            raise ValueError(
-                f"{table.place(row)}: the time is missing in column {table.name(time)}; fill it in or drop the row"
-            )
+            where = table.place(int(np.flatnonzero(blank)[np.flatnonzero(filled)[0]]))
+            raise ValueError(f"{where}: the time is missing in column {table.name(time)}; fill it in or drop the row")
         notes.append(f"{table.title}: {int(blank.sum())} empty rows are left out")
     if not len(rows):
-        raise ValueError(f"{table.title} holds no rows of states, only a header; expected a line for each time")
-    nodes, features = list(dict.fromkeys(layout.nodes)), list(dict.fromkeys(layout.variables))
+        raise ValueError(NO_ROWS.format(table.title, "time"))
+    loaded = {k: column[rows] for k, column in loaded.items()}
+    nodes, features = (list(dict.fromkeys(names)) for names in zip(*layout.pairs, strict=True))
     T, n, d = len(rows), len(nodes), len(features)
     cube, index = np.full((T, n, d), np.nan), {name: k for k, name in enumerate(nodes)}
-    for k, name, variable in zip(layout.values, layout.nodes, layout.variables, strict=True):
-        cube[:, index[name], features.index(variable)] = loaded[k][rows]
-    runs, run = [""], np.zeros(T, dtype=np.int32)
-    if layout.run is not None:
-        column: Names = loaded[layout.run]
-        runs, run = [*column.labels, ""], np.where(column.codes[rows] < 0, len(column.labels), column.codes[rows])
+    for k, (name, variable) in zip(layout.values, layout.pairs, strict=True):
+        cube[:, index[name], features.index(variable)] = loaded[k]
+    runs, run = _runs(loaded, layout, T)
     return Observations(
         table.title,
         nodes,
@@ -206,7 +183,7 @@ def _transposed(table: Table, layout: Layout, asked: StateColumns) -> Observatio
         refuse_unnamed(table, node, np.flatnonzero(names.codes < 0))
     heads = [table.columns[k] for k in layout.values]
     numbers = [table.number(head) for head in heads]
-    if all(number is not None for number in numbers):
+    if None not in numbers:
         when = Times(np.array(numbers, dtype=np.float64))
     else:
         dates = read_dates(heads, f"{table.title}: the header", form=asked.date_format)
@@ -214,7 +191,7 @@ def _transposed(table: Table, layout: Layout, asked: StateColumns) -> Observatio
         when = Times(dates.when, dates.tz)
     N, T = len(names), len(heads)
     if not N:
-        raise ValueError(f"{table.title} holds no rows of states, only a header; expected a line for each node")
+        raise ValueError(NO_ROWS.format(table.title, "node"))
     return Observations(
         table.title,
         names.labels,

@@ -109,31 +109,30 @@ class Table(ABC):
         """
         values = np.full(len(cells.labels), np.nan)
         if self.number("1.5") == 1.5 and len(cells.labels) > FEW:
-            values = pd.to_numeric(pd.Series(cells.labels, dtype=object), errors="coerce").to_numpy(
-                np.float64, copy=True
-            )
-        bad = []
+            known = pd.to_numeric(pd.Series(cells.labels, dtype=object), errors="coerce")
+            values = known.to_numpy(np.float64, copy=True)
         # what pandas does not take for a number may still be one: 1,5 or a word for missing
-        for code in np.flatnonzero(np.isnan(values)).tolist():
-            value = self.number(cells.labels[code])
-            if value is None:
-                bad.append(code)
-            else:
-                values[code] = value
+        read = {code: self.number(cells.labels[code]) for code in np.flatnonzero(np.isnan(values)).tolist()}
+        for code, value in read.items():
+            values[code] = np.nan if value is None else value
+        bad = [code for code, value in read.items() if value is None]
         if bad:
             rows = np.flatnonzero(np.isin(cells.codes, bad))
-            where = zip(self.places(rows[:3].tolist()), cells.texts(rows[:3]), strict=True)
-            shown = ", ".join(f"{place}: {text[:40]!r}" for place, text in where)
+            shown = self.shown(cells, rows)
             raise ValueError(
                 f"{self.title}: column {self.name(k)} must hold numbers, but {len(rows)} cell{'s' * (len(rows) > 1)} "
                 f"{'do' if len(rows) > 1 else 'does'} not ({shown}); correct them, or leave them empty where the value is missing"
             )
         return np.append(values, np.nan)[cells.codes]
 
+    def shown(self, cells: Names, rows: np.ndarray) -> str:
+        """The first three of some rows of a column, for messages: "line 17: 'x'"."""
+        places = self.places(rows[:3].tolist())
+        texts = cells.texts(rows[:3])
+        return ", ".join(f"{place}: {text[:40]!r}" for place, text in zip(places, texts, strict=True))
+
 
 def refuse_unnamed(table: Table, k: int, rows: np.ndarray) -> NoReturn:
     """Raise a ValueError on rows whose cell in column k must name a node and is empty."""
-    raise ValueError(
-        f"{table.place(int(rows[0]))}: column {table.name(k)} must name a node and is empty ({len(rows)} such rows in "
-        "all); fill it in or drop the row"
-    )
+    where = f"{table.place(int(rows[0]))}: column {table.name(k)} must name a node and is empty"
+    raise ValueError(f"{where} ({len(rows)} such rows in all); fill it in or drop the row")

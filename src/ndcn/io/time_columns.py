@@ -49,9 +49,8 @@ def read_times(table: Table, k: int, loaded: Any, form: str | None, notes: list[
         return _dates(table, k, loaded, form, notes)
     infinite = np.flatnonzero(np.isinf(loaded))
     if len(infinite):
-        raise ValueError(
-            f"{title}: {table.places([int(infinite[0])])[0]} has an infinite time; correct or drop that row"
-        )
+        where = table.places([int(infinite[0])])[0]
+        raise ValueError(f"{title}: {where} has an infinite time; correct or drop that row")
     days = np.unique(loaded[~np.isnan(loaded)])
     if len(days) and (days >= FIRST_DAY).all() and (days <= LAST_DAY).all() and (days == np.round(days)).all():
         texts = [f"{int(day)}" for day in days]
@@ -74,9 +73,7 @@ def _dates(table: Table, k: int, cells: Names, form: str | None, notes: list[str
         dates = read_dates(labels, title, form=form)
     except BadDates as error:
         bad = {code for code, label in enumerate(labels) if label in set(error.cells)}
-        rows = np.flatnonzero(np.isin(cells.codes, list(bad)))[:3]
-        where = table.places(rows.tolist())
-        shown = ", ".join(f"{place}: {text[:40]!r}" for place, text in zip(where, cells.texts(rows), strict=True))
+        shown = table.shown(cells, np.flatnonzero(np.isin(cells.codes, list(bad))))
         raise ValueError(
             f"{title} holds times, but these are neither numbers nor dates like the others ({shown}); correct them, say how "
             "dates are written (--date-format %d.%m.%Y), or name another column (--time)"

@@ -14,8 +14,7 @@ import ndcn
 from commands import run
 from ndcn._support.registries import GRAPH_FORMATS, TABLE_FORMATS
 from ndcn.io.arrow_table import ArrowTable
-from ndcn.io.edge_list import EdgeList
-from ndcn.io.graph_objects import from_networkx
+from ndcn.io.edge_list import EdgeList, from_networkx
 from ndcn.io.table import HeaderHint, Table
 
 STATES = pd.DataFrame({"time": [0.0, 1.0, 2.0], "a": [1.0, 2, 3], "b": [4.0, 5, 6]})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import urllib.error
 import urllib.request
@@ -24,11 +23,6 @@ def cache_folder() -> Path:
     """Where downloaded data are kept: the folder that NDCN_DATA names, else ~/.cache/ndcn."""
     named = os.environ.get("NDCN_DATA")
     return Path(named).expanduser() if named else Path.home() / ".cache" / "ndcn"
-
-
-def sha256(content: bytes) -> str:
-    """The SHA-256 of some bytes, in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def fetch(names: list[str], url: str, folder: Path, check: Callable[[str, bytes], None], progress: bool | None) -> None:

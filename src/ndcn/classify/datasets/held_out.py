@@ -17,25 +17,18 @@ def checked_shares(test: float | None, validation: float | None) -> tuple[float,
         if not 0 <= share < 1:
             raise ValueError(f"{name} must be a share in [0, 1), got {share!r}")
     if sum(shares) >= 1:
-        raise ValueError(
-            f"test and validation take {sum(shares):g} of the labelled nodes, which leaves none for training"
-        )
+        taken = f"test and validation take {sum(shares):g} of the labelled nodes"
+        raise ValueError(f"{taken}, which leaves none for training")
     return shares
 
 
 def hold_out(
     codes: torch.Tensor, classes: tuple[str, ...], shares: tuple[float, float], seed: int
 ) -> tuple[torch.Tensor, list[str]]:
-    """0 for training, 1 for validation, 2 for test, -1 where the class is not known; every class is trained on.
+    """The part of each node, shape (n,), and what to warn about; every class is trained on.
 
-    Args:
-        codes: the class of each node, -1 where it is not known, shape (n,).
-        classes: their names.
-        shares: of test and of validation nodes.
-        seed: of the draw.
-
-    Returns:
-        The part of each node, shape (n,), and what to warn about.
+    Parts are 0 for training, 1 for validation, 2 for test, -1 where the class is not known. ``codes`` are the classes,
+    shape (n,), -1 where not known; ``shares`` are those of test and of validation nodes.
     """
     draw = np.random.default_rng(seed)
     members = [draw.permutation(np.flatnonzero(codes.numpy() == k)) for k in range(len(classes))]
@@ -49,11 +42,9 @@ def hold_out(
     untested = [f"{name!r} ({size})" for name, size, count in zip(classes, sizes, test, strict=True) if count == 0]
     if not untested or shares[0] == 0:
         return part, []
-    return part, [
-        f"too few labelled nodes to hold one out for test, as training comes first: class{'es' * (len(untested) > 1)} "
-        + ", ".join(untested[:5])
-        + (f" and {len(untested) - 5} more" if len(untested) > 5 else "")
-    ]
+    names = ", ".join(untested[:5]) + (f" and {len(untested) - 5} more" if len(untested) > 5 else "")
+    why = "too few labelled nodes to hold one out for test, as training comes first"
+    return part, [f"{why}: class{'es' * (len(untested) > 1)} {names}"]
 
 
 def _portions(sizes: np.ndarray, room: np.ndarray, share: float, draw: np.random.Generator) -> np.ndarray:

@@ -15,26 +15,23 @@ from ...io import HeaderHint, Names, Table, column_names, is_missing, open_table
 
 @dataclass(frozen=True)
 class NodeRows:
-    """Rows about nodes, N of them.
+    """Rows about nodes, N of them."""
 
-    Attributes:
-        table: where they come from.
-        names: the node of each row.
-        columns: the other columns that were loaded, by position: ``Names`` or float64, shape (N,).
-        rows: which rows of the table these are, shape (N,); those without any content are left out.
-        notes: what was understood.
-    """
-
-    table: Table
-    names: list[str]
-    columns: dict[int, Any]
-    rows: np.ndarray
-    notes: tuple[str, ...]
+    table: Table  # where they come from
+    names: list[str]  # the node of each row
+    columns: dict[int, Any]  # the other columns that were loaded, by position: Names or float64, shape (N,)
+    rows: np.ndarray  # which rows of the table these are, shape (N,); those without any content are left out
+    notes: tuple[str, ...]  # what was understood
 
     @property
     def title(self) -> str:
         """What messages call the table."""
         return self.table.title
+
+    @property
+    def headings(self) -> list[str]:
+        """The names of all columns of the table; none where it has no header."""
+        return [plain(heading) for heading in self.table.columns] if self.table.headed else []
 
     def texts(self, k: int) -> list[str | None]:
         """A column of text: None where a cell is missing."""
@@ -53,7 +50,7 @@ def read_node_rows(
     """Rows about nodes from a file or a pandas table.
 
     Args:
-        source: a file whose ending is in ``TABLE_FORMATS``, or a pandas table.
+        source: a file or a pandas table.
         what: what it holds, for messages: "features" or "labels".
         usual: usual names of its columns, by which a header is known.
         known: names of the nodes of the edges, by which the column of nodes is known.
@@ -83,7 +80,7 @@ def read_node_rows(
     rows = np.flatnonzero(~unnamed)
     if len(rows) < len(names):
         notes.append(f"{table.title}: {len(names) - len(rows)} empty rows are left out")
-    kept = {k: Names(x.codes[rows], x.labels) if isinstance(x, Names) else x[rows] for k, x in columns.items()}
+    kept = {k: column[rows] for k, column in columns.items()}
     return NodeRows(table, names.texts(rows), kept, rows, tuple(notes))
 
 
@@ -99,16 +96,15 @@ def _node_column(table: Table, known: Collection[str], node: str | None) -> int:
         return table.share_of_names(k, known) * len(set(cells)) / max(1, len(cells))
 
     usual = column_names.NODE - column_names.LABEL
-    named = [k for k, name in enumerate(table.columns) if table.headed and column_names.find([name], usual) is not None]
+    named = [k for k, name in enumerate(table.columns) if column_names.find([name], usual) is not None]
     exact = [k for k in named if table.columns[k].strip().lower() == "node"]
     return max((*exact, *named, 0), key=score)
 
 
 def _without_missing(table: Table, k: int, column: Names, notes: list[str]) -> Names:
     """A column of text in which words such as NA mean that a cell is missing."""
-    words = [label for label in column.labels if is_missing(label)]
-    if not words:
-        return column
-    notes.append(f"{table.title}: {some(words)} in column {table.name(k)}: taken as missing")
     gone = np.array([is_missing(label) for label in column.labels] + [True])
+    words = [label for label, is_gone in zip(column.labels, gone[:-1], strict=True) if is_gone]
+    if words:
+        notes.append(f"{table.title}: {some(words)} in column {table.name(k)}: taken as missing")
     return Names(np.where(gone[column.codes], -1, column.codes).astype(np.int32), column.labels)

@@ -56,9 +56,8 @@ class NodeDataset:
             if tuple(value.shape) != (n,):
                 raise ValueError(f"the graph has {n} nodes, but {what} has shape {tuple(value.shape)}")
         if not (int(self.labels.min()) >= UNKNOWN and int(self.labels.max()) < len(self.classes)):
-            raise ValueError(
-                f"labels must be from -1 to {len(self.classes) - 1}: there are {len(self.classes)} classes"
-            )
+            count = len(self.classes)
+            raise ValueError(f"labels must be from -1 to {count - 1}: there are {count} classes")
         if int(torch.stack(list(masks.values())).sum(dim=0).max()) > 1:
             raise ValueError("train_mask, val_mask and test_mask overlap")
         for what, mask in masks.items():

@@ -40,16 +40,20 @@ class _Dtype:
         return np.dtype(self.order.replace("|", "=") + self.code)
 
 
-class _Array:
-    """What a file says about a NumPy array."""
+class _Record:
+    """What a file says about an array; its prototype says nothing."""
 
-    __slots__ = ("state",)
+    state: Any = None
 
     def __init__(self, *_prototype: object) -> None:
-        self.state: Any = None
+        pass
 
     def __setstate__(self, state: Any) -> None:
         self.state = state
+
+
+class _Array(_Record):
+    """What a file says about a NumPy array."""
 
     def value(self) -> np.ndarray:
         if not isinstance(self.state, tuple) or len(self.state) != 5:
@@ -65,23 +69,14 @@ class _Array:
         return array.astype(kind.newbyteorder("="))
 
 
-class _Sparse:
+class _Sparse(_Record):
     """What a file says about a scipy.sparse CSR matrix."""
 
-    __slots__ = ("state",)
-
-    def __init__(self) -> None:
-        self.state: Any = None
-
-    def __setstate__(self, state: Any) -> None:
-        self.state = state
-
     def value(self) -> sparse.csr_array:
-        state = getattr(self, "state", None)
-        if not isinstance(state, dict):
+        if not isinstance(self.state, dict):
             raise UnsafePickle("it holds a sparse matrix without content")
-        parts = [state.get(name) for name in ("data", "indices", "indptr")]
-        shape = state.get("_shape")
+        parts = [self.state.get(name) for name in ("data", "indices", "indptr")]
+        shape = self.state.get("_shape")
         if not all(isinstance(part, _Array) for part in parts):
             raise UnsafePickle("it holds a sparse matrix whose parts are not arrays")
         if not isinstance(shape, tuple) or len(shape) != 2 or not all(type(s) is int and s >= 0 for s in shape):

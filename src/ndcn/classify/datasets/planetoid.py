@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +12,16 @@ from scipy import sparse
 
 from ..._support.checks import named
 from ...graph import Graph
-from .download import cache_folder, fetch, sha256
+from .download import cache_folder, fetch
 from .nodes import UNKNOWN, NodeDataset
 from .pickled import UnsafePickle, read_pickle
 
 URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/af6abf468a772cc055bec88c52e4d6f51b7c37e3/data"
 PARTS = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
 VALIDATION = 500
+CORA = "Theory, Reinforcement Learning, Genetic Algorithms, Neural Networks, Probabilistic Methods, Case Based, Rule Learning"
 CLASSES = {
-    "cora": (
-        "Theory",
-        "Reinforcement Learning",
-        "Genetic Algorithms",
-        "Neural Networks",
-        "Probabilistic Methods",
-        "Case Based",
-        "Rule Learning",
-    ),
+    "cora": tuple(CORA.split(", ")),
     "citeseer": ("AI", "ML", "IR", "DB", "Agents", "HCI"),
     "pubmed": ("Diabetes Mellitus, Experimental", "Diabetes Mellitus Type 1", "Diabetes Mellitus Type 2"),
 }
@@ -102,11 +96,11 @@ def planetoid(
     files = [f"ind.{name}.{part}" for part in PARTS]
 
     def check(file: str, content: bytes, where: str = url) -> None:
-        if sha256(content) != DIGESTS[file]:
-            raise ValueError(
-                f"{file} from {where} is damaged, or not the original file, and was not read: its SHA-256 is "
-                f"{sha256(content)}, expected {DIGESTS[file]}; remove it and call this again to download it"
-            )
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != DIGESTS[file]:
+            what = f"{file} from {where} is damaged, or not the original file, and was not read"
+            remedy = "remove it and call this again to download it"
+            raise ValueError(f"{what}: its SHA-256 is {digest}, expected {DIGESTS[file]}; {remedy}")
 
     missing = [file for file in files if not (folder / file).is_file()]
     if missing:
@@ -154,9 +148,8 @@ def _assembled(name: str, classes: tuple[str, ...], parts: dict[str, Any]) -> No
     for nodes, part, count in ((slice(0, known), "ally", known), (torch.from_numpy(where), "ty", len(where))):
         one_hot = parts[part]
         if one_hot.shape != (count, len(classes)) or not (one_hot.sum(axis=1) <= 1).all():
-            raise ValueError(
-                f"{part} of shape {one_hot.shape} does not name one of {len(classes)} classes in {count} rows"
-            )
+            what = f"{part} of shape {one_hot.shape}"
+            raise ValueError(f"{what} does not name one of {len(classes)} classes in {count} rows")
         labels[nodes] = torch.from_numpy(np.where(one_hot.sum(axis=1) == 1, one_hot.argmax(axis=1), UNKNOWN))
     edges = np.array([(i, j) for i, neighbours in parts["graph"].items() for j in neighbours], dtype=np.int64)
     if len(edges) == 0 or edges.min() < 0 or edges.max() >= n:

@@ -20,19 +20,12 @@ TRUTH = {"true": 1.0, "false": 0.0}
 
 @dataclass(frozen=True)
 class Features:
-    """N rows of features.
+    """N rows of features."""
 
-    Attributes:
-        rows: the node of each row, and the table they come from.
-        numbers: shape (N, a), NaN where missing.
-        headings: the names of its columns.
-        indicators: of the texts in each column of text, shape (N, b).
-    """
-
-    rows: NodeRows
-    numbers: sparse.csc_array
-    headings: list[str]
-    indicators: sparse.csc_array
+    rows: NodeRows  # the node of each row, and the table they come from
+    numbers: sparse.csc_array  # shape (N, a), NaN where missing
+    headings: list[str]  # the names of its columns
+    indicators: sparse.csc_array  # of the texts in each column of text, shape (N, b)
 
 
 def read_features(source: Any, known: Collection[str], node: str | None) -> Features:
@@ -41,10 +34,8 @@ def read_features(source: Any, known: Collection[str], node: str | None) -> Feat
     Raises:
         FileNotFoundError, TypeError, ValueError: see ``read_node_rows``; also if there is no feature.
     """
-    block, where = None, []
-    if isinstance(source, pd.DataFrame):
-        kinds = enumerate(source.dtypes)
-        where = [k for k, kind in kinds if isinstance(kind, pd.SparseDtype) and kind.subtype.kind in "biuf" and kind.fill_value == 0]  # fmt: skip
+    block = None
+    where = [k for k, kind in enumerate(source.dtypes) if _is_sparse(kind)] if isinstance(source, pd.DataFrame) else []
     if where:
         block = sparse.csc_array(source.iloc[:, where].sparse.to_coo(), dtype=np.float64)
         headings = [str(source.columns[k]) for k in where]
@@ -85,16 +76,17 @@ def _roles(table: Table, node: int) -> dict[int, str]:
     return roles
 
 
+def _is_sparse(kind: Any) -> bool:
+    return isinstance(kind, pd.SparseDtype) and kind.subtype.kind in "biuf" and bool(kind.fill_value == 0)
+
+
 def _truth(column: Names) -> np.ndarray | None:
     """1 for true, 0 for false, NaN where missing; None if the column says anything else."""
-    used = np.unique(column.codes[column.codes >= 0])
-    words = {int(code): column.labels[code].lower() for code in used}
-    if not words or not set(words.values()) <= set(TRUTH):
+    words = {column.labels[code].lower() for code in np.unique(column.codes[column.codes >= 0])}
+    if not words or not words <= set(TRUTH):
         return None
-    values = np.full(len(column.labels) + 1, np.nan)
-    for code, word in words.items():
-        values[code] = TRUTH[word]
-    return values[column.codes]
+    values = [TRUTH.get(label.lower(), np.nan) for label in column.labels]
+    return np.array([*values, np.nan])[column.codes]
 
 
 def _columns(columns: Sequence[np.ndarray], n: int) -> sparse.csc_array:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..._support.wording import counted, some
-from ...io import Table, column_names, plain
+from ...io import Table, column_names
 from .node_rows import NodeRows, read_node_rows
 from .nodes import UNKNOWN
 
@@ -21,21 +21,13 @@ NUMBER = re.compile(r"-?\d*\.?\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Labels:
-    """Rows of labels.
+    """Rows of labels."""
 
-    Attributes:
-        rows: the node of each row, and the table they come from.
-        heading: of the column of labels; None where the table has no header.
-        labels: as text; None where the class is not known.
-        parts: 0 for training, 1 for validation, 2 for test, -1 for none of them; None if the table has no split.
-        cautions: what may be an oversight.
-    """
-
-    rows: NodeRows
-    heading: str | None
-    labels: list[str | None]
-    parts: list[int] | None
-    cautions: tuple[str, ...]
+    rows: NodeRows  # the node of each row, and the table they come from
+    heading: str | None  # of the column of labels; None where the table has no header
+    labels: list[str | None]  # as text; None where the class is not known
+    parts: list[int] | None  # 0 training, 1 validation, 2 test, -1 none of them; None if the table has no split
+    cautions: tuple[str, ...]  # what may be an oversight
 
 
 def read_labels(source: Any, known: Collection[str], node: str | None, label: str | None) -> Labels:
@@ -52,33 +44,31 @@ def read_labels(source: Any, known: Collection[str], node: str | None, label: st
 
     rows = read_node_rows(source, "labels", column_names.LABELS, known, node, roles)
     labels, cautions = _plain_labels(rows, rows.texts(found["label"]))
-    heading = plain(rows.table.columns[found["label"]]) if rows.table.headed else None
+    heading = rows.headings[found["label"]] if rows.headings else None
     parts = [_part(word, rows.title) for word in rows.texts(found["split"])] if "split" in found else None
     return Labels(rows, heading, labels, parts, tuple(cautions))
 
 
 def _label_columns(table: Table, node: int, label: str | None) -> dict[str, int]:
     """Which column holds the labels, and which the split, if there is one."""
-    taken = [node]
-    split = column_names.find(table.columns, column_names.SPLIT, taken=taken) if table.headed else None
+    split = column_names.find(table.columns, column_names.SPLIT, taken=[node])
     found = {} if split is None else {"split": split}
-    taken += found.values()
     if label is not None:
         return {**found, "label": column_names.chosen(table.columns, label, table.title, "--label")}
-    exact = [k for k, name in enumerate(table.columns) if name.strip().lower() == "label" and k not in taken]
-    named = column_names.find(table.columns, column_names.LABEL, taken=taken) if table.headed else None
-    free = [k for k in range(len(table.columns)) if k not in taken]
-    if not exact and named is None and table.headed:
+    free = [k for k in range(len(table.columns)) if k not in (node, split)]
+    for names in ({"label"}, column_names.LABEL):
+        named = column_names.find(table.columns, names, taken=(node, split))
+        if named is not None:
+            return {**found, "label": named}
+    needed = f'{table.title} needs the columns "node" and "label"; beside nodes it has'
+    if table.headed:
         free = [k for k in free if table.columns[k].strip().lower() not in column_names.INDEX]
         if len(free) != 1:
             others = ", ".join(table.name(k) for k in free) or "none"
-            raise ValueError(
-                f'{table.title} needs the columns "node" and "label"; beside nodes it has {others}: name the one of labels '
-                "with --label"
-            )
+            raise ValueError(f"{needed} {others}: name the one of labels with --label")
     if not free:
-        raise ValueError(f'{table.title} needs the columns "node" and "label"; beside nodes it has none')
-    return {**found, "label": exact[0] if exact else free[0] if named is None else named}
+        raise ValueError(f"{needed} none")
+    return {**found, "label": free[0]}
 
 
 def class_codes(labels: Labels, place: Mapping[str, int]) -> tuple[tuple[str, ...], torch.Tensor, torch.Tensor | None]:
@@ -116,17 +106,13 @@ def _plain_labels(rows: NodeRows, labels: list[str | None]) -> tuple[list[str | 
     if not all(map(WHOLE.fullmatch, known)):
         if all(map(NUMBER.fullmatch, known)) and any("." in label for label in known):
             wrong = next(label for label in known if not WHOLE.fullmatch(label))
-            raise ValueError(
-                f"{rows.title}: classes are whole numbers or text, got {wrong}; round or bin such numbers first"
-            )
+            what = f"classes are whole numbers or text, got {wrong}"
+            raise ValueError(f"{rows.title}: {what}; round or bin such numbers first")
         return labels, []
-    whole = [None if label is None else label.partition(".")[0] for label in labels]
-    negative = [name for name, label in zip(rows.names, whole, strict=True) if label is not None and label[0] == "-"]
-    cautions = []
-    if negative:
-        count = counted(len(negative), "node")
-        cautions = [f"{rows.title}: negative labels mean that the class is not known: {count}, {some(negative)}"]
-    return [None if label is None or label[0] == "-" else label for label in whole], cautions
+    negative = [name for name, label in zip(rows.names, labels, strict=True) if label is not None and label[0] == "-"]
+    why = f"{rows.title}: negative labels mean that the class is not known"
+    cautions = [f"{why}: {counted(len(negative), 'node')}, {some(negative)}"] if negative else []
+    return [None if label is None or label[0] == "-" else label.partition(".")[0] for label in labels], cautions
 
 
 def _part(word: str | None, title: str) -> int:

@@ -19,7 +19,6 @@ from ...io import (
     isolated_note,
     labels_as_in,
     labels_for,
-    plain,
     read_edges,
     refuse_strangers,
     spelling_hint,
@@ -27,8 +26,8 @@ from ...io import (
 from .held_out import checked_shares, hold_out
 from .node_rows import NodeRows
 from .nodes import UNKNOWN, NodeDataset
-from .table_features import Features, feature_matrix, read_features
-from .table_labels import Labels, class_codes, read_labels
+from .table_features import feature_matrix, read_features
+from .table_labels import class_codes, read_labels
 
 
 def node_tables(
@@ -122,7 +121,11 @@ def node_tables(
     classes: tuple[str, ...] = ()
     codes, part = torch.full((len(everyone),), UNKNOWN), None
     if marks is not None:
-        _refuse_leak(rows, marks)
+        if rows is not None and marks.heading in rows.rows.headings:
+            raise ValueError(
+                f"{rows.rows.title} has a column {marks.heading!r}, as {marks.rows.title} has, which would give the classes "
+                "away; drop it, or give it another name if it is something else"
+            )
         classes, codes, part = class_codes(marks, place)
         cautions += marks.cautions
     if part is None:
@@ -162,15 +165,3 @@ def _matched(links: EdgeList, tables: list[NodeRows]) -> tuple[list[str], list[s
             hint = spelling_hint(links.title, unnamed, table.title, alone)
             cautions.append(isolated_note(links.title, table.title, alone) + (f"; {hint}" if hint else ""))
     return edge_labels, notes, cautions
-
-
-def _refuse_leak(features: Features | None, labels: Labels) -> None:
-    """Raise a ValueError if the features have a column with the heading of the labels."""
-    if features is None or labels.heading is None:
-        return
-    headings = [plain(heading) for heading in features.rows.table.columns] if features.rows.table.headed else []
-    if labels.heading in headings:
-        raise ValueError(
-            f"{features.rows.title} has a column {labels.heading!r}, as {labels.rows.title} has, which would give the classes "
-            "away; drop it, or give it another name if it is something else"
-        )

@@ -1,4 +1,4 @@
-"""One file for each file format. ``_support/registries.py`` says which ending belongs to which.
+"""File formats. ``_support/registries.py`` says which ending belongs to which.
 
 A table format is a function ``(path, HeaderHint) -> Table``; a graph format is a function ``path -> EdgeList``.
 """

@@ -14,8 +14,7 @@ import pyarrow.csv as pacsv
 
 from ..arrow_table import names_of
 from ..cells import MISSING, Names, number
-from ..files import open_bytes
-from ..parse_errors import one_line
+from ..files import one_line, open_bytes
 from ..table import HeaderHint, Table
 from .text_detection import BLANKS, SEPARATORS, detect, rows_of
 
@@ -43,7 +42,7 @@ class TextTable(Table):
 
     def sample(self, k: int) -> list[str]:
         """The first cells of a column."""
-        return self.form.column(k)
+        return [row[k] if k < len(row) else "" for row in self.form.sample]
 
     def number(self, cell: str) -> float | None:
         """What number a cell holds, with the file's decimal sign."""
@@ -70,23 +69,18 @@ class TextTable(Table):
     def _read(self, roles: Mapping[int, str], *, numbers: bool) -> pa.Table:
         text = pa.dictionary(pa.int32(), pa.string())
         wanted = {f"c{k}": text if role == "name" or not numbers else pa.float64() for k, role in roles.items()}
-        return pacsv.read_csv(
-            self.path,
-            read_options=pacsv.ReadOptions(
-                column_names=[f"c{k}" for k in range(self.form.width)],
-                skip_rows=self.form.skip,
-                encoding=self.form.encoding.removesuffix("-sig"),
-                block_size=BLOCK,
-            ),
-            parse_options=pacsv.ParseOptions(delimiter=self.form.separator, newlines_in_values=not numbers),
-            convert_options=pacsv.ConvertOptions(
-                column_types=wanted,
-                include_columns=list(wanted),
-                null_values=list(MISSING),
-                strings_can_be_null=False,
-                decimal_point=self.form.decimal,
-            ),
+        names = [f"c{k}" for k in range(self.form.width)]
+        encoding = self.form.encoding.removesuffix("-sig")
+        read = pacsv.ReadOptions(column_names=names, skip_rows=self.form.skip, encoding=encoding, block_size=BLOCK)
+        parse = pacsv.ParseOptions(delimiter=self.form.separator, newlines_in_values=not numbers)
+        convert = pacsv.ConvertOptions(
+            column_types=wanted,
+            include_columns=list(wanted),
+            null_values=list(MISSING),
+            strings_can_be_null=False,
+            decimal_point=self.form.decimal,
         )
+        return pacsv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
 
     def _columns(self, table: pa.Table, roles: Mapping[int, str]) -> dict[int, Any]:
         out: dict[int, Any] = {}
@@ -128,12 +122,8 @@ class TextTable(Table):
 
     def places(self, rows: Sequence[int]) -> list[str]:
         """The lines on which rows begin, counted from 1."""
-        wanted, found = set(rows), {}
-        for row, (line, _) in enumerate(rows_of(self.path, self.form)):
-            if row in wanted:
-                found[row] = f"line {line}"
-                if len(found) == len(wanted):
-                    break
+        read = itertools.islice(rows_of(self.path, self.form), max(rows, default=-1) + 1)
+        found = {row: f"line {line}" for row, (line, _) in enumerate(read) if row in rows}
         return [found.get(row, f"row {row + 1}") for row in rows]
 
     def _check_widths(self) -> None:
@@ -144,10 +134,11 @@ class TextTable(Table):
         if first:
             shown = ", ".join(f"line {line} has {count}" for line, count in first)
             sign = SEPARATORS[self.form.separator]
-            raise ValueError(
-                f"{self.title}: rows must have {width} columns separated by {sign}, but {shown}; correct these lines: a cell "
-                f'with a {sign} in it needs quotes ("..."), and a quote that is opened must be closed'
+            where = (
+                f"{self.title}: rows must have {width} columns separated by {sign}, but {shown}; correct these lines"
             )
+            quotes = f'a cell with a {sign} in it needs quotes ("..."), and a quote that is opened must be closed'
+            raise ValueError(f"{where}: {quotes}")
 
     def _detect_without_utf8(self) -> None:
         """Detect the form anew in the encoding of old Windows programs, or in Latin-1, which every byte fits."""

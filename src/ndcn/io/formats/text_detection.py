@@ -35,40 +35,20 @@ csv.field_size_limit(1 << 27)  # cells may be long: Python's own limit of 128 kB
 
 @dataclass(frozen=True)
 class TextForm:
-    """What is known of a text file before it is read.
+    """What is known of a text file before it is read."""
 
-    Attributes:
-        encoding: a Python codec.
-        separator: one character, or ``BLANKS``.
-        skip: lines before the first row of data.
-        header: the names of the columns, or None.
-        width: how many columns there are.
-        decimal: "." or ",".
-        sample: the first rows of data.
-        invalid: whether the beginning is not in this encoding.
-    """
-
-    encoding: str
-    separator: str
-    skip: int
-    header: tuple[str, ...] | None
-    width: int
-    decimal: str
-    sample: list[list[str]]
-    invalid: bool
-
-    def column(self, k: int) -> list[str]:
-        """The first cells of a column."""
-        return [row[k] if k < len(row) else "" for row in self.sample]
+    encoding: str  # a Python codec
+    separator: str  # one character, or BLANKS
+    skip: int  # lines before the first row of data
+    header: tuple[str, ...] | None  # the names of the columns
+    width: int  # how many columns there are
+    decimal: str  # "." or ","
+    sample: list[list[str]]  # the first rows of data
+    invalid: bool  # whether the beginning is not in this encoding
 
 
 def detect(path: Path, hint: HeaderHint, encoding: str | None = None) -> TextForm:
-    """The form of a file.
-
-    Args:
-        path: the file; .gz is decompressed.
-        hint: what is known of a header.
-        encoding: where it is known.
+    """The form of a file; .gz is decompressed.
 
     Raises:
         ValueError: it is empty, not text, or has only one column.
@@ -92,29 +72,21 @@ def detect(path: Path, hint: HeaderHint, encoding: str | None = None) -> TextFor
     if body.lstrip().lower().startswith("sep=") and "\n" in body:  # what Excel writes and reads
         skip, body = skip + 1, body.split("\n", 1)[1]
     separator = _separator(body, path)
-    reader, rows = _reader(io.StringIO(body), separator), []
-    first_lines = 0
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            rows.append(row)
-            first_lines = first_lines or reader.line_num
-        if len(rows) > ROWS:
-            break
-    if not rows:
+    filled = ((line, row) for line, row in _split(io.StringIO(body), separator) if any(cell.strip() for cell in row))
+    beginning = list(itertools.islice(filled, ROWS + 1))
+    if not beginning:
         raise ValueError(f"{path.name} has no rows, only separators; export it again")
+    first_lines, rows = beginning[0][0], [row for _, row in beginning]
     width = _width(rows[1:] or rows)
     decimal = "," if separator not in (",", " ", BLANKS) and _has_decimal_commas(rows) else "."
     header = None if hint.absent else _header(rows, hint.names, width, decimal)
     if header is None:
         return TextForm(encoding, separator, skip, None, _width(rows), decimal, rows, invalid)
     if any(cell.strip() for row in rows[1:] for cell in row[len(header) : width]):
-        raise ValueError(
-            f"{path.name}: the header names {len(header)} columns, but rows have {width}; name each column in the header, and "
-            "remove lines above it"
-        )
-    return TextForm(
-        encoding, separator, skip + first_lines, header, max(width, len(header)), decimal, rows[1:], invalid
-    )
+        differ = f"the header names {len(header)} columns, but rows have {width}"
+        raise ValueError(f"{path.name}: {differ}; name each column in the header, and remove lines above it")
+    skip, width = skip + first_lines, max(width, len(header))
+    return TextForm(encoding, separator, skip, header, width, decimal, rows[1:], invalid)
 
 
 def rows_of(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]]]:
@@ -122,45 +94,24 @@ def rows_of(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]]]:
     with open_bytes(path) as raw, io.TextIOWrapper(raw, form.encoding, errors="replace", newline=None) as file:
         for _ in range(form.skip):
             file.readline()
-        reader = _reader(file, form.separator)
-        before = form.skip
-        for row in reader:
+        before = 0
+        for line, row in _split(file, form.separator):
             if row and (len(row) > 1 or row[0].strip()):
-                yield before + 1, row
-            before = form.skip + reader.line_num
+                yield form.skip + before + 1, row
+            before = line
 
 
-class _Blanks:
-    """As csv.reader, for columns separated by any number of blanks."""
-
-    def __init__(self, file: IO[str]) -> None:
-        self.file, self.line_num = file, 0
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for line in self.file:
-            self.line_num += 1
-            yield line.split()
-
-
-class _Quoted:
-    """csv.reader without the errors that it raises on NUL characters or endless cells."""
-
-    def __init__(self, file: IO[str], separator: str) -> None:
-        self.reader = csv.reader((line.replace("\x00", "") for line in file), delimiter=separator)
-
-    @property
-    def line_num(self) -> int:
-        return self.reader.line_num
-
-    def __iter__(self) -> Iterator[list[str]]:
-        try:
-            yield from self.reader
-        except csv.Error as error:
-            raise ValueError(f"line {self.reader.line_num}: {error}; is a quote never closed?") from None
-
-
-def _reader(file: IO[str], separator: str) -> _Blanks | _Quoted:
-    return _Blanks(file) if separator == BLANKS else _Quoted(file, separator)
+def _split(file: IO[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """(number of the last line, cells) of each row, blank ones too; NUL characters are left out."""
+    if separator == BLANKS:
+        yield from ((count, line.split()) for count, line in enumerate(file, start=1))
+        return
+    reader = csv.reader((line.replace("\x00", "") for line in file), delimiter=separator)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: {error}; is a quote never closed?") from None
 
 
 def _head(path: Path) -> bytes:
@@ -184,9 +135,7 @@ def _encoding(head: bytes, path: Path) -> str:
             return "utf-16-le"
         if even > len(head) // 8 and odd < even // 8:
             return "utf-16-be"
-        raise ValueError(
-            f"{path.name} is not text: it holds zero bytes; give a CSV file, or the right ending (.parquet)"
-        )
+        raise ValueError(f"{path.name} is not text: it holds zero bytes; give CSV, or the right ending (.parquet)")
     return "utf-8"
 
 
@@ -203,7 +152,7 @@ def _separator(body: str, path: Path) -> str:
     best, found = (0.0, 0.0), ""
     for separator in ("\t", ",", ";", "|", " ", BLANKS):
         try:
-            widths = Counter(len(row) for row in _reader(io.StringIO("\n".join(lines)), separator) if row)
+            widths = Counter(len(row) for _, row in _split(io.StringIO("\n".join(lines)), separator) if row)
         except ValueError:
             continue
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
@@ -213,10 +162,8 @@ def _separator(body: str, path: Path) -> str:
         if width > 1 and score > best:
             best, found = score, separator
     if not found:
-        raise ValueError(
-            f"{path.name} has only one column, or its separator is none of tab, comma, semicolon, bar and blanks; its first "
-            f"line is {lines[0][:60]!r}"
-        )
+        unknown = f"{path.name} has only one column, or its separator is none of tab, comma, semicolon, bar and blanks"
+        raise ValueError(f"{unknown}; its first line is {lines[0][:60]!r}")
     return found
 
 
@@ -242,19 +189,16 @@ def _header(rows: list[list[str]], known_names: Collection[str], width: int, dec
     """The first row, if it is a header: it has usual names of columns, or text above numbers, or names that do not come again."""
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     known = sum(cell.lower() in known_names for cell in first)
-    heads = False
-    if known >= 2 or (known == 1 and len(first) <= 3):
-        heads = True
-    elif rest:
+    heads = known >= 2 or (known == 1 and len(first) <= 3)
+    if rest and not heads:
         texts = [number(cell, decimal) is None or not cell for cell in first]
         below = [[number(row[k], decimal) for row in rest if k < len(row)] for k in range(len(first))]
         numeric = [bool(column) and sum(x is not None for x in column) * 2 > len(column) for column in below]
         if any(numeric):
-            heads = any(text and is_numeric for text, is_numeric in zip(texts, numeric, strict=True)) or known > 0
-            heads = heads or _counts_up(first, known_names, decimal)
+            text_above_numbers = any(text and below for text, below in zip(texts, numeric, strict=True))
+            heads = known > 0 or text_above_numbers or _counts_up(first, known_names, decimal)
         else:
-            body = {cell.strip() for row in rest for cell in row}
-            heads = known > 0 or not any(cell in body for cell in first)
+            heads = known > 0 or {cell.strip() for row in rest for cell in row}.isdisjoint(first)
     if not heads:
         return None
     if len(first) == width - 1:  # a column of row names, as R writes it, or an empty column at the end

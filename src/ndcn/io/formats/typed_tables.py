@@ -1,16 +1,29 @@
-"""NetCDF (.nc, .nc4, .netcdf), read by xarray as a long table."""
+"""Tables whose columns have types: Parquet (.parquet, .pq), and NetCDF (.nc, .nc4, .netcdf) as a long table.
+
+Such a file names its columns itself, so that the hint about a header is not used.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as parquet
+
 from ..arrow_table import ArrowTable
 from ..cells import plain
-from ..parse_errors import parsing
+from ..files import parsing
 from ..table import HeaderHint
 
 
-def read(path: Path, hint: HeaderHint) -> ArrowTable:
+def read_parquet(path: Path, hint: HeaderHint) -> ArrowTable:
+    """The table in a Parquet file."""
+    with parsing(path, "Parquet", "write it again"):
+        table = parquet.read_table(path)
+        table.validate(full=True)  # a damaged file can hold indices out of range, which crash later on
+    return ArrowTable(table, path.name)
+
+
+def read_netcdf(path: Path, hint: HeaderHint) -> ArrowTable:
     """A row for each combination of coordinates: columns of the dimensions, and of the variables that have all of them.
 
     Raises:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
-from ndcn.io.formats.matrix_market import read_matrix_market
+from ndcn.io.formats.matrices import read_matrix_market
 
 GENERAL = np.array([[0.0, 1.5, 0], [0, 0, -2], [3, 0, 0]])
 SYMMETRIC = GENERAL + GENERAL.T
