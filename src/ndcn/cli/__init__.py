@@ -30,10 +30,7 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(
-    help="Learn continuous-time dynamics on complex networks from data.",
-    epilog="Start with: ndcn demo",
-)
+@app.callback(help="Learn continuous-time dynamics on complex networks from data.", epilog="Start with: ndcn demo")
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")

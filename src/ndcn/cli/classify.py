@@ -55,8 +55,7 @@ def classify(
         ),
     ] = None,
     data: Annotated[
-        Path | None,
-        typer.Option(help="Folder with the files of Cora and others. Default: ~/.cache/ndcn/planetoid."),
+        Path | None, typer.Option(help="Folder with the files of Cora and others. Default: ~/.cache/ndcn/planetoid.")
     ] = None,
     model: Annotated[NodeModel, typer.Option(help="NDCN, or a baseline in the same protocol.")] = NodeModel.ndcn,
     preset: Annotated[

@@ -142,8 +142,7 @@ def fit(
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume",
-            help="Go on from OUT.checkpoint if it is there; the result is that of a run never interrupted.",
+            "--resume", help="Go on from OUT.checkpoint if it is there; the result is that of a run never interrupted."
         ),
     ] = False,
     how: reading.How = reading.PLAIN,

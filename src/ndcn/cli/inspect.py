@@ -13,10 +13,7 @@ from .options import Json, check_picture, print_json
 
 @reading.reads_files
 def inspect(
-    edges: Annotated[
-        Path,
-        typer.Argument(metavar="EDGES", help=f"File of edges: {reading.EDGE_ENDINGS}."),
-    ],
+    edges: Annotated[Path, typer.Argument(metavar="EDGES", help=f"File of edges: {reading.EDGE_ENDINGS}.")],
     states: Annotated[
         Path,
         typer.Argument(

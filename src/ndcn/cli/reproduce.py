@@ -40,8 +40,7 @@ def reproduce(
     ] = "",
     models: Annotated[str, typer.Option(help="Rows such as ndcn,no_graph.", show_default="all")] = "",
     runs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Runs per cell.", show_default="the paper's: 20, classification 100"),
+        int | None, typer.Option(min=1, help="Runs per cell.", show_default="the paper's: 20, classification 100")
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes, one thread each.", show_default="one for each core")

@@ -50,18 +50,12 @@ def simulate(
     law: Annotated[LawName, typer.Option(help="The law of the dynamics.")] = LawName.heat,
     network: Annotated[NetworkName, typer.Option(help="The network generator.")] = NetworkName.grid,
     nodes: Annotated[int, typer.Option(min=1, help="Number of nodes.")] = 400,
-    time: Annotated[
-        float | None,
-        typer.Option(help=TIME_HELP, show_default=False),
-    ] = None,
+    time: Annotated[float | None, typer.Option(help=TIME_HELP, show_default=False)] = None,
     snapshots: Annotated[int, typer.Option(min=2, help="Number of snapshots.")] = 120,
     sampling: Annotated[
         Sampling, typer.Option(help="Times drawn at random from [0, T], or equally spaced.")
     ] = Sampling.irregular,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=NUMBER", help=PARAM_HELP, show_default=False),
-    ] = None,
+    param: Annotated[list[str] | None, typer.Option(metavar="NAME=NUMBER", help=PARAM_HELP, show_default=False)] = None,
     order: Annotated[
         Order, typer.Option(help="Node order: by community (louvain is faster), or as generated.")
     ] = Order.modularity,

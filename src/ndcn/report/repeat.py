@@ -26,12 +26,7 @@ OPTIONS = (  # settings that `ndcn fit` has options for, besides model and seed
 
 
 def repetition(
-    estimator: DynamicsRegressor,
-    frames: Frames,
-    model_name: str,
-    data_words: Sequence[str] | None,
-    *,
-    two_files: bool,
+    estimator: DynamicsRegressor, frames: Frames, model_name: str, data_words: Sequence[str] | None, *, two_files: bool
 ) -> dict[str, Any]:
     """Settings, versions, fingerprints and commands, all as text; what the commands call the data stands for them."""
     settings = _settings(estimator)
