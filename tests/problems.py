@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from ndcn import Field, Graph, Trajectory, laws, operators
-from ndcn.laws.equation import Equation, Term
+from ndcn.laws import Equation, Term
 from ndcn.laws.formula import Formula
 
 WEIGHTED = [[0, 2, 0, 0.5, 0], [2, 3, 1, 0, 0], [0, 1, 0, 4, 0], [0.5, 0, 4, 0, 0], [0, 0, 0, 0, 0]]

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import pytest
 import torch
 
-from ndcn._support.threads import WORTH_TWO, threads_for
+from ndcn._support.threads import WORTH_TWO, one_thread, threads_for
 
 
 def test_small_problems_take_one_thread_and_the_setting_comes_back() -> None:
@@ -14,5 +15,16 @@ def test_small_problems_take_one_thread_and_the_setting_comes_back() -> None:
         assert torch.get_num_threads() == 2
         with threads_for(WORTH_TWO):
             assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_number_of_threads_comes_back_after_an_error() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with pytest.raises(RuntimeError), one_thread():
+            torch.rand(4).view(5)
+        assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)

@@ -224,7 +224,7 @@ def _has_pyg() -> bool:
         (["--model", "mlp", "--T", 2, "--preset", "paper"], "mlp does not use --T, --preset; remove it"),
         (["--model", "mlp", "--save", "m.ndcn"], "--save writes ndcn's classifiers"),
         (["--model", "label_propagation", "--runs", 2], "all runs are the same"),
-        (["--model", "label_propagation", "--hidden", 2], "of no effect on label_propagation"),
+        (["--model", "label_propagation", "--hidden", 2], "label_propagation does not use hidden"),
         ([*OWN, "--preset", "paper", "--validation", 0.2], "without validation nodes"),
         (["--alpha", 2], "alpha must be between 0 and 1"),
         (["--T", -1], "T must be a number > 0"),
@@ -269,7 +269,7 @@ def test_without_pytorch_geometric(folder, monkeypatch) -> None:
 
 
 def test_an_interruption_writes_nothing(folder, monkeypatch) -> None:
-    def interrupted(self: object, *_: object) -> None:
+    def interrupted(self: object, *_: object, resume: bool) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ndcn.NodeClassifier, "fit", interrupted)
@@ -277,7 +277,7 @@ def test_an_interruption_writes_nothing(folder, monkeypatch) -> None:
     monkeypatch.undo()
     monkeypatch.chdir(folder)
 
-    def kept(self: ndcn.NodeClassifier, *_: object) -> ndcn.NodeClassifier:
+    def kept(self: ndcn.NodeClassifier, *_: object, resume: bool) -> ndcn.NodeClassifier:
         self.history_ = History(stopped="interrupted")
         return self
 
@@ -305,6 +305,53 @@ def test_ctrl_c_with_several_processes(folder) -> None:
     assert out == ""
     assert err == "error: interrupted\n"
     assert not list(folder.iterdir())
+
+
+EAGER = "import ndcn.training.loop; ndcn.training.loop.SAVE_EVERY = 0.0; from ndcn.cli import main; main()"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals as this test sends")
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGKILL"])
+def test_resuming_is_as_never_interrupted(folder, sent: str) -> None:
+    words = ["classify", "--hidden", "8", "--epochs", "300", "--seed", "3", "--save"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", EAGER, *words, "club.ndcn"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while not Path("club.ndcn.checkpoint").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    process.send_signal(signal.Signals[sent])
+    _, err = process.communicate(timeout=60)
+    assert [path.name for path in folder.glob("[!.]*")] == [
+        "club.ndcn.checkpoint"
+    ]  # a kill may leave a part of the next
+    if sent == "SIGINT":
+        assert process.returncode == 1
+        assert "club.ndcn.checkpoint is kept: go on with --resume" in err
+        assert "Traceback" not in err
+    run(*words, "club.ndcn", "--resume")
+    run(*words, "whole.ndcn")
+    assert sorted(path.name for path in folder.glob("[!.]*")) == ["club.ndcn", "whole.ndcn"]
+    resumed, whole = (ndcn.load(name) for name in ("club.ndcn", "whole.ndcn"))
+    assert resumed.history_.loss == whole.history_.loss
+    assert resumed.predict_proba().equal(whole.predict_proba())
+
+
+def test_checkpoints_of_other_runs(folder) -> None:
+    Path("club.ndcn.checkpoint").write_text("something else")
+    said = " ".join(refused(*SMALL, "--save", "club.ndcn", "--resume").split())
+    assert "club.ndcn.checkpoint is not a checkpoint that can be read" in said
+    assert "--resume would go on from it" in run("classify", *SMALL, "--save", "club.ndcn").stderr
+    assert [path.name for path in folder.iterdir()] == ["club.ndcn"]
+    assert "name the model with --save" in refused(*SMALL, "--resume")
+    run("classify", *SMALL, "--runs", 2, "--jobs", 1, "--save", "club.ndcn", "--resume")
+    assert [path.name for path in folder.iterdir()] == ["club.ndcn"]
 
 
 def test_a_worker_that_dies(folder) -> None:

@@ -118,8 +118,8 @@ def test_ctrl_c_twice_stops_at_once(tmp_path, data):
     # Every epoch takes long here, so that the second Ctrl-C comes before the first one's epoch has ended.
     slow = EAGER.replace(
         "from ndcn.cli",
-        "import time; fast = ndcn.training.loop._backward;"
-        " ndcn.training.loop._backward = lambda *a: (time.sleep(len(__import__('os').listdir())), fast(*a))[1]; from ndcn.cli",
+        "import time; fast = ndcn.training.loop._step;"
+        " ndcn.training.loop._step = lambda *a: (time.sleep(len(__import__('os').listdir())), fast(*a))[1]; from ndcn.cli",
     )
     process = subprocess.Popen(
         [sys.executable, "-c", slow, "fit", str(data), "--epochs", "400"],

@@ -37,7 +37,11 @@ def club(monkeypatch: pytest.MonkeyPatch) -> ndcn.datasets.NodeDataset:
 def test_a_run_is_a_fit_on_the_split(name: str, club: ndcn.datasets.NodeDataset) -> None:
     table = load_classification().narrowed(only=["cora"], models=[name], runs=2, epochs=5)
     first, second = table.all_runs()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
     result = run_classification(first.settings)
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(threads)
     assert set(result.scores) == {"train", "validation", "test"}
     assert 0 <= result.scores["test"]["accuracy"] <= 1
     if name == "ndcn_default":

@@ -35,6 +35,18 @@ def test_the_same_settings_give_the_same_result() -> None:
     assert run_dynamics(one.settings).scores == run_dynamics(one.settings).scores
 
 
+def test_threads_and_generators_are_left_as_found() -> None:
+    (one,) = miniature(runs=1).all_runs()
+    before, state = torch.get_num_threads(), torch.random.get_rng_state()
+    torch.set_num_threads(2)
+    try:
+        run_dynamics(one.settings)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert torch.random.get_rng_state().equal(state)
+
+
 @pytest.mark.parametrize("model", [model.name for model in load_table("regular").models])
 def test_every_model_of_the_regular_table_runs(model: str) -> None:
     (one,) = miniature("regular", models=[model], runs=1).all_runs()

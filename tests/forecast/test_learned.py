@@ -7,10 +7,13 @@ import pytest
 
 import ndcn
 from ndcn import forecast
+from ndcn._support import work
 from ndcn.data.panel import Panel, panel_of
 from ndcn.data.series_kind import kind_of
-from ndcn.forecast import learned
+from ndcn.forecast import backtest, learned
+from ndcn.forecast.candidates import candidates_for
 from ndcn.forecast.learned import Learner
+from ndcn.training import History
 
 HORIZONS = np.array([1, 3])
 
@@ -18,6 +21,10 @@ HORIZONS = np.array([1, 3])
 @pytest.fixture
 def panel(monkeypatch: pytest.MonkeyPatch) -> Panel:
     monkeypatch.setattr(learned, "EPOCHS", 5)
+    return made()
+
+
+def made() -> Panel:
     t = np.arange(40.0)
     x = 10 + np.sin(t / 6)[:, None] * np.linspace(1, 2, 9)
     return panel_of(ndcn.Trajectory(times=t, states=x, graph=ndcn.networks.grid(9)))
@@ -58,8 +65,27 @@ def test_they_are_in_the_table(panel: Panel) -> None:
     assert found.predict([40.0]).states.isfinite().all()
 
 
+def test_several_are_trained_in_processes_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = made()
+    kind = kind_of(panel.values)
+
+    def compared(jobs: int) -> tuple[np.ndarray, list[list[str]]]:
+        monkeypatch.setattr(work, "cores", lambda: jobs)
+        learners = [Learner("rnn_gnn", panel, kind, limit=0.0), Learner("ndcn", panel, kind, limit=1e9)]
+        trained = [learner.candidate() for learner in learners]
+        tested = backtest.run(panel, [trained[0], *candidates_for(panel, kind)[:1], trained[1]], HORIZONS)
+        assert tested.names == ("rnn_gnn", "persistence", "ndcn")
+        return tested.forecasts, [learner.failures for learner in learners]
+
+    alone, failures = compared(1)
+    together, same = compared(2)
+    np.testing.assert_array_equal(together, alone)
+    assert np.isfinite(alone[1:, -1]).all()
+    assert same == failures == [["rnn_gnn: stopped after 0 seconds"], []]
+
+
 def test_ctrl_c_while_a_model_trains_ends_the_comparison(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(model: object, learn: object, held: object, objective: object, plan: object, history, resume: bool):
+    def interrupted(task: object, plan: object, history: History, *, resume: bool) -> None:
         history.stopped = "interrupted"  # as training leaves it: the best weights are kept, nothing is raised
 
     monkeypatch.setattr(ndcn.regressor.kinds.training, "train", interrupted)

@@ -15,7 +15,7 @@ from ndcn.identify.residual_noise import likely_noise, residual_autocorrelation,
 from ndcn.identify.shooting_fit import ShotFit
 from ndcn.identify.trajectory_fit import TrajectoryFit, fit_trajectories
 from ndcn.identify.trajectory_problem import problem_of
-from ndcn.laws.equation import Equation
+from ndcn.laws import Equation
 from problems import equation
 
 HEAT = equation((0.7, "x_j - x_i", True))

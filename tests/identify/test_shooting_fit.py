@@ -8,7 +8,7 @@ import torch
 from ndcn import Graph, Trajectory, laws, networks, simulate
 from ndcn.identify.observations import Observations, observed
 from ndcn.identify.shooting_fit import Shots, fit, grouped_by_steps, misfit_of, shots_of
-from ndcn.laws.equation import Equation, Term
+from ndcn.laws import Equation, Term
 from ndcn.laws.formula import Formula
 
 GRAPH = networks.random(16, seed=0)

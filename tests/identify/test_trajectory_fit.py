@@ -1,4 +1,4 @@
-"""Fitting whole trajectories: parameters and first states, steps, draws."""
+"""Fitting whole trajectories: parameters and initial states, steps, draws."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ndcn.identify.shooting import steps_needed
 from ndcn.identify.tape import roll
 from ndcn.identify.trajectory_fit import Prior, TrajectoryFit, fit_trajectories, objective, posterior_samples
 from ndcn.identify.trajectory_problem import TrajectoryProblem, problems_for, steps_along
-from ndcn.laws.equation import Equation
+from ndcn.laws import Equation
 from ndcn.solve.methods.tableau import RK4
 from problems import equation
 
@@ -34,7 +34,7 @@ GENE = equation((-1.0, "x", False), (1.0, "x_j^h/(1 + x_j^h)", True, [2.0]))
 def problem(
     law: laws.Law, model: Equation, noise: float = 0.0, missing: float = 0.0, first: bool = True, seed: int = 0
 ) -> tuple[TrajectoryProblem, torch.Tensor]:
-    """Twenty snapshots, and the true first state."""
+    """Twenty snapshots, and the true initial state."""
     generator = torch.Generator().manual_seed(seed)
     x0 = 3 * torch.rand(16, 1, generator=generator, dtype=torch.float64) + 0.5
     data = simulate(law, GRAPH, x0, torch.linspace(0, 1, 20))

@@ -13,7 +13,7 @@ from ndcn.identify.known_law import checked_law
 from ndcn.identify.library import COUPLING, SELF, library, ranges_of
 from ndcn.identify.observations import Observations, inside, observed
 from ndcn.identify.weak_form import stretches, supports, unexplained_increments, weak_form
-from ndcn.laws.equation import Term
+from ndcn.laws import Term
 from ndcn.laws.formula import Formula
 from problems import heat, states
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from ndcn import Graph, laws, simulate
+from ndcn.laws import Equation
 from ndcn.laws.closed_form import ClosedForm
-from ndcn.laws.equation import Equation
 from ndcn.laws.network import Network
 from problems import GRAPHS, equation, states
 
@@ -234,3 +234,36 @@ def test_equations_that_do_not_fit_are_refused() -> None:
         ClosedForm(equation((float("nan"), "x", False)))
     with pytest.raises(ValueError, match="rate of feature 1"):
         ClosedForm(equation((1.0, "x", False, [], 1)))
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_other_parameters_of_a_law_are_those_of_its_equation(name: str) -> None:
+    graph = GRAPHS["weighted"]
+    found = EQUATIONS[name]
+    x = states(graph, found.features)
+    moved = found.parameters + 0.1 * torch.arange(len(found.parameters))
+    law = law_of(name)
+    expected = found.with_parameters(moved).rate(x.unsqueeze(0), Network(graph))[0]
+    torch.testing.assert_close(law.with_parameters(moved)(T0, x, graph), expected)
+    torch.testing.assert_close(law(T0, x, graph), found.rate(x.unsqueeze(0), Network(graph))[0])
+    both = torch.stack([found.parameters, moved])
+    if len(found.parameters):
+        side_by_side = law.several(both)(T0, x.expand(2, *x.shape), graph)
+        torch.testing.assert_close(side_by_side[1], expected)
+
+
+def test_an_equation_is_a_field_by_itself() -> None:
+    graph = GRAPHS["directed"]
+    found = EQUATIONS["not separable"]
+    x = states(graph, 1)
+    rate = sum(found.neighbours(x, graph), start=found.node(x))
+    assert torch.equal(rate, law_of("not separable")(T0, x, graph))
+
+
+def test_a_correction_takes_other_parameters_and_keeps_the_known_law() -> None:
+    graph = GRAPHS["weighted"]
+    x = states(graph, 1)
+    law = laws.Corrected(laws.Heat(0.5), law_of("self alone"))
+    other = law.with_parameters(torch.tensor([-3.0], dtype=torch.float64))
+    assert other.known is law.known
+    torch.testing.assert_close(other(T0, x, graph), laws.Heat(0.5)(T0, x, graph) - 3 * x)

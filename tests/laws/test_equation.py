@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ndcn import Graph, laws
 from ndcn.identify.known_law import checked_law
 from ndcn.identify.library import library
-from ndcn.laws.equation import Equation, Model, Term, values_of
+from ndcn.laws import Equation, Model, Term, values_of
 from ndcn.laws.formula import Formula
 from ndcn.laws.network import Network
 from problems import GRAPHS, SIGNED_GRAPHS, equation, states

@@ -11,7 +11,7 @@ import torch
 from ndcn.fields import FreeForm
 
 from ndcn import Graph, laws, simulate
-from ndcn.laws.free import FreeModel, basis_for
+from ndcn.laws import FreeModel, basis_for
 from ndcn.laws.network import Network
 from problems import GRAPHS, states
 
@@ -155,3 +155,16 @@ def test_single_precision() -> None:
     single = law(T0.float(), x.float(), graph)
     assert single.dtype == torch.float32
     torch.testing.assert_close(single.double(), law(T0, x, graph), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_other_parameters_of_a_law_are_those_of_its_model(d: int) -> None:
+    graph = GRAPHS["weighted"]
+    law = law_of(d)
+    x = states(graph, d)
+    model = FreeModel(law.basis, law.coefficients)
+    moved = 1.5 * model.parameters
+    expected = model.with_parameters(moved).rate(x.unsqueeze(0), Network(graph))[0]
+    torch.testing.assert_close(law.with_parameters(moved)(T0, x, graph), expected)
+    side_by_side = law.several(torch.stack([model.parameters, moved]))(T0, x.expand(2, *x.shape), graph)
+    torch.testing.assert_close(side_by_side[1], expected)

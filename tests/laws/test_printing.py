@@ -16,8 +16,8 @@ from matplotlib.mathtext import MathTextParser
 from ndcn import laws
 from ndcn.identify.functions import functions_of
 from ndcn.identify.library import COUPLING, SELF
+from ndcn.laws import Equation, Term
 from ndcn.laws.closed_form import ClosedForm
-from ndcn.laws.equation import Equation, Term
 from ndcn.laws.formula import FUNCTIONS, Formula
 from ndcn.laws.printing import Coefficient, Equations, Inner, with_error
 from ndcn.laws.styles import latex_name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,12 @@ def test_one_process_gives_the_same(fitted: ndcn.DynamicsRegressor) -> None:
     assert torch.equal(alone.predict(TIMES).states, fitted.predict(TIMES).states)
 
 
+def test_members_with_equal_steps_are_sent_to_processes() -> None:
+    data = ndcn.simulate(ndcn.laws.Heat(), GRAPH, ndcn.laws.initial_state(GRAPH), torch.linspace(0, 1, 11))
+    two, one = (ndcn.DynamicsRegressor("gru_gnn", epochs=3, ensemble=2, jobs=jobs).fit(data) for jobs in (2, 1))
+    assert torch.equal(two.predict([1.1]).states, one.predict([1.1]).states)
+
+
 def test_resume_goes_on_for_each_member(tmp_path: Path) -> None:
     settings = {"epochs": 5, "ensemble": 2, "jobs": 1, "checkpoint": tmp_path / "run"}
     first = ndcn.DynamicsRegressor(**settings).fit(DATA)
@@ -63,21 +70,21 @@ def test_resume_goes_on_for_each_member(tmp_path: Path) -> None:
 def test_large_networks_are_fitted_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def note(settings: Settings, data: list[ndcn.Trajectory], alone: bool) -> TrainedModel:
-        seen.append(alone)
-        return FIT(settings, data, alone=True)
+    def note(task: tuple[Settings, list[ndcn.Trajectory]]) -> TrainedModel:
+        seen.append(os.getpid())
+        return FIT(task)
 
     monkeypatch.setattr(module, "WORTH_TWO", 100)
     monkeypatch.setattr(module, "_fit", note)
     ndcn.DynamicsRegressor(epochs=1, ensemble=2).fit(DATA)
-    assert seen == [True, True]
+    assert seen == [os.getpid()] * 2
 
 
 def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    def second_is_interrupted(settings: Settings, data: list[ndcn.Trajectory], alone: bool) -> TrainedModel:
-        if settings.seed == stop:
+    def second_is_interrupted(task: tuple[Settings, list[ndcn.Trajectory]]) -> TrainedModel:
+        if task[0].seed == stop:
             raise KeyboardInterrupt
-        return FIT(settings, data, alone=True)
+        return FIT(task)
 
     monkeypatch.setattr(module, "_fit", second_is_interrupted)
     stop = 1
@@ -91,10 +98,10 @@ def test_an_interruption_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_ctrl_c_ends_the_whole_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
-    def marked(settings: Settings, data: list[ndcn.Trajectory], alone: bool) -> TrainedModel:
-        seen.append(settings.seed)
-        member = FIT(settings, data, alone=True)
-        if settings.seed == stop:
+    def marked(task: tuple[Settings, list[ndcn.Trajectory]]) -> TrainedModel:
+        seen.append(task[0].seed)
+        member = FIT(task)
+        if task[0].seed == stop:
             member.histories[0].stopped = "interrupted"
         return member
 

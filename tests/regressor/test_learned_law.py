@@ -11,10 +11,8 @@ from ndcn.fields import ClosedForm, FreeForm
 
 from ndcn import Trajectory, laws
 from ndcn.identify import Evidence, FoundLaw
-from ndcn.laws import Corrected, law_of
-from ndcn.laws.equation import Equation, Term
+from ndcn.laws import Corrected, Equation, FreeModel, Term, basis_for, law_of
 from ndcn.laws.formula import Formula
-from ndcn.laws.free import FreeModel, basis_for
 from ndcn.regressor.initial import InitialCondition as Start
 from ndcn.regressor.kinds import learned_law
 from ndcn.regressor.kinds.learned_law import LearnedLaw

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -323,3 +324,9 @@ def test_graphs_without_edges_and_single_nodes() -> None:
         for method in METHODS:
             found = integrate(laws.Heat(), graph, x0, [1.0], solver=solver(method)).states
             torch.testing.assert_close(found[0], x0)
+
+
+def test_an_error_goes_from_one_process_to_another() -> None:
+    error = IntegrationError("too far", time=1.5, reason="max_steps")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.time, again.reason) == ("too far", 1.5, "max_steps")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import nn
 
 import ndcn
@@ -72,6 +75,32 @@ def test_resuming_after_a_kill_ends_with_the_same_bits(tmp_path: Path, validatio
     )  # nothing left to do
     assert same(weights(finished), weights(whole))
     assert list(tmp_path.iterdir()) == [path]
+
+
+def as_version_1(path: Path) -> None:
+    """Rewrite a checkpoint as ndcn 0.1 wrote it: the best loss instead of ranks."""
+    with safe_open(path, "pt") as file:
+        about = json.loads(file.metadata()["ndcn"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    del tensors["ranks"]
+    about["version"] = 1
+    about["best_loss"] = -about.pop("best_rank")[0]
+    save_file(tensors, path, metadata={"ndcn": json.dumps(about)})
+
+
+@pytest.mark.usefixtures("save_always")
+@pytest.mark.parametrize("settings", [{}, {"validation": 0.25, "patience": 20}])
+def test_checkpoints_of_version_1_resume(tmp_path: Path, settings: dict) -> None:
+    settings = {"epochs": 60, "learning_rate": 0.3, "schedule": "constant", **settings}
+    whole = DynamicsRegressor(killing(None), **settings).fit(DATA)
+    path = tmp_path / "run"
+    with pytest.raises(Killed):
+        DynamicsRegressor(killing(16), checkpoint=path, **settings).fit(DATA)
+    as_version_1(path)
+    again = DynamicsRegressor(killing(None), checkpoint=path, **settings).fit(DATA, resume=True)
+    assert same(weights(again), weights(whole))
+    assert again.history_.loss == whole.history_.loss
+    assert (again.history_.stopped, again.history_.validation) == (whole.history_.stopped, whole.history_.validation)
 
 
 def test_resuming_from_an_old_checkpoint_repeats_what_came_after_it(
@@ -257,7 +286,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     reg.save(path)
     with pytest.raises(ValueError, match="not a checkpoint of this version"):
         coarse(checkpoint=path, epochs=5).fit(DATA, resume=True)
-    path.write_bytes(whole.replace(b'\\"version\\": 1', b'\\"version\\": 9'))
+    path.write_bytes(whole.replace(b'\\"version\\": 2', b'\\"version\\": 9'))
     with pytest.raises(ValueError, match="not a checkpoint of this version"):
         coarse(checkpoint=path, epochs=5).fit(DATA, resume=True)
     path.write_bytes(whole.replace(b"weight.2", b"weighs.2"))

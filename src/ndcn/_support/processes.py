@@ -1,9 +1,10 @@
-"""Work in several processes of this machine, one thread in each. A process that dies loses only its own task."""
+"""A pool of processes on this machine, one thread in each; a crashed worker loses only its own task."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -12,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
 
 import torch
@@ -27,6 +28,24 @@ class Lost:
     reason: str
 
 
+@dataclass(frozen=True)
+class Failed:
+    """The answer to a task that raised an error; it would raise it again."""
+
+    reason: str
+    error: Exception | None = None
+
+    @classmethod
+    def of(cls, error: Exception) -> Failed:
+        """An error as an answer; one that cannot be pickled becomes a RuntimeError with the same message."""
+        reason = f"{type(error).__name__}: {error}"
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = RuntimeError(reason)
+        return cls(reason, error)
+
+
 @dataclass
 class _Worker:
     process: multiprocessing.process.BaseProcess
@@ -37,10 +56,10 @@ class _Worker:
 class Processes:
     """Workers on this machine: ``start`` gives one a task, ``wait`` returns what has ended since.
 
-    Ctrl-C is for the process that made them, not for them; when that dies, so do they.
+    Ctrl-C interrupts the process that made them and not the workers; when that process dies, they end too.
 
     Args:
-        work: a function of a task, at the top level of a module; what it raises ends its process.
+        work: a function of a task, at the top level of a module. What it raises is answered as ``Failed``.
         jobs: how many run at once; the number of cores that this process may use by default.
     """
 
@@ -53,10 +72,13 @@ class Processes:
 
     def start(self, task: Any) -> None:
         """Hand a task to a worker that is free; a new one is started if there is none."""
+        message = pickle.dumps(
+            task
+        )  # pipe.send would move tensors through shared memory, of which containers have little
         worker = next((w for w in self.workers if w.task is None), None) or self._new_worker()
         worker.task = task
         with suppress(OSError):  # it died while it was idle: `wait` will find out
-            worker.pipe.send(task)
+            worker.pipe.send_bytes(message)
 
     def wait(self, seconds: float | None) -> list[tuple[Any, Any]]:
         """Tasks that have ended and the answers to them, after so many seconds at most; None waits for one."""
@@ -66,7 +88,7 @@ class Processes:
         for worker in [worker for pipe, worker in busy.items() if pipe in ready]:
             task, worker.task = worker.task, None
             try:
-                ended.append((task, worker.pipe.recv()))
+                ended.append((task, pickle.loads(worker.pipe.recv_bytes())))
             except (EOFError, OSError):
                 worker.process.join()
                 self.workers.remove(worker)
@@ -77,7 +99,7 @@ class Processes:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, self.work), daemon=True)
-        with _no_interrupts():
+        with _no_interrupts(), _no_main_module():
             process.start()
         theirs.close()  # so that its death is seen as the end of the pipe
         worker = _Worker(process, ours)
@@ -108,14 +130,33 @@ def _no_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def _no_main_module() -> Iterator[None]:
+    """Hide the main module: a worker would run it again, and a user's script may have no ``if __name__ == "__main__"``."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
 def _work(pipe: Connection, work: Callable[[Any], Any]) -> None:
     """A worker: answers what it is sent, until the pipe ends."""
     torch.set_num_threads(1)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     while True:
         try:
-            pipe.send(work(pipe.recv()))
-        except (EOFError, BrokenPipeError):  # the command has ended
+            message = pipe.recv_bytes()
+        except EOFError:  # the command has ended
+            return
+        try:
+            answer = pickle.dumps(work(pickle.loads(message)))
+        except Exception as error:
+            answer = pickle.dumps(Failed.of(error))
+        try:
+            pipe.send_bytes(answer)
+        except BrokenPipeError:
             return
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
@@ -18,14 +18,18 @@ def cores() -> int:
 
 
 @contextmanager
-def threads_for(numbers: int) -> Iterator[None]:
-    """Compute with one thread if a state has few numbers; what was set before comes back afterwards."""
+def one_thread() -> Iterator[None]:
+    """Compute with one thread of torch; afterwards the number of threads is as before."""
     before = torch.get_num_threads()
-    if numbers >= WORTH_TWO or before == 1:
-        yield
-        return
-    torch.set_num_threads(1)
+    if before != 1:  # setting it takes longer than a small product
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        if before != 1:
+            torch.set_num_threads(before)
+
+
+def threads_for(numbers: int) -> AbstractContextManager[None]:
+    """Compute with one thread if a state has few numbers, otherwise with as many as are set."""
+    return one_thread() if numbers < WORTH_TWO else nullcontext()

@@ -1,23 +1,18 @@
-"""Training the baselines of node classification: published recipes, what the arguments must be, and the loop."""
+"""Training a ``NodeBaseline``: published recipes, what its arguments must be, and its task."""
 
 from __future__ import annotations
 
-import math
-import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
-from torch import nn
 from torch.nn import functional
 
 from .._support.checks import LARGEST_SEED, check_number, check_whole, named
-from .._support.progress import Progress
-from ..training import History, TrainingError
+from ..training import NothingAsGood, Stopping
 from .baseline_networks import AGNN, GAT, GCN, MLP, NodeNetwork
-from .training import Task
+from .task import LabelledNodes, NodeTask
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ PUBLISHED = {
     "label_propagation": BaselineRecipe(0, 500, 0.0, 0.0, 0.0, None),
 }
 NETWORKS: dict[str, type[GCN] | type[GAT] | type[AGNN] | type[MLP]] = {"gcn": GCN, "gat": GAT, "agnn": AGNN, "mlp": MLP}
-OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience")
+OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience", "checkpoint")
 
 
 def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
@@ -53,86 +48,51 @@ def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
         check_whole(name, given[name], 1, optional=True)
     check_whole("seed", given["seed"], 0, LARGEST_SEED)
     chosen = {f.name: given[f.name] for f in fields(published) if given[f.name] is not None}
-    idle = [name for name in OF_NETWORKS if name in chosen] if given["model"] == "label_propagation" else []
-    if idle:
+    unused = [name for name in OF_NETWORKS if given[name] is not None]
+    if unused and given["model"] == "label_propagation":
         raise ValueError(
-            f"{', '.join(idle)}: of no effect on label_propagation; drop {'it' if len(idle) == 1 else 'them'}"
+            f"label_propagation does not use {', '.join(unused)}; remove {'it' if len(unused) == 1 else 'them'}"
         )
     return replace(published, **chosen)
 
 
-def train(network: NodeNetwork, task: Task, recipe: BaselineRecipe, history: History, *, progress: bool | None) -> None:
-    """Minimise the cross-entropy on the training nodes; ends with the last, or the best validated, weights.
+class BaselineTask(NodeTask):
+    """The cross-entropy of the training nodes; entries are dropped by torch's global generators."""
 
-    Best is the highest accuracy on the validation nodes and, of equals, the lowest cross-entropy there; it stops when for
-    ``recipe.patience`` epochs neither was as good as it had been. Ctrl-C keeps the best weights so far.
+    fused = False
+    model: NodeNetwork
 
-    Raises:
-        TrainingError: the loss became NaN or infinite.
-    """
-    tensors = list(network.parameters())
-    rest = [p for p in tensors if p is not network.weight]
-    groups: list[dict[str, Any]] = [
-        {"params": [network.weight], "weight_decay": recipe.weight_decay},
-        {"params": rest, "weight_decay": recipe.weight_decay if network.decay_all else 0.0},
-    ]
-    optimizer = torch.optim.Adam(groups, lr=recipe.learning_rate)
-    validated = len(task.validation) > 0
-    kept, best, reached, waited = _copied(tensors), (-math.inf, -math.inf), [-math.inf, -math.inf], 0
-    began = time.monotonic()
-    with Progress(recipe.epochs, 0, progress) as bar:
-        try:
-            for epoch in range(1, recipe.epochs + 1):
-                network.train()
-                optimizer.zero_grad()
-                logits = network(task.table, task.graph)[task.train]
-                loss = functional.cross_entropy(logits, task.labels[task.train])
-                value = loss.item()
-                if not math.isfinite(value):
-                    raise TrainingError(
-                        f"the loss became {value} in epoch {epoch} of {recipe.epochs}. Try a smaller learning_rate"
-                    )
-                loss.backward()
-                optimizer.step()
-                history.loss.append(value)
-                if validated:
-                    accuracy, entropy = _validated(network, task)
-                    history.validation.append((epoch, entropy))
-                    found = (accuracy, -entropy)
-                    if found > best:
-                        kept, best = _copied(tensors), found
-                    waited = 0 if any(new >= old for new, old in zip(found, reached, strict=True)) else waited + 1
-                    reached = [max(new, old) for new, old in zip(found, reached, strict=True)]
-                bar.update(epoch, value)
-                if recipe.patience is not None and waited >= recipe.patience:
-                    history.stopped = "early"
-                    break
-        except KeyboardInterrupt:
-            history.stopped = "interrupted"
-            warnings.warn(
-                f"interrupted after {len(history.loss)} of {recipe.epochs} epochs: the best weights so far are kept",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-        finally:
-            history.seconds = time.monotonic() - began
-            network.eval()
-            for p in tensors:
-                p.grad = None
-    if validated:
-        with torch.no_grad():
-            for p, good in zip(tensors, kept, strict=True):
-                p.copy_(good)
+    def __init__(self, network: NodeNetwork, data: LabelledNodes, width: int) -> None:
+        self.model = network
+        self.data = data
+        self.size = data.graph.num_nodes * width
+        self.held_out = len(data.validation) > 0
 
+    def loss(self) -> torch.Tensor:
+        """Cross-entropy."""
+        nodes = self.data.train
+        return functional.cross_entropy(self.logits()[nodes], self.data.labels[nodes])
 
-@torch.no_grad()
-def _validated(network: NodeNetwork, task: Task) -> tuple[float, float]:
-    """Accuracy and cross-entropy on the validation nodes."""
-    network.eval()
-    logits, labels = network(task.table, task.graph)[task.validation], task.labels[task.validation]
-    accuracy = (logits.argmax(dim=1) == labels).double().mean().item()
-    return accuracy, functional.cross_entropy(logits, labels).item()
+    def logits(self) -> torch.Tensor:
+        """Logits of all nodes, shape (n, c)."""
+        logits: torch.Tensor = self.model(self.data.table, self.data.graph)
+        return logits
 
+    def groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Weight decay for all weights, or for the first only, as the network was published."""
+        rest = [p for p in self.model.parameters() if p is not self.model.weight]
+        return [
+            {"params": [self.model.weight], "weight_decay": weight_decay},
+            {"params": rest, "weight_decay": weight_decay if self.model.decay_all else 0.0},
+        ]
 
-def _copied(tensors: list[nn.Parameter]) -> list[torch.Tensor]:
-    return [p.detach().clone() for p in tensors]
+    def stopping(self, patience: int | None) -> Stopping:
+        """Stop when neither accuracy nor cross-entropy is as good as it was (Veličković et al.)."""
+        return NothingAsGood(patience)
+
+    def generators(self) -> list[torch.Generator]:
+        """The global one of the CPU, and that of the device."""
+        device = self.data.labels.device
+        if device.type != "cuda":
+            return [torch.default_generator]
+        return [torch.default_generator, torch.cuda.default_generators[device.index or 0]]

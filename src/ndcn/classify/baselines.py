@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from .._support.checks import device_named
+from .._support.generators import seeded
 from .._support.threads import threads_for
 from ..graph import Graph
 from ..training import History
 from .baseline_networks import HEADS, NodeNetwork, label_propagation
-from .baseline_training import NETWORKS, BaselineRecipe, recipe_of, train
+from .baseline_training import NETWORKS, BaselineRecipe, BaselineTask, recipe_of
 from .features import FeatureTable
 from .node_data import UNKNOWN, check_graph, checked_features, checked_masks, coded_labels
 from .node_estimator import NodeEstimator
-from .training import Task
+from .task import LabelledNodes, learn
 
 
 class NodeBaseline(NodeEstimator):
@@ -45,6 +47,8 @@ class NodeBaseline(NodeEstimator):
             best so far (never stops early; 100; 100).
         seed: of the first weights and of what is dropped.
         device: where to compute.
+        checkpoint: a file in which the run is kept about every 20 seconds, for ``fit(..., resume=True)``; not used by label
+            propagation.
         progress: whether to show a progress bar; None shows it on a terminal.
 
     Attributes:
@@ -79,6 +83,7 @@ class NodeBaseline(NodeEstimator):
         patience: int | None = None,
         seed: int = 0,
         device: str | torch.device = "cpu",
+        checkpoint: str | Path | None = None,
         progress: bool | None = None,
     ) -> None:
         self.model = model
@@ -90,6 +95,7 @@ class NodeBaseline(NodeEstimator):
         self.patience = patience
         self.seed = seed
         self.device = device
+        self.checkpoint = checkpoint
         self.progress = progress
         self._recipe()  # says at once what is wrong
 
@@ -100,7 +106,9 @@ class NodeBaseline(NodeEstimator):
     def _recipe(self) -> BaselineRecipe:
         return recipe_of(self.get_params(deep=False))
 
-    def fit(self, graph: Graph, features: Any, labels: Any, train_mask: Any, val_mask: Any = None) -> NodeBaseline:
+    def fit(
+        self, graph: Graph, features: Any, labels: Any, train_mask: Any, val_mask: Any = None, *, resume: bool = False
+    ) -> NodeBaseline:
         """Learn from the nodes in ``train_mask``; the features of all nodes take part.
 
         Args:
@@ -112,12 +120,15 @@ class NodeBaseline(NodeEstimator):
             train_mask: the nodes whose class may be used, shape (n,), bool.
             val_mask: nodes by which the best epoch is chosen, shape (n,), bool: that of the highest accuracy and, of equals, the
                 lowest cross-entropy. Without them training runs its epochs. Label propagation has no use for them.
+            resume: go on from ``checkpoint`` if that file exists; the result is bit for bit that of an uninterrupted fit.
+
+        Ctrl-C ends after the current epoch with the best weights so far, and a second Ctrl-C at once.
 
         Raises:
             ImportError: the model needs PyTorch Geometric, which is not installed.
             TypeError: ``graph`` is no Graph.
             ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, or a class
-                that no training node has.
+                that no training node has; with ``resume``, a checkpoint of other data or settings.
             TrainingError: the loss became NaN or infinite.
         """
         recipe, device = self._recipe(), device_named(self.device)
@@ -135,16 +146,15 @@ class NodeBaseline(NodeEstimator):
             probabilities = label_propagation(graph, known, len(classes), steps=recipe.epochs).float()
             history.seconds = time.monotonic() - began
         else:
-            forked = [device] if device.type == "cuda" else []
             width = recipe.hidden * (HEADS if self.model == "gat" else 1)
-            with torch.random.fork_rng(forked), threads_for(graph.num_nodes * width):
-                torch.manual_seed(int(self.seed))
+            with seeded(int(self.seed), device), threads_for(graph.num_nodes * width):
                 network = NETWORKS[self.model](csr.shape[1], recipe.hidden, len(classes), recipe.dropout).to(device)
                 where = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
-                task = Task(FeatureTable(csr, device=device), graph, codes.to(device), *where)
-                train(network, task, recipe, history, progress=self.progress)
+                nodes = LabelledNodes(FeatureTable(csr, device=device), graph, codes.to(device), *where)
+                task = BaselineTask(network, nodes, width)
+                learn(task, self._plan(recipe, task, recipe.patience), history, resume=resume)
                 with torch.no_grad():
-                    probabilities = network(task.table, graph).softmax(dim=1)
+                    probabilities = task.logits().softmax(dim=1)
         self.model_, self.history_, self.classes_, self.codes_ = network, history, classes, codes
         self.probabilities_ = probabilities.cpu()
         return self

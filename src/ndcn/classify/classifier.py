@@ -21,7 +21,8 @@ from .features import FeatureTable
 from .network import DiffusionClassifier
 from .node_data import check_graph, checked_features, checked_masks, coded_labels
 from .node_estimator import NodeEstimator
-from .training import ClassifierRecipe, Task, build, recipe_of, train
+from .task import LabelledNodes, learn
+from .training import ClassifierRecipe, ClassifierTask, build, recipe_of
 
 
 class NodeClassifier(NodeEstimator):
@@ -53,6 +54,7 @@ class NodeClassifier(NodeEstimator):
         patience: with validation nodes, epochs to wait for a better result; never stops early by default.
         seed: of the first weights and of what is dropped.
         device, dtype: where and in which precision to compute.
+        checkpoint: a file in which the run is kept about every 20 seconds, for ``fit(..., resume=True)``.
         progress: whether to show a progress bar; None shows it on a terminal.
 
     Attributes:
@@ -101,6 +103,7 @@ class NodeClassifier(NodeEstimator):
         seed: int = 0,
         device: str | torch.device = "cpu",
         dtype: str | torch.dtype = "float32",
+        checkpoint: str | Path | None = None,
         progress: bool | None = None,
     ) -> None:
         self.T = T
@@ -127,6 +130,7 @@ class NodeClassifier(NodeEstimator):
         self.seed = seed
         self.device = device
         self.dtype = dtype
+        self.checkpoint = checkpoint
         self.progress = progress
         self._recipe()  # says at once what is wrong
 
@@ -140,7 +144,9 @@ class NodeClassifier(NodeEstimator):
 
     # Learning ---------------------------------------------------------------------------------------------------
 
-    def fit(self, graph: Graph, features: Any, labels: Any, train_mask: Any, val_mask: Any = None) -> NodeClassifier:
+    def fit(
+        self, graph: Graph, features: Any, labels: Any, train_mask: Any, val_mask: Any = None, *, resume: bool = False
+    ) -> NodeClassifier:
         """Learn from the nodes in ``train_mask``; the features of all nodes take part.
 
         Args:
@@ -149,13 +155,17 @@ class NodeClassifier(NodeEstimator):
             labels: the class of each node, shape (n,): whole numbers, with negative ones for unknown, or strings, with None, NaN
                 or "" for unknown.
             train_mask: the nodes whose class may be used, shape (n,), bool.
-            val_mask: nodes by which the best epoch is chosen, shape (n,), bool. Without them training runs its epochs.
+            val_mask: nodes by which the best epoch is chosen, shape (n,), bool: that of the highest accuracy and, of equals, the
+                lowest cross-entropy. Without them training runs its epochs.
+            resume: go on from ``checkpoint`` if that file exists; the result is bit for bit that of an uninterrupted fit.
+
+        Ctrl-C ends after the current epoch with the best weights so far, and a second Ctrl-C at once.
 
         Raises:
             TypeError: ``graph`` is no Graph.
             ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, or a class
-                that no training node has.
-            TrainingError: the loss became NaN or infinite.
+                that no training node has; with ``resume``, a checkpoint of other data or settings.
+            TrainingError: the loss became NaN or infinite; the last weights that gave a finite one are kept.
         """
         recipe = self._recipe()
         dtype, device = dtype_named(self.dtype), device_named(self.device)
@@ -169,17 +179,15 @@ class NodeClassifier(NodeEstimator):
         model = self._build(recipe, table.shape[1], len(classes)).to(device, dtype).eval()
         self.model_, self.history_, self.classes_ = model, History(), classes
         self.graph_, self.features_, self.codes_ = graph, table, codes
-        task = Task(
+        nodes = LabelledNodes(
             self._table(table),
             graph,
             codes.to(device),
             train_nodes.nonzero().flatten().to(device),
             val_nodes.nonzero().flatten().to(device),
         )
-        with threads_for(n * recipe.hidden):
-            train(
-                model, task, recipe, self.history_, patience=self.patience, seed=int(self.seed), progress=self.progress
-            )
+        task = ClassifierTask(model, nodes, recipe, int(self.seed))
+        learn(task, self._plan(recipe, task, self.patience), self.history_, resume=resume)
         return self
 
     def _build(self, recipe: ClassifierRecipe, features: int, classes: int) -> DiffusionClassifier:

@@ -90,6 +90,7 @@ def _settings(classifier: NodeClassifier) -> dict[str, Any]:
         settings["field"] = {"own": True}
     settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))
     settings["progress"] = None
+    del settings["checkpoint"]  # where training was kept on the machine that trained
     return settings
 
 

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from ..training import Plan, fingerprint
 from .node_data import UNKNOWN, checked_mask, coded_labels
+
+if TYPE_CHECKING:
+    from .baseline_training import BaselineRecipe
+    from .task import NodeTask
+    from .training import ClassifierRecipe
 
 
 class NodeEstimator(BaseEstimator, ABC):
     """Learns the classes of a graph's nodes; ``fit`` sets ``classes_`` and ``codes_``, the place of each node's class there."""
 
+    device: str | torch.device
+    checkpoint: str | Path | None
+    progress: bool | None
     classes_: np.ndarray
     codes_: torch.Tensor
 
@@ -54,6 +64,24 @@ class NodeEstimator(BaseEstimator, ABC):
             raise ValueError("the mask holds no node: there is nothing to score")
         best = self.predict_proba().argmax(dim=1)
         return (best[nodes] == codes[nodes]).double().mean().item()
+
+    def _plan(self, recipe: ClassifierRecipe | BaselineRecipe, task: NodeTask, patience: int | None) -> Plan:
+        """How to train; with a checkpoint, it is known by a fingerprint of the settings, the first weights and the data."""
+        known_by = ""
+        if self.checkpoint is not None:
+            given = {**self.get_params(deep=False), **vars(recipe), "device": str(self.device)}
+            elsewhere = ("checkpoint", "progress", "dtype")  # without effect on the result, or told by the weights
+            settings = {name: value for name, value in given.items() if name not in elsewhere}
+            known_by = fingerprint(settings, task.model, task.data.fingerprints())
+        return Plan(
+            epochs=recipe.epochs,
+            learning_rate=recipe.learning_rate,
+            weight_decay=recipe.weight_decay,
+            patience=patience,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            fingerprint=known_by,
+            progress=self.progress,
+        )
 
     def _fitted(self) -> None:
         if not hasattr(self, "codes_"):

@@ -1,10 +1,7 @@
-"""Training a classifier of nodes: recipes, what its arguments must be, and the loop."""
+"""Training a ``NodeClassifier``: recipes, what its arguments must be, its network, and its task."""
 
 from __future__ import annotations
 
-import math
-import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -14,13 +11,12 @@ from torch import nn
 from torch.nn import functional
 
 from .._support.checks import LARGEST_SEED, check_number, check_whole, named
-from .._support.progress import Progress
-from ..graph import Graph
-from ..solve import IntegrationError, Solver
-from ..training import History, TrainingError
+from .._support.generators import seeded
+from ..solve import Solver
+from ..training import SinceBest, Stopping
 from .diffusion import DiffusionOperator, LinearDiffusion, ReluDiffusion
-from .features import FeatureTable
 from .network import ACTIVATIONS, PUBLISHED, DiffusionClassifier
+from .task import LabelledNodes, NodeTask
 
 LONGEST = 1000  # time to diffuse for: by then everything that diffusion can do has been done
 FIELDS = ("diffusion", "relu")
@@ -152,8 +148,7 @@ def build(
         field = recipe.field
     else:
         field = LinearDiffusion(operator, recipe.source) if recipe.field == "diffusion" else ReluDiffusion(operator)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         model = DiffusionClassifier(
             features,
             recipe.hidden,
@@ -174,107 +169,63 @@ def build(
     return model
 
 
-@dataclass(frozen=True)
-class Task:
-    """What is learned from: features, the classes of some nodes, and nodes to stop by (perhaps none)."""
+class ClassifierTask(NodeTask):
+    """The cross-entropy of the training nodes at T, plus the consistency of the passes."""
 
-    table: FeatureTable
-    graph: Graph
-    labels: torch.Tensor
-    train: torch.Tensor
-    validation: torch.Tensor
+    advice = "Try a smaller learning_rate, or a smaller T"
+    model: DiffusionClassifier
 
+    def __init__(self, model: DiffusionClassifier, data: LabelledNodes, recipe: ClassifierRecipe, seed: int) -> None:
+        self.model = model
+        self.data = data
+        self.recipe = recipe
+        self.size = data.graph.num_nodes * recipe.hidden
+        self.held_out = len(data.validation) > 0
+        self.generator = torch.Generator(data.labels.device).manual_seed(seed)
+        model.generator = self.generator
 
-def train(
-    model: DiffusionClassifier,
-    task: Task,
-    recipe: ClassifierRecipe,
-    history: History,
-    *,
-    patience: int | None,
-    seed: int,
-    progress: bool | None,
-) -> None:
-    """Minimise the cross-entropy at T, plus the consistency of the passes; ends with the last, or the best validated, weights.
+    def loss(self) -> torch.Tensor:
+        """Cross-entropy and consistency."""
+        logits = self.model(self.data.table, self.data.graph, self.recipe.passes)
+        return _loss(logits, self.data, self.recipe)
 
-    Best is the highest accuracy on the validation nodes and, of equals, the lowest cross-entropy there. Ctrl-C keeps the
-    best weights so far.
+    def logits(self) -> torch.Tensor:
+        """Logits of all nodes, shape (n, c)."""
+        logits: torch.Tensor = self.model(self.data.table, self.data.graph)[0]
+        return logits
 
-    Raises:
-        TrainingError: the loss became NaN or infinite; the model has the last weights that gave a finite one.
-    """
-    rest = [p for name, p in model.named_parameters() if recipe.decay_all or name != "encoder.weight"]
-    groups: list[dict[str, Any]] = [{"params": rest, "weight_decay": recipe.weight_decay if recipe.decay_all else 0.0}]
-    if not recipe.decay_all:
-        groups.append({"params": [model.encoder.weight], "weight_decay": recipe.weight_decay})
-    device = task.labels.device
-    optimizer = torch.optim.Adam(groups, lr=recipe.learning_rate, fused=device.type in ("cpu", "cuda"))
-    model.generator = torch.Generator(device).manual_seed(seed)
-    tensors = list(model.parameters())
-    good = [p.detach().clone() for p in tensors]
-    best, best_value, best_epoch = good, (-math.inf, -math.inf), 0
-    began = time.monotonic()
-    with Progress(recipe.epochs, 0, progress) as bar:
-        try:
-            for epoch in range(recipe.epochs):
-                if patience is not None and len(task.validation) and epoch - best_epoch >= patience:
-                    history.stopped = "early"
-                    break
-                optimizer.zero_grad()
-                model.train()
-                try:
-                    loss = _loss(model(task.table, task.graph, recipe.passes), task, recipe)
-                    value, reason = loss.item(), ""
-                except IntegrationError as error:
-                    value, reason = math.nan, f" ({error})"
-                if not math.isfinite(value):
-                    _restore(tensors, good)
-                    history.stopped = "failed"
-                    raise TrainingError(
-                        f"the loss became {value} in epoch {epoch + 1} of {recipe.epochs}{reason}; the weights of epoch "
-                        f"{epoch} are kept. Try a smaller learning_rate, or a smaller T"
-                    )
-                good = [p.detach().clone() for p in tensors]
-                loss.backward()
-                optimizer.step()
-                history.loss.append(value)
-                if len(task.validation):
-                    accuracy, entropy = _validated(model, task)
-                    history.validation.append((epoch + 1, entropy))
-                    if (accuracy, -entropy) > best_value:
-                        best, best_value, best_epoch = (
-                            [p.detach().clone() for p in tensors],
-                            (accuracy, -entropy),
-                            epoch,
-                        )
-                history.seconds = time.monotonic() - began
-                bar.update(epoch + 1, value)
-        except KeyboardInterrupt:
-            history.stopped = "interrupted"
-            if not len(task.validation):
-                best = good
-            warnings.warn(
-                f"interrupted after {len(history.loss)} of {recipe.epochs} epochs: the best weights so far are kept",
-                RuntimeWarning,
-                stacklevel=4,
-            )
-        finally:
-            model.eval()
-            model.generator = None
-            for p in tensors:
-                p.grad = None
-    if len(task.validation) or history.stopped == "interrupted":
-        _restore(tensors, best)
+    def groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Weight decay for all weights, or for those of the encoder only."""
+        if self.recipe.decay_all:
+            return [{"params": list(self.model.parameters()), "weight_decay": weight_decay}]
+        rest = [p for name, p in self.model.named_parameters() if name != "encoder.weight"]
+        return [
+            {"params": rest, "weight_decay": 0.0},
+            {"params": [self.model.encoder.weight], "weight_decay": weight_decay},
+        ]
+
+    def stopping(self, patience: int | None) -> Stopping:
+        """The best epoch itself counts among those waited for."""
+        return SinceBest(None if patience is None else patience - 1)
+
+    def generators(self) -> list[torch.Generator]:
+        """That of what is dropped."""
+        return [self.generator]
+
+    def close(self) -> None:
+        """Drop what is needed in training only."""
+        super().close()
+        self.model.generator = None
 
 
-def _loss(logits: torch.Tensor, task: Task, recipe: ClassifierRecipe) -> torch.Tensor:
+def _loss(logits: torch.Tensor, data: LabelledNodes, recipe: ClassifierRecipe) -> torch.Tensor:
     """Mean cross-entropy of the passes on the training nodes + weight * mean squared distance of each pass from the target.
 
     The target, on all nodes, is the mean of the passes' probabilities, sharpened: p^(1/temperature), normalised.
     """
     passes, _, classes = logits.shape
-    known = logits[:, task.train].reshape(-1, classes)
-    loss = functional.cross_entropy(known, task.labels[task.train].repeat(passes))
+    known = logits[:, data.train].reshape(-1, classes)
+    loss = functional.cross_entropy(known, data.labels[data.train].repeat(passes))
     if passes > 1 and recipe.consistency > 0:
         p = (
             logits.transpose(1, 2).contiguous().softmax(dim=1)
@@ -282,18 +233,3 @@ def _loss(logits: torch.Tensor, task: Task, recipe: ClassifierRecipe) -> torch.T
         target = (p.detach().mean(dim=0).clamp_min(1e-12).log() / recipe.temperature).softmax(dim=0)
         loss = loss + recipe.consistency * (p - target).square().sum(dim=1).mean()
     return loss
-
-
-@torch.no_grad()
-def _validated(model: DiffusionClassifier, task: Task) -> tuple[float, float]:
-    """Accuracy and cross-entropy on the validation nodes."""
-    model.eval()
-    logits, labels = model(task.table, task.graph)[0, task.validation], task.labels[task.validation]
-    accuracy = (logits.argmax(dim=1) == labels).double().mean().item()
-    return accuracy, functional.cross_entropy(logits, labels).item()
-
-
-@torch.no_grad()
-def _restore(tensors: list[nn.Parameter], kept: list[torch.Tensor]) -> None:
-    for tensor, value in zip(tensors, kept, strict=True):
-        tensor.copy_(value)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import reading
+from .checkpoints import fit_nodes
 from .guard import note
 from .options import (
     NEED_PYG,
@@ -108,6 +109,13 @@ def classify(
         ),
     ] = None,
     save: Annotated[Path | None, typer.Option(help="File to write the classifier of the first run to.")] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="With --save: go on from SAVE.checkpoint if it is there; the result is that of a run never interrupted.",
+        ),
+    ] = False,
     how: reading.NodeTableOptions = reading.NODE_TABLES,
     as_json: Json = False,
 ) -> None:
@@ -115,6 +123,9 @@ def classify(
 
     Runs start from fresh weights and share one split. Where there are validation nodes, they choose the best epoch (but
     not with the paper's preset).
+
+    With --save, a checkpoint of each run is kept beside the model about every 20 seconds while it trains. After Ctrl-C, which
+    ends after the current epoch, or a crash, the same command with --resume goes on from there.
 
     Example: ndcn classify edges.csv --features features.csv --labels labels.csv --out predictions.csv
     """
@@ -130,13 +141,15 @@ def classify(
         check_output(save)
         if out is not None and out.absolute() == save.absolute():
             raise ValueError(f"--out and --save both name {out}")
+    elif resume:
+        raise ValueError("--resume goes on from the checkpoint beside a saved model: name the model with --save")
     estimators = [
         _estimator(
             graph, model, preset, terminal, alpha, hidden, epochs, seed + k, progress=None if runs == 1 else False
         )
         for k in range(runs)
     ]
-    from ..classify import datasets, repeat
+    from ..classify import datasets
 
     if kind == "own":
         held_out: dict[str, Any] = {"test": test, "validation": validation, "seed": seed}
@@ -150,7 +163,7 @@ def classify(
     if not sys.stderr.isatty():
         note(f"training {model.value} on {found!r}")
     began = time.monotonic()
-    done = repeat(estimators, found, validated, jobs)
+    done = fit_nodes(estimators, found, validated, jobs, save, resume)
     seconds = time.monotonic() - began
     if out is not None:
         write_table(_table(done[0].estimator, found), out)

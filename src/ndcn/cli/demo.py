@@ -47,7 +47,8 @@ def demo(
     from ..report import write_report
 
     began = time.monotonic()
-    graph, law = ndcn.networks.grid(NODES), ndcn.laws.Heat()
+    graph = ndcn.networks.grid(NODES)
+    law = ndcn.laws.Heat()
     x0 = ndcn.laws.initial_state(graph)
     data = ndcn.simulate(law, graph, x0, ndcn.sampling.irregular_times(END, seed=seed))
     parts = ndcn.split(data, seed=seed)
@@ -66,8 +67,9 @@ def demo(
     ndcn.plot.animate(truth, prediction, files["animation.gif"], frames=FRAMES, train_until=until, label="NDCN")
     models["ndcn"].save(files["model.ndcn"])
     data.save(files["data"])
-    names = str(files["model.ndcn"]), [str(files["data"])]
-    write_report(models["ndcn"], files["report.html"], data, model_name=names[0], data_words=names[1])
+    write_report(
+        models["ndcn"], files["report.html"], data, model_name=str(files["model.ndcn"]), data_words=[str(files["data"])]
+    )
 
     if as_json:
         named = {

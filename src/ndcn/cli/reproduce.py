@@ -13,7 +13,7 @@ from .guard import FAILED, note
 from .options import Choice, check_output, print_json
 
 if TYPE_CHECKING:
-    from ..experiments import Outcome, Request, Run, Target, Workers
+    from ..experiments import Outcome, Request, Run, Target
 
 
 class What(Choice, names=(*TABLES, "all", *FIGURES, "status")):
@@ -124,10 +124,10 @@ def _check_names(what: str, targets: list[Target], request: Request) -> None:
 
 
 def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None:
-    from .._support.processes import Processes
     from .._support.progress import Progress
     from .._support.threads import cores
-    from ..experiments import Ray, Result, Store, attempt, missing, seconds_left, sweep
+    from .._support.work import workers_for
+    from ..experiments import Result, Store, attempt, missing, seconds_left, sweep
 
     runs = list({run.key: run for run in runs}.values())
     left = runs
@@ -138,7 +138,7 @@ def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None
             seconds = seconds_left(left, there, jobs or cores())
     if not left:
         return
-    workers: Workers = Ray(ray) if ray else Processes(attempt, jobs)
+    workers = workers_for(attempt, ray or jobs)
     ended: list[Run] = []
     estimate = "" if seconds is None else f", about {_span(seconds)} on {jobs or cores()} cores"
     note(f"{len(runs) - len(left)} of {len(runs)} runs are in {store}; {len(left)} to do{estimate}")

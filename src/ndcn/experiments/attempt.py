@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .._support.processes import Failed
 from .classify import run_classification
-from .result import Failed, Result
+from .result import Result
 from .run import run_dynamics
 from .spec import Run
 
@@ -15,4 +16,4 @@ def attempt(run: Run) -> Result | Failed:
             return run_classification(run.settings, run.data)
         return run_dynamics(run.settings, run.keep_states)
     except Exception as error:
-        return Failed(f"{type(error).__name__}: {error}")
+        return Failed.of(error)

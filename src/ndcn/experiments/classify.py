@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-import torch
-
 import ndcn
 
+from .._support.threads import one_thread
 from ..classify import NodeDataset
 from .result import Result
 from .run import versions
@@ -150,6 +149,7 @@ def load_classification() -> Classification:
     )
 
 
+@one_thread()
 def run_classification(settings: dict[str, Any], folder: str | None = None) -> Result:
     """Train on the standard split from fresh weights, and measure the share of nodes whose class is predicted right.
 
@@ -157,7 +157,6 @@ def run_classification(settings: dict[str, Any], folder: str | None = None) -> R
         settings: of a ``spec.Run``.
         folder: with the files of the data set, if they are not in the usual one.
     """
-    torch.set_num_threads(1)
     data = _dataset(settings["dataset"], folder)
     kind = {"classifier": ndcn.NodeClassifier, "baseline": ndcn.NodeBaseline}[settings["estimator"]]
     estimator = kind(**settings["model"], seed=settings["seed"], progress=False)

@@ -111,7 +111,8 @@ def summarise(rows: Sequence[Row]) -> list[str]:
             f"{title}: {better} the paper's mean in {counts[better]} of {len(marks)} cells, within one standard deviation "
             f"{worse} it in {counts['within']}, further {worse} in {counts[worse]}{f' ({further})' if further else ''}"
         )
-    first, total = 0, 0
+    first = 0
+    total = 0
     exceptions: list[str] = []
     for cell in dict.fromkeys(_cell(row) for row in rows):
         here = [row for row in rows if _cell(row) == cell and row.recipe == "paper" and row.mean is not None]
@@ -119,7 +120,9 @@ def summarise(rows: Sequence[Row]) -> list[str]:
         if own is None or len(here) == 1:
             continue
         before = [f"{cell} {row.title} ({row.mean:.2f} < {own:.2f})" for row in here if (row.mean or 0.0) < own]
-        total, first, exceptions = total + 1, first + (not before), exceptions + before
+        total += 1
+        first += not before
+        exceptions += before
     lines += _order(rows)
     if total:
         text = f"Of all models with the published recipe, NDCN is first in {first} of {total} cells"

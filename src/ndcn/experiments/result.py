@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._support.processes import Lost
+from .._support.processes import Failed, Lost
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,6 @@ class Result:
     seconds: float
     versions: dict[str, str]
     states: bytes | None = None
-
-
-@dataclass(frozen=True)
-class Failed:
-    """A run that ended in an error, which would come again."""
-
-    reason: str
 
 
 Outcome = Result | Failed | Lost

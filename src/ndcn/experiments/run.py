@@ -13,12 +13,14 @@ import torch
 
 import ndcn
 
+from .._support.threads import one_thread
 from ..data import Split, Trajectory
 from ..graph import Graph
 from ..solve import kernel_in_use
 from .result import Result
 
 
+@one_thread()
 def run_dynamics(settings: dict[str, Any], keep_states: bool = False) -> Result:
     """Train one model of a table and measure its errors after the last epoch.
 
@@ -29,7 +31,6 @@ def run_dynamics(settings: dict[str, Any], keep_states: bool = False) -> Result:
         settings: of a ``spec.Run``.
         keep_states: whether the result holds the predicted states.
     """
-    torch.set_num_threads(1)
     parts, data = truth(settings)
     estimator = ndcn.DynamicsRegressor(**settings["model"], seed=settings["seed"], progress=False)
     began = time.monotonic()

@@ -45,7 +45,8 @@ class Store:
     """
 
     def __init__(self, path: str | Path, owner: str = "", *, create: bool = True) -> None:
-        self.path, self.owner = Path(path), owner
+        self.path = Path(path)
+        self.owner = owner
         if self.path.is_dir():
             raise ValueError(f"{path} is a folder; a store is one file, such as results.sqlite")
         if not self.path.exists() and not create:

@@ -9,35 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import mean
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
+from .._support.work import Workers
 from .result import Failed, Outcome, Result
 from .spec import Run
 from .store import STALE, Store, new_owner
 
 ATTEMPTS = 3  # of a run whose process dies
 POLL = 0.5  # seconds
-
-
-class Workers(Protocol):
-    """Where runs are carried out: processes of this machine, or a cluster."""
-
-    capacity: int
-
-    def __enter__(self) -> Workers: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def start(self, run: Run) -> None:
-        """Begin a run."""
-        ...
-
-    def wait(self, seconds: float) -> list[tuple[Run, Outcome]]:
-        """What has ended, after so many seconds at most."""
-        ...
 
 
 def sweep(

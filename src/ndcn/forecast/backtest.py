@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from .._support.threads import WORTH_TWO
+from .._support.work import run_all
 from ..data import Panel
 from . import combination
-from .candidates import SIMPLE, Candidate
+from .candidates import LEARNED, SIMPLE, Candidate
 
 FIRST = 8  # the earliest origin
 ORIGINS = 40  # how many past origins are looked at, besides the longest horizon
 OWN = 2.0  # how much past errors at a horizon count for it; those at a shorter one count 1
+WIDTH = 20  # features of a trained model's hidden state, as far as the number of threads is concerned
 USUAL = (1, 3, 7, 14, 28, 56)
 
 
@@ -95,14 +98,15 @@ def run(
 ) -> Backtest:
     """Let all candidates forecast from the last origins of the panel; errors where the truth is known.
 
-    Forecasts are float32: K x O x H x n numbers.
+    Forecasts are float32: K x O x H x n numbers. Models that are trained have a process each, unless the network is so large
+    that one of them keeps all cores busy.
     """
     T = len(panel)
     origins = np.arange(max(FIRST, T - 1 - int(horizons.max()) - ORIGINS), T)
     said = np.empty((len(candidates), len(origins), len(horizons), panel.values.shape[1]), dtype=np.float32)
-    for k, candidate in enumerate(candidates):
-        said[k] = np.clip(candidate.rolling(origins, horizons), -3e38, 3e38)
-        tick(k + 1)
+    for done, (k, forecasts) in enumerate(_all_forecasts(candidates, origins, horizons, panel.values.shape[1])):
+        said[k] = np.clip(forecasts, -3e38, 3e38)
+        tick(done + 1)
     errors = np.full(said.shape[:3], np.nan)
     for j, h in enumerate(horizons):
         q = np.flatnonzero(origins + h < T)
@@ -112,3 +116,23 @@ def run(
         errors[:, q, j] = np.where(seen, size, 0.0).sum(axis=2) / np.where(count > 0, count, np.nan)
     names, families = tuple(c.name for c in candidates), tuple(c.family for c in candidates)
     return Backtest(names, families, origins, horizons, said, errors)
+
+
+def _all_forecasts(
+    candidates: Sequence[Candidate], origins: np.ndarray, horizons: np.ndarray, nodes: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """The place of each candidate and its forecasts, as they come; those of trained models last."""
+    trained = [k for k, candidate in enumerate(candidates) if candidate.family == LEARNED]
+    for k, candidate in enumerate(candidates):
+        if k not in trained:
+            yield k, candidate.rolling(origins, horizons)
+    tasks = [(candidates[k], origins, horizons) for k in trained]
+    jobs = 1 if nodes * WIDTH >= WORTH_TWO else None
+    for j, (forecasts, failures) in run_all(_forecasts, tasks, jobs=jobs, name="trained models"):
+        candidates[trained[j]].failures[:] = failures
+        yield trained[j], forecasts
+
+
+def _forecasts(task: tuple[Candidate, np.ndarray, np.ndarray]) -> tuple[np.ndarray, list[str]]:
+    candidate, origins, horizons = task
+    return candidate.rolling(origins, horizons), list(candidate.failures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,12 +22,13 @@ FORGET = (1.0, 0.95)
 class Candidate:
     """A name, a family, and ``rolling(origins, horizons)``: forecasts of shape (O, len(horizons), n).
 
-    A forecast from origin o uses the data up to o only; NaN says that there is none.
+    A forecast from origin o uses the data up to o only; NaN says that there is none. ``failures`` says why.
     """
 
     name: str
     family: str
     rolling: Rolling
+    failures: list[str] = field(default_factory=list)
 
 
 def candidates_for(panel: Panel, kind: Kind) -> list[Candidate]:

@@ -53,7 +53,7 @@ class Learner:
 
     def candidate(self) -> Candidate:
         """For the comparison."""
-        return Candidate(self.name, LEARNED, self.rolling)
+        return Candidate(self.name, LEARNED, self.rolling, self.failures)
 
     def rolling(self, origins: np.ndarray, horizons: np.ndarray) -> np.ndarray:
         """Forecasts of shape (O, len(horizons), n), NaN from origins without a fit and where a fit failed."""

@@ -9,15 +9,13 @@ import torch
 from scipy.interpolate import BSpline, PchipInterpolator
 from scipy.optimize import nnls
 
-LAMBDAS = 10.0 ** np.arange(
-    -5, 4.1, 0.75
-)  # penalties that cross-validation compares: from interpolation to straight lines
-KNOTS = (
-    0.6,
-    4,
-    40,
-)  # for each snapshot, at least, and at most: penalties decide how smooth a path is, fewer knots only save time
-GCV_FACTOR = 1.2  # degrees of freedom count for so much more in cross-validation, against too rough paths (Kim and Gu, J. R. Stat. Soc. B 66, 2004, take 1.4)
+# Penalties that cross-validation compares: from interpolation to straight lines.
+LAMBDAS = 10.0 ** np.arange(-5, 4.1, 0.75)
+# For each snapshot, at least, and at most: penalties decide how smooth a path is, fewer knots only save time.
+KNOTS = (0.6, 4, 40)
+# Degrees of freedom count for so much more in cross-validation, against too rough paths. Kim and Gu (J. R. Stat. Soc. B 66, 2004) take
+# 1.4; less leaves more of fast transients.
+GCV_FACTOR = 1.2
 LEAST_LEFT = 0.1  # share of the observations that a path must not use up
 MEDIAN_TO_SIGMA = 0.6745  # the median |z| of a normal distribution
 NOISE_BINS = 12  # of states by size, in each of which noise is measured by a median: two numbers are fitted to them

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from .._support.callers import warn_user
+from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
@@ -134,14 +134,14 @@ def _warn_if_few(trajectories: Sequence[Trajectory], model: FreeModel) -> None:
         int(t.states[1:, :, 0].numel() if t.mask is None else t.mask[1:, :, 0].sum()) for t in trajectories
     )
     if increments < model.basis.size / 2:
-        warn_user(
+        warn(
             f"{increments} changes of states are too few to see f and g: splines of {model.basis.size} coefficients were drawn through "
             "them, do not trust these far. Take more snapshots, or give a law whose parameters are estimated"
         )
 
 
 def _warn(how: str) -> None:
-    warn_user(
+    warn(
         f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
         "fastest would help; or these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j) with the same f and g at every node: if "
         'nodes differ, give a law and estimate it with per_node; model="ndcn" assumes less'
@@ -180,7 +180,7 @@ def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: Fi
             f"a closed form was asked for; it misses snapshots by {closed.fit.excess:.2g} times the rounding, so it is "
             'not the whole law: form="free" follows the data better'
         )
-        warn_user(reason)
+        warn(reason)
     noise = tuple(data[0].measured.share.tolist())
     evidence = Evidence("closed", reason, noise, closed.fit.excess, None, str(closed.equation), explained)
     return _of_shots(task, data, closed.fit, evidence)
@@ -293,12 +293,8 @@ def _reason(closed: TrajectoryFit | None, free: TrajectoryFit | None, what: Inte
 def _of_trajectories(task: _Task, data: Sequence[Observations], fitted: TrajectoryFit, evidence: Evidence) -> FoundLaw:
     assert isinstance(fitted.model, (Equation, FreeModel))
     samples, initial_samples = posterior_samples(fitted, POSTERIOR_SAMPLES, task.seed)
-    if (
-        evidence.form == "free" or fitted.excess > HUBER
-    ):  # information that counts large residuals less does not tell their size
-        covariance = torch.cov(samples.T)
-    else:
-        covariance = max(1.0, fitted.excess) ** 2 * pseudo_inverse(fitted.normal)
+    robust = fitted.excess > HUBER  # information that counts large residuals less does not tell their size
+    covariance = torch.cov(samples.T) if evidence.form == "free" or robust else fitted.covariance()
     covariance = covariance.reshape(samples.shape[1], samples.shape[1])
     initial = [problem.x0 for problem in fitted.problems]
     return _found(task, data, fitted.model, covariance, samples, (initial, initial_samples), evidence)

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import torch
 
-from .._support.callers import warn_user
 from .._support.threads import threads_for
+from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Law
 from .equation_fit import EXPLAINED_EXCESS
@@ -61,7 +61,7 @@ def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Fou
     with threads_for(max(t.graph.num_nodes for t in trajectories)):
         found = _estimated(law, trajectories, seed)
     if not found.evidence.explained:
-        warn_user(found.evidence.reason)
+        warn(found.evidence.reason)
     return replace(found, seconds=time.monotonic() - began)
 
 
@@ -233,9 +233,7 @@ def _of_trajectories(data: Sequence[Observations], fitted: TrajectoryFit, seed: 
     d = fitted.problems[0].x0.shape[1] - len(model.per_node)
     samples, initial_samples = posterior_samples(fitted, POSTERIOR_SAMPLES, seed, cg=NODE_VALUE_CG)
     samples = samples[:, :count]
-    covariance = torch.zeros(0, 0, dtype=torch.float64)
-    if count:
-        covariance = max(1.0, fitted.excess) ** 2 * pseudo_inverse(fitted.normal)
+    covariance = fitted.covariance() if count else torch.zeros(0, 0, dtype=torch.float64)
     errors = standard_errors(covariance)
     if model.per_node:
         of_nodes = initial_samples[0][..., d:].mT.reshape(len(samples), -1)

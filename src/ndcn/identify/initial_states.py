@@ -1,4 +1,4 @@
-"""Equations of the first state of a trajectory: how it moves when everything else does."""
+"""Equations of the initial state of a trajectory: how it moves when everything else does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def best_initial_state(
     *,
     slow: bool,
 ) -> np.ndarray:
-    """(sum_k T_k^T w_k T_k + prior)^-1 right for those first states that may move, T_k leading to the k-th snapshot.
+    """(sum_k T_k^T w_k T_k + prior)^-1 right for those initial states that may move, T_k leading to the k-th snapshot.
 
     By conjugate gradients of at most ``cg`` steps; or exactly, for as many unknowns as fit into a small matrix, where
     gradients converge slowly, as in gaps, or would take more columns along, as for few nodes and many parameters.

@@ -132,7 +132,12 @@ def _named(text: str, name: str) -> str:
 
 
 def _starts(term: Term, ranges: np.ndarray) -> list[Term]:
-    """The term with its parameters on a coarse grid."""
+    """The term with its parameters on a coarse grid, from which fits start.
+
+    Grids follow the range of states: half-saturations K are 1 to 100 % of the largest state, slopes a turn once to some times over
+    the range. Neighbouring values differ by a factor of 3 to 5, from which Gauss-Newton finds those between; self terms, which are cheap
+    to compute and easy to mistake for one another, have finer grids. Parameters of the user's own formulas are taken for about 1.
+    """
     names = term.formula.parameters
     if not names:
         return [term]

@@ -1,4 +1,4 @@
-"""Unknown values of a law for each node, drawn towards their common mean."""
+"""Unknown values of a law for each node, shrunk towards their common mean (empirical Bayes)."""
 
 from __future__ import annotations
 

@@ -22,14 +22,12 @@ CLEAN_BELOW = 2e-5
 # Rounding of snapshots: that of their dtype, and 2e-8 of the largest state, for those near 0, which the solver that made them had too.
 LEAST_ROUNDING = 2e-8
 FLOAT64_ROUNDING = 1e-9  # in place of 1e-16: trajectories are rarely solved more exactly
-UNIT = (
-    1e-3  # of the largest state: states are compared as asinh(x / unit), which is linear below and logarithmic above it
-)
+# Of the largest state: states are compared as asinh(x / unit), which is linear below and logarithmic above it.
+UNIT = 1e-3
 NOISE_UNIT = 20.0  # times additive noise: below it logarithms would magnify noise
 FILLED_ERROR = 1e-3  # of states that are filled in, as a share of them and of 1 % of the largest one
-LEAST_FREEDOM = (
-    0.02  # share of the noise, squared, that a smooth path keeps: a straight line through 100 snapshots keeps as much
-)
+# Share of the noise, squared, that a smooth path keeps: a straight line through 100 snapshots keeps as much.
+LEAST_FREEDOM = 0.02
 STATES_KEPT = 4000  # of those seen: enough for a histogram, and 32 kB for each feature in a file
 
 
@@ -87,60 +85,83 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
         data: the trajectory.
         noisy: whether to take them for noisy; found out from their roughness by default.
     """
-    states = data.states.detach().cpu().double()
+    states, seen = _states_of(data)
     times = data.times.double()
-    seen = torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
-    scale = torch.where(seen, states.abs(), 0.0).amax(dim=(0, 1)).clamp(min=1e-300)
-    eps = max(torch.finfo(data.states.dtype).eps, FLOAT64_ROUNDING)
-    rounding = Noise(LEAST_ROUNDING * scale, torch.full_like(scale, eps))
-    network = Network(data.graph)
-    T, n, d = states.shape
-    flat = states.reshape(T, -1).numpy()
-    flags = seen.reshape(T, -1).numpy()
     if noisy is None:
         noisy = roughness(times, states, seen) > NOISY_ABOVE
-    if not noisy:
-        unit = UNIT * scale
-        z = torch.asinh(states / unit).reshape(T, -1).numpy()
+    scale = torch.where(seen, states.abs(), 0.0).amax(dim=(0, 1)).clamp(min=1e-300)
+    if noisy:
+        return _smoothed(Network(data.graph), times, states, seen, scale)
+    eps = max(torch.finfo(data.states.dtype).eps, FLOAT64_ROUNDING)
+    rounding = Noise(LEAST_ROUNDING * scale, torch.full_like(scale, eps))
+    return _interpolated(Network(data.graph), times, states, seen, scale, rounding, complete=data.mask is None)
 
-        def path(t: np.ndarray, *, straight: bool = False) -> np.ndarray:
-            if data.mask is None:
-                out = PchipInterpolator(times.numpy(), z, axis=0)(t)
-            else:
-                out = interpolated(times.numpy(), z, flags, t, straight=straight)
-            return np.sinh(out.reshape(len(t), n, d)) * unit.numpy()
 
-        inner = _filled(inside(path, times))
-        if data.mask is None:
-            return Observations(network, times, states, seen, states, inner, rounding.at(states), unit, rounding)
-        level = _filled(torch.from_numpy(path(times.numpy())))
-        error = rounding.at(level)
-        error = torch.where(
-            seen, error, error + FILLED_ERROR * (level.abs() + scale * 1e-2)
-        )  # what is filled in is less sure
-        lines = _filled(inside(functools.partial(path, straight=True), times))
-        doubt = (lines - inner).abs().mean(1)
-        return Observations(network, times, states, seen, level, inner, error, unit, rounding, doubt)
-    smoother = Smoother(times.numpy())
-    c, freedom = smoother.fit(np.nan_to_num(flat), flags)
-    first = torch.from_numpy(smoother.path(c, times.numpy())).reshape(T, n, d)
+def _states_of(data: Trajectory) -> tuple[torch.Tensor, torch.Tensor]:
+    """States in float64, and where they were seen."""
+    states = data.states.detach().cpu().double()
+    return states, torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
+
+
+def _interpolated(
+    network: Network,
+    times: torch.Tensor,
+    states: torch.Tensor,
+    seen: torch.Tensor,
+    scale: torch.Tensor,
+    rounding: Noise,
+    *,
+    complete: bool,
+) -> Observations:
+    """With a path through all observations, monotone cubic in asinh(x / unit) (docs/interaction.md, How it works, 2)."""
+    unit = UNIT * scale
+    z = torch.asinh(states / unit).flatten(1).numpy()
+
+    def path(t: np.ndarray, *, straight: bool = False) -> np.ndarray:
+        if complete:
+            out = PchipInterpolator(times.numpy(), z, axis=0)(t)
+        else:
+            out = interpolated(times.numpy(), z, seen.flatten(1).numpy(), t, straight=straight)
+        return np.sinh(out.reshape(len(t), *states.shape[1:])) * unit.numpy()
+
+    inner = _filled(inside(path, times))
+    if complete:
+        return Observations(network, times, states, seen, states, inner, rounding.at(states), unit, rounding)
+    level = _filled(torch.from_numpy(path(times.numpy())))
+    error = rounding.at(level)
+    error = torch.where(seen, error, error + FILLED_ERROR * (level.abs() + scale * 1e-2))
+    lines = _filled(inside(functools.partial(path, straight=True), times))
+    doubt = (lines - inner).abs().mean(1)
+    return Observations(network, times, states, seen, level, inner, error, unit, rounding, doubt)
+
+
+def _smoothed(
+    network: Network, times: torch.Tensor, states: torch.Tensor, seen: torch.Tensor, scale: torch.Tensor
+) -> Observations:
+    """With a smooth path: first through the states, which shows their noise, then through asinh(x / unit)."""
+    T, n, d = states.shape
+    flags = seen.reshape(T, -1).numpy()
     counts = flags.sum(0)
-    inflation = torch.from_numpy(np.sqrt(counts / np.maximum(counts - freedom, 1.0))).reshape(n, d)
-    noise = estimated_noise(first, states, seen, inflation)
+    smoother = Smoother(times.numpy())
+
+    def noise_around(level: torch.Tensor, freedom: np.ndarray) -> Noise:
+        inflation = torch.from_numpy(np.sqrt(counts / np.maximum(counts - freedom, 1.0))).reshape(n, d)
+        return estimated_noise(level, states, seen, inflation)
+
+    c, freedom = smoother.fit(np.nan_to_num(states.reshape(T, -1).numpy()), flags)
+    noise = noise_around(torch.from_numpy(smoother.path(c, times.numpy())).reshape(T, n, d), freedom)
     unit = torch.maximum(UNIT * scale, NOISE_UNIT * noise.additive)
     z = torch.asinh(states / unit).reshape(T, -1).numpy()
     c, freedom = smoother.fit(np.nan_to_num(z), flags)
 
-    def smooth(t: np.ndarray) -> np.ndarray:
+    def path(t: np.ndarray) -> np.ndarray:
         return np.sinh(smoother.path(c, t).reshape(len(t), n, d)) * unit.numpy()
 
-    level = _filled(torch.from_numpy(smooth(times.numpy())))
-    inflation = torch.from_numpy(np.sqrt(counts / np.maximum(counts - freedom, 1.0))).reshape(n, d)
-    noise = estimated_noise(level, states, seen, inflation)
+    level = _filled(torch.from_numpy(path(times.numpy())))
+    noise = noise_around(level, freedom)
     share = torch.from_numpy(np.sqrt(np.clip(freedom / np.maximum(counts, 1), LEAST_FREEDOM, 1))).reshape(n, d)
-    return Observations(
-        network, times, states, seen, level, _filled(inside(smooth, times)), noise.at(level) * share, unit, noise
-    )
+    inner = _filled(inside(path, times))
+    return Observations(network, times, states, seen, level, inner, noise.at(level) * share, unit, noise)
 
 
 def signed(one: Observations) -> Observations:
@@ -152,9 +173,7 @@ def signed(one: Observations) -> Observations:
 
 def roughness_of(data: Trajectory) -> float:
     """How far observations are from curves through their neighbours in time, as a share: see ``roughness``."""
-    states = data.states.detach().cpu().double()
-    seen = torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
-    return roughness(data.times.double(), states, seen)
+    return roughness(data.times.double(), *_states_of(data))
 
 
 def largest(data: Sequence[Observations]) -> torch.Tensor:

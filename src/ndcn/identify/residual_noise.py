@@ -13,20 +13,17 @@ from .trajectory_problem import TrajectoryProblem
 
 # When a law is doubted: docs/interaction.md, How it works, 8.
 NOISE_EXCESS = 1.1  # times the noise: smaller residuals are explained, whatever they are like
-AUTOCORRELATED = (
-    0.2  # correlation of residuals at two snapshots in a row, less its standard error, that noise does not have
-)
-UNDERESTIMATED_BY = (
-    6.0  # a path through a dozen snapshots makes noise look several times smaller, but not by such a factor
-)
+# Correlation of residuals at two snapshots in a row, less its standard error, that noise does not have.
+AUTOCORRELATED = 0.2
+# A path through a dozen snapshots makes noise look several times smaller, but not by such a factor.
+UNDERESTIMATED_BY = 6.0
 CLIPPED_AT = 3.0  # median residuals, beyond which they count as if they were there, lest a few outliers decide
 NOISE_ROUNDS = 2  # fit, noise, fit again: the first round corrects the noise, the second what that changed
 REWEIGHTING_ITERATIONS = 20
 OUTLIERS_BEYOND = 4.0  # times the noise, as ``HUBER``: residuals beyond count as if they were there
 SIZE_ROUNDS = 3  # of noise without the outliers and outliers by that noise: it converges at once
-LEAST_ADDITIVE = (
-    1e-4  # additive noise that is always allowed for, as a share of the largest state: errors of integration
-)
+# Additive noise that is always allowed for, as a share of the largest state: errors of integration.
+LEAST_ADDITIVE = 1e-4
 MEDIAN_TO_SIGMA = 0.6745  # the median |z| of a normal distribution
 
 
@@ -112,7 +109,7 @@ def reweighted(
 
 
 def _with_noise(fitted: TrajectoryFit, problem: TrajectoryProblem) -> TrajectoryProblem | None:
-    """With the noise of the residuals of all snapshots but the first, which the first state may follow."""
+    """With the noise of the residuals of all snapshots but the first, which the initial state may follow."""
     one = problem.data
     states = problem.followed(fitted.model)
     if states is None:

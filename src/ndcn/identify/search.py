@@ -33,17 +33,14 @@ logger = logging.getLogger(__name__)
 # Intervals of all trajectories together, and of each trajectory at least.
 WEAK_FORM_INTERVALS = 40  # the weak form is cheap, and each interval has as many rows as the graph has nodes
 SCREENING_INTERVALS = 8  # every candidate is shot over these (docs/interaction.md, How it works, 4)
-NOISY_SCREENING_INTERVALS = (
-    16  # noise averages out over more of them (docs/interaction.md, What did not work, last item)
-)
+# Noise averages out over more of them (docs/interaction.md, What did not work, last item).
+NOISY_SCREENING_INTERVALS = 16
 VERIFYING_INTERVALS = 24  # only candidates that explain the few are shot over these
 FEWEST_INTERVALS = 3
 COUNTEREXAMPLES = 4  # of each trajectory: they are shot over by every candidate that comes later
 
-WEIGHTINGS = (
-    0.5,
-    1.0,
-)  # powers of the increment that rows of the weak form are divided by: between absolute and relative errors
+# Powers of the increment that rows of the weak form are divided by: between absolute and relative errors.
+WEIGHTINGS = (0.5, 1.0)
 PROMISING_MISFIT = 1e-3  # a candidate below it is verified; integrated to 1e-5 only, even the true law may miss by that
 NEAR_MISFIT = 0.1  # a candidate below it is worth integrating better
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,22 +19,20 @@ from .weak_form import integrated_rate, stretches, unexplained_increments
 
 logger = logging.getLogger(__name__)
 
+# On roughness, in units of how strongly the data hold each part. Roughness is a square, so that each is a factor of 10 in how far a curve may
+# bend, from nearly straight to as the data have it.
 PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
-"""On roughness, in units of how strongly the data hold each part. Roughness is a square, so that each is a factor of 10 in what a curve may
-bend; the least is a little above the rounding of float64."""
-SMOOTH_ENOUGH = (
-    2  # the index of a penalty with which guesses can be followed anywhere, where rougher ones lose intervals
-)
+# The index of a penalty with which guesses can be followed anywhere, where rougher ones lose intervals.
+SMOOTH_ENOUGH = 2
 CHOSEN_INTERVALS = 40  # of all trajectories together, and 6 of each: each has as many rows as the graph has nodes
 FEWEST_INTERVALS = 6
 HELD_OUT = 4  # every fourth interval or stretch is held out: enough to judge, and few enough to learn from the others
-NEVER_HELD_OUT = (
-    8  # fastest intervals, or a quarter of few: where they hold all that is fast, the others do not tell the law
-)
-"""Holding them out put one heat cell off by 80 % (docs/interaction.md, What did not work)."""
+# Fastest intervals, or a quarter of few: where they hold all that is fast, the others do not tell the law. Holding them out put one heat
+# cell off by 80 % (docs/interaction.md, What did not work).
+NEVER_HELD_OUT = 8
 SPLINE_STEPS = 128  # within an interval: models that need more than twice as many are lost
 GUESS_PRECISION = 1e-4  # of integration, as a share of the largest state: guesses of the weak form are off by more
-FIT_PRECISION = 1e-6  # splines are off by more (docs/interaction.md, Measured: 0.0002 % at best)
+FIT_PRECISION = 1e-6  # splines are off by more (docs/interaction.md, Measured: medians of 0.0002 and 0.0016 %)
 ITERATIONS = 8  # of Gauss-Newton for each penalty; the next one goes on
 ENOUGH = 0.02  # a step that lowers the misfit by less is the last one for this penalty
 SHARED_ERRORS = 0.1  # neighbours share the errors of a path: rows know so much less than if each had errors of its own
@@ -41,73 +41,100 @@ WEIGHTING = 0.5  # the power of increments that rows are divided by, as the firs
 RATE_BOUND = 3.0  # times the fastest rates: f and sums of g are hardly larger, even where they cancel
 
 
-def fit_splines(
-    data: Sequence[Observations],
-    base: Model | None = None,
-    *,
-    worth: float = 1.0,
-) -> ShotFit | None:
+class _Judged(NamedTuple):
+    """A fit, and what it misses: shots that were lost, then the misfit of those held out."""
+
+    missed: tuple[int, float]
+    fit: ShotFit
+
+
+@dataclass(frozen=True)
+class _SplineShots:
+    """Shots that splines are fitted to, and those held out by which they are judged.
+
+    Attributes:
+        basis: the splines.
+        scale: the largest state of each feature, (d,).
+        train, held: shots to learn from, and those held out.
+        normals: normal equations of the weak form, by feature.
+        worth: rougher splines must miss this share of what smoother ones miss.
+    """
+
+    basis: Basis
+    scale: torch.Tensor
+    train: list[Shots]
+    held: list[Shots]
+    normals: list[tuple[torch.Tensor, torch.Tensor]]
+    worth: float
+
+    def best_guess(self, guesses: Sequence[FreeModel]) -> int:
+        """Which penalty of the weak form misses the held-out shots least."""
+        best = math.inf
+        start = 0
+        for k, (smoothing, guess) in enumerate(zip(PENALTIES, guesses, strict=True)):
+            misfit = _held_out(guess, self.held, GUESS_PRECISION * self.scale)
+            logger.debug("  weak form %.0e %.2e", smoothing, misfit)
+            if misfit < self.worth * best:
+                best = misfit
+                start = k
+        return start
+
+    def fitted(self, model: FreeModel, shots: Sequence[Shots], ridge: torch.Tensor | None) -> ShotFit | None:
+        return fit(
+            model,
+            shots,
+            iterations=ITERATIONS,
+            tolerance=FIT_PRECISION * self.scale,
+            ridge=ridge,
+            enough=ENOUGH,
+            most_steps=SPLINE_STEPS,
+        )
+
+    def descended(self, model: FreeModel, first: int) -> _Judged | None:
+        """The best of ever rougher splines, from this penalty on while that leads down."""
+        best: _Judged | None = None
+        rows = max(sum(shots.start.numel() for shots in self.train), 1)
+        for smoothing in PENALTIES[first:]:
+            ridge = torch.block_diag(*(_penalty(self.basis, N, smoothing) / rows for N, _ in self.normals))
+            done = self.fitted(model, self.train, ridge)
+            if done is None:
+                continue
+            assert isinstance(done.model, FreeModel)
+            missed = (done.lost, _held_out(done.model, self.held, FIT_PRECISION * self.scale))
+            logger.debug("  shots %.0e %.2e lost %d held out %.2e", smoothing, done.misfit, *missed)
+            if best is not None and not missed < (best.missed[0], self.worth * best.missed[1]):
+                break
+            best = _Judged(missed, done)
+            model = done.model
+        return best
+
+
+def fit_splines(data: Sequence[Observations], base: Model | None = None, *, worth: float = 1.0) -> ShotFit | None:
     """f and g as splines, beside a base, or None if they cannot be found.
 
     Rougher ones are taken where they miss held-out intervals less, by this factor at least.
     """
     basis = _basis(data)
-    scale = largest(data)
     each = max(FEWEST_INTERVALS, CHOSEN_INTERVALS // len(data))
     chosen = [spread_intervals(one, each) for one in data]
     out = [_held_back(one, which) for one, which in zip(data, chosen, strict=True)]
     held = [shots_of(one, which[hold]) for one, which, hold in zip(data, chosen, out, strict=True)]
     learn = [which[~hold] for which, hold in zip(chosen, out, strict=True)]
     train = [shots_of(one, which) for one, which in zip(data, learn, strict=True)]
-    normals = _weak(data, learn, basis, base)
-    guesses = [_guess(basis, normals, smoothing, base) for smoothing in PENALTIES]
-    best = math.inf
-    start = 0
-    for k, (smoothing, guess) in enumerate(zip(PENALTIES, guesses, strict=True)):
-        misfit = _held_out(guess, held, GUESS_PRECISION * scale)
-        logger.debug("  weak form %.0e %.2e", smoothing, misfit)
-        if misfit < worth * best:
-            best = misfit
-            start = k
-
-    def shot(model: FreeModel, batches: Sequence[Shots], ridge: torch.Tensor | None) -> ShotFit | None:
-        return fit(
-            model,
-            batches,
-            iterations=ITERATIONS,
-            tolerance=FIT_PRECISION * scale,
-            ridge=ridge,
-            enough=ENOUGH,
-            most_steps=SPLINE_STEPS,
-        )
-
-    def descended(model: FreeModel, first: int) -> tuple[tuple[int, float], ShotFit] | None:
-        """Ever rougher ones, while that leads down: what they miss, and the best."""
-        found: tuple[tuple[int, float], ShotFit] | None = None
-        for smoothing in PENALTIES[first:]:
-            ridge = torch.block_diag(*(_penalty(basis, N, smoothing) / max(_rows(train), 1) for N, _ in normals))
-            done = shot(model, train, ridge)
-            if done is None:
-                continue
-            assert isinstance(done.model, FreeModel)
-            missed = (done.lost, _held_out(done.model, held, FIT_PRECISION * scale))
-            logger.debug("  shots %.0e %.2e lost %d held out %.2e", smoothing, done.misfit, *missed)
-            if found is not None and not missed < (found[0][0], worth * found[0][1]):
-                break
-            found = (missed, done)
-            model = done.model
-        return found
-
-    found = descended(guesses[start], max(start - 1, 0))
-    if found is None or found[0][0] > 0:  # rough guesses may be too wild for the fastest intervals
-        again = descended(guesses[min(start, SMOOTH_ENOUGH)], min(start, SMOOTH_ENOUGH))
-        found = min((one for one in (found, again) if one is not None), key=lambda one: one[0], default=None)
+    shots = _SplineShots(basis, largest(data), train, held, _weak(data, learn, basis, base), worth)
+    guesses = [_guess(basis, shots.normals, smoothing, base) for smoothing in PENALTIES]
+    start = shots.best_guess(guesses)
+    found = shots.descended(guesses[start], max(start - 1, 0))
+    if found is None or found.missed[0] > 0:  # rough guesses may be too wild for the fastest intervals
+        smooth = min(start, SMOOTH_ENOUGH)
+        again = shots.descended(guesses[smooth], smooth)
+        found = min((one for one in (found, again) if one is not None), key=lambda one: one.missed, default=None)
     if found is None:
         return None
-    last = found[1]
+    last = found.fit
     assert isinstance(last.model, FreeModel)
     every = [shots_of(one, which) for one, which in zip(data, chosen, strict=True)]
-    whole = shot(last.model, every, last.ridge)
+    whole = shots.fitted(last.model, every, last.ridge)
     return last if whole is None or whole.lost > last.lost else whole
 
 
@@ -218,10 +245,6 @@ def _basis(data: Sequence[Observations]) -> Basis:
         few = one.level[:: max(1, len(one.level) // 10)]
         gaps.append((few[:, one.network.j] - few[:, one.network.i]).reshape(-1, few.shape[-1]))
     return basis_for(states, torch.cat(gaps))
-
-
-def _rows(batches: Sequence[Shots]) -> int:
-    return sum(b.start.numel() for b in batches)
 
 
 def _weak(

@@ -19,12 +19,10 @@ logger = logging.getLogger(__name__)
 
 PENALTY_ROUNDS = 12  # of a fit and new penalties: penalties move by up to 30 ** 2 in each, so that these reach any
 LARGEST_FACTOR = 30.0  # by which a round changes a penalty at most: the update holds near the fit it was computed at
-EXTRAPOLATION = (
-    2.0  # the power to which a factor is raised while a penalty goes the same way, as Fellner-Schall converges slowly
-)
-SETTLED_FREEDOM = (
-    1.0  # degrees of freedom by which all parts together change when penalties are found: no curve looks different
-)
+# The power to which a factor is raised while a penalty goes the same way, as Fellner-Schall converges slowly.
+EXTRAPOLATION = 2.0
+# Degrees of freedom by which all parts together change when penalties are found: no curve looks different.
+SETTLED_FREEDOM = 1.0
 ROUND_ITERATIONS = 2  # of Gauss-Newton in each round: penalties need not wait for the last digits
 ROUND_ENOUGH = 1e-3
 
@@ -55,7 +53,7 @@ def fit_with_penalties(
         precision = before.clone()
         for (where, S), weight in zip(parts, weights, strict=True):
             precision[where, where] += weight * S
-        unit = max(1.0, fitted.excess)
+        unit = fitted.inflation
         prior = Prior(torch.zeros_like(model.parameters), unit**2 * precision)
         done = fit_trajectories(fitted.model, problems, iterations=ROUND_ITERATIONS, prior=prior, enough=ROUND_ENOUGH)
         if done is None:
@@ -88,7 +86,7 @@ def _penalties(basis: Basis, features: int) -> list[tuple[slice, torch.Tensor]]:
 def _likelier(fitted: TrajectoryFit, parts: Sequence[tuple[slice, torch.Tensor]]) -> tuple[list[float], list[float]]:
     """How many degrees of freedom of each part the data decided on, and by which factor another penalty is likelier."""
     assert fitted.prior is not None
-    information = fitted.normal / max(1.0, fitted.excess) ** 2
+    information = fitted.information
     free = pseudo_inverse(fitted.prior.precision)
     held = pseudo_inverse(information + fitted.prior.precision)
     share = (held * information).sum(1)

@@ -56,7 +56,7 @@ class Tape:
         return out
 
     def adjoint(self, w: Sequence[np.ndarray]) -> np.ndarray:
-        """The transpose: sum_k T_k^T w_k, where T_k takes derivatives of the first state to those at time k."""
+        """The transpose: sum_k T_k^T w_k, where T_k takes derivatives of the initial state to those at time k."""
         v = w[-1]
         for steps, here in zip(reversed(self.steps), reversed(w[:-1]), strict=True):
             for s in reversed(steps):

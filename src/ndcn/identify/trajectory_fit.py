@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from ..laws import Model
+from .posterior import pseudo_inverse
 from .trajectory_problem import TrajectoryProblem
 from .trajectory_system import HUBER, NoiseDraws, NormalEquations, normal_equations, recorded
 
@@ -15,13 +16,8 @@ COMMON_CG = 40
 """Steps of conjugate gradients that eliminate initial states. Steps lead down however few there are (docs/interaction.md, How it works,
 7), so that this trades the time of an iteration for their number."""
 SAMPLING_CG = 25  # as above: samples need no more digits than standard errors have
-STEP_LENGTHS = (
-    1.0,
-    0.5,
-    0.2,
-    0.05,
-    0.01,
-)  # of the Gauss-Newton step that are tried; shorter ones would gain less than ``enough``
+# Of the Gauss-Newton step that are tried; shorter ones would gain less than ``enough``.
+STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05, 0.01)
 TYPICAL_UNIT = 1.5  # a normal distribution has its median |residual| at 1 / 1.48
 
 
@@ -61,6 +57,20 @@ class TrajectoryFit:
     def excess(self) -> float:
         """Residuals in units of the noise, root mean square."""
         return (self.chi2 / max(self.count, 1)) ** 0.5
+
+    @property
+    def inflation(self) -> float:
+        """By which factor the noise was underestimated, as far as residuals show: at least 1."""
+        return max(1.0, self.excess)
+
+    @property
+    def information(self) -> torch.Tensor:
+        """Of the data on the parameters, with the noise that residuals show, (P, P)."""
+        return self.normal / self.inflation**2
+
+    def covariance(self) -> torch.Tensor:
+        """Of the parameters by the data alone, with the noise that residuals show, (P, P)."""
+        return self.inflation**2 * pseudo_inverse(self.normal)
 
     def share(self) -> float:
         """Residuals as a share of how far states are from their mean, of the feature that is missed most."""
@@ -221,7 +231,7 @@ def posterior_samples(
         unit=1.0,
         draws=NoiseDraws(count, generator),
     )
-    size = max(1.0, fitted.excess)
+    size = fitted.inflation
     normal = equations.normal / size**2
     gradient = equations.gradient / size
     if fitted.prior is not None:

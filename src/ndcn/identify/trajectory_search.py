@@ -24,6 +24,7 @@ a whole trajectory leads nowhere, and a wrong candidate is found out in the firs
 NOTHING_LEFT_EXCESS = 1.05
 """Residuals below so many times the noise leave nothing for another law to explain: 1 is perfect, and 400 nodes at 80 snapshots tell it
 to 1 / sqrt(2 * 32000) = 0.4 %; what remains is for noise that a smooth path underestimates."""
+AS_GOOD = 1.05  # times the residuals of splines: a formula within 5 % of them explains as much, and says more
 NEAR_EXCESS = 2.0  # a candidate below it shows that good ones are among the first: fewer of the others are tried
 TRIED_IF_NEAR = 8  # candidates of each kind in noise, once one is near, and of curved ones in any case
 TRIED = 16  # else: those that come first may all be wrong
@@ -38,9 +39,8 @@ PLAINER_ITERATIONS = 6
 LAST_ITERATIONS = 30
 
 DOUBTFUL_Z = 3.0  # terms with coefficients below so many standard errors: chance goes as far once in 370 times
-DROPPED_SINGLY = (
-    4  # doubtful terms that are dropped one by one; if there are more, half of them at once, then a quarter, ...
-)
+# Doubtful terms that are dropped one by one; if there are more, half of them at once, then a quarter, ....
+DROPPED_SINGLY = 4
 SURE_Z = 30.0  # beyond so many standard errors BIC never welcomes the loss of a term: z^2 = 900 > log(count)
 CHANCE_DEVIATIONS = 3.0  # standard deviations of chi^2, which are sqrt(2 count), by which terms may exceed chance
 
@@ -170,7 +170,7 @@ def _completed(
 
 def as_good(closed: TrajectoryFit, free: TrajectoryFit) -> bool:
     """Whether what splines explain beyond a formula is little, or no more than so many of them explain of noise."""
-    return closed.excess < NOTHING_LEFT_EXCESS * free.excess or score(closed) < score(free)
+    return closed.excess < AS_GOOD * free.excess or score(closed) < score(free)
 
 
 def _pruned(fitted: TrajectoryFit) -> TrajectoryFit:
@@ -198,7 +198,7 @@ def _droppable(fitted: TrajectoryFit, model: Equation) -> list[list[int]]:
     needed = int(model.base is None)  # without a base a law has at least one term
     if len(model.terms) <= needed:
         return []
-    covariance = pseudo_inverse(fitted.normal) * max(1.0, fitted.excess) ** 2
+    covariance = fitted.covariance()
     z = model.coefficients.abs() / covariance.diagonal()[: len(model.terms)].clamp(min=1e-300).sqrt()
     order = torch.argsort(z).tolist()
     doubtful = [k for k in order if z[k] < DOUBTFUL_Z][: len(order) - needed]

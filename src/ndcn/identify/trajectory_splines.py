@@ -21,9 +21,8 @@ SPLINE_HORIZONS = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Shares of all motion through which splines follow the data in turn (docs/interaction.md, How it works, 9). They go more slowly than
 formulas: they are lost where they were not fitted yet."""
 ASTRAY_EXCESS = 100.0  # times the noise: splines that miss so much have lost their way, and a smoother start is taken
-ROUGHER_WORTH = (
-    0.95  # a rougher start must miss this much less of noisy data: shots tell smoothness apart by chance there
-)
+# A rougher start must miss this much less of noisy data: shots tell smoothness apart by chance there.
+ROUGHER_WORTH = 0.95
 
 
 def free_form_along(

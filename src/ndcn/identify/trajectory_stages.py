@@ -18,9 +18,8 @@ COARSE_TOLERANCE = 1e-4
 """Of the largest state: error of integration while candidates are compared. Errors 5 times as large count as noise, so that what is
 missed beyond 5e-4 tells candidates apart (docs/interaction.md, How it works, 9)."""
 COARSE_NOISE = 5.0
-MOST_MEAN_STEPS = (
-    24  # steps for each interval, on average: a model that needs more has gone astray, and would take long to follow
-)
+# Steps for each interval, on average: a model that needs more has gone astray, and would take long to follow.
+MOST_MEAN_STEPS = 24
 FEWEST_SNAPSHOTS = 8  # of the first horizon: fewer do not tell parameters
 HORIZON_ENOUGH = 1e-2  # fits to part of the data stop early, as the next horizon moves them again
 HORIZON_ITERATIONS = 15
@@ -80,7 +79,7 @@ def with_exact_steps(
 
 def score(fitted: TrajectoryFit) -> float:
     """BIC: chi^2, and the number of parameters; noise that was underestimated makes chi^2 count less."""
-    unit = max(1.0, fitted.excess) ** 2
+    unit = fitted.inflation**2
     return fitted.chi2 / unit + _degrees_of_freedom(fitted) * math.log(fitted.count) + fitted.count * math.log(unit)
 
 
@@ -88,5 +87,5 @@ def _degrees_of_freedom(fitted: TrajectoryFit) -> float:
     """Parameters; those that a penalty holds count less: tr((I + P)^-1 I) of information I and prior precision P."""
     if fitted.prior is None:
         return len(fitted.model.parameters)
-    information = fitted.normal / max(1.0, fitted.excess) ** 2
+    information = fitted.information
     return float((pseudo_inverse(information + fitted.prior.precision) * information.T).sum())

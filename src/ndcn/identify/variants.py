@@ -12,9 +12,8 @@ from scipy.optimize import least_squares
 from ..laws import Equation, Network, Term, values_of
 from .observations import Observations
 
-ALIKE_SHARE = (
-    0.01  # of a term's values squared, what another may leave open to take its place: values within 10 %, then fitted
-)
+# Of a term's values squared, what another may leave open to take its place: values within 10 %, then fitted.
+ALIKE_SHARE = 0.01
 FEW_STATES = 8  # snapshots at which terms are compared
 MOST_VARIANTS = 2  # for each term, the nearest: each costs a fit
 MOST_EVALUATIONS = 20  # of the values of a family of terms, to find its nearest member: the fit that follows goes on

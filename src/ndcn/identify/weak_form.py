@@ -11,9 +11,8 @@ import torch
 from ..laws import Model, Term, values_of
 from .observations import Observations, integrals
 
-DOUBTED_SHARE = (
-    0.1  # rows whose path may be off by more than this share of what they moved count less (docs/interaction.md, 9)
-)
+# Rows whose path may be off by more than this share of what they moved count less (docs/interaction.md, 9).
+DOUBTED_SHARE = 0.1
 LEAST_SHARE = 1e-3  # of a state, and of the typical increment: rows that moved less do not count for more than that
 NOISE_FACTOR = 2.0  # of the noise, added to what a row moved: what is not known to have moved counts little
 OVERFLOW = 1e100  # terms beyond it explain nothing, and their squares would be infinite

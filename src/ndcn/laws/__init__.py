@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from .._support.registries import LAWS as NAMED
 from .agreement import Consensus, Kuramoto
+from .basis import Basis as Basis
+from .basis import basis_for as basis_for
 from .closed_form import ClosedForm
+from .closed_form import Equation as Equation
 from .corrected import Corrected
 from .corrected import law_of as law_of
 from .descriptions import described as described
 from .descriptions import law_from as law_from
 from .epidemics import SIR, SIS
-from .equation import Equation as Equation
-from .equation import Model as Model
-from .equation import Slopes as Slopes
-from .equation import Term as Term
-from .equation import values_of as values_of
 from .formula import Formula as Formula
 from .formula import plain_names as plain_names
-from .free import Basis as Basis
-from .free import FreeModel as FreeModel
-from .free import basis_for as basis_for
 from .free_form import FreeForm
+from .free_form import FreeModel as FreeModel
 from .kinetics import MichaelisMenten
 from .law import Law, per_node
 from .law_ode import LawODE
+from .model import Model as Model
+from .model import Slopes as Slopes
 from .network import Network as Network
 from .neurons import FitzHughNagumo, WilsonCowan
 from .paper import Gene, Heat, Mutualistic
@@ -33,6 +31,8 @@ from .printing import with_error as with_error
 from .simulation import simulate
 from .states import initial_state
 from .styles import latex_name as latex_name
+from .terms import Term as Term
+from .terms import values_of as values_of
 
 __all__ = [
     "NAMED",

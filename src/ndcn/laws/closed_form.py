@@ -1,25 +1,206 @@
-"""A law as a sum of formulas: what the identification finds, and what files hold without running anything."""
+"""A law as a sum of formulas: what the search fits, what a field follows, and what files hold without running anything."""
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from ..graph import Graph
-from .equation import Equation, Term
-from .formula import Formula
+from .formula import Formula, plain_names
 from .law import Law
-from .printing import Equations, checked_equation
+from .model import Model, Slopes
+from .network import Network
+from .printing import Equations
+from .terms import Term, add_slopes, separated, values_of
+
+
+@dataclass(frozen=True)
+class Equation:
+    """dx_i/dt = sum_k c_k term_k: terms, numbers, and all ways to compute with them.
+
+    As a ``Model`` it has one vector of parameters, the coefficients and then those inside the terms, and on a ``Network`` rates
+    and their derivatives. With a ``base``, a model without parameters to be found, it is a correction: the base's rate is added there.
+
+    As a field it runs on a ``Graph``, in the dtype of the states and differentiable by them, with its own parameters or others of
+    shape (..., P). Both ways stay: a search computes thousands of equations in numpy's sparse products, one batch of states after
+    another, and a field is followed and trained by torch.
+    """
+
+    terms: tuple[Term, ...]
+    coefficients: torch.Tensor
+    features: int = 1
+    base: Model | None = None
+
+    def __str__(self) -> str:
+        """On one line, for logs and evidence; ``Equations`` prints it for people."""
+        return " ".join(
+            f"{c:+.4g}[{term}]{tuple(round(v, 5) for v in term.values) or ''}"
+            for c, term in zip(self.coefficients.tolist(), self.terms, strict=True)
+        )
+
+    @property
+    def families(self) -> tuple[tuple[str, bool, int], ...]:
+        """Those of its terms, in order; equations of the same families differ in numbers alone."""
+        return tuple(sorted(term.family for term in self.terms))
+
+    @property
+    def parameters(self) -> torch.Tensor:
+        """Coefficients, then the parameters of each term in turn."""
+        inner = [v for term in self.terms for v in term.values]
+        return torch.cat([self.coefficients, torch.tensor(inner, dtype=torch.float64)])
+
+    def with_parameters(self, values: torch.Tensor) -> Equation:
+        """The same terms with other numbers."""
+        count = len(self.terms)
+        inner = values[count:].tolist()
+        terms = []
+        for term in self.terms:
+            own = inner[: len(term.values)]
+            inner = inner[len(term.values) :]
+            terms.append(replace(term, values=tuple(own)))
+        return replace(self, terms=tuple(terms), coefficients=values[:count].clone())
+
+    def checked(self, features: Sequence[str]) -> tuple[str, ...]:
+        """The names of the features, if the equation is one of these and all its numbers are there.
+
+        Raises:
+            ValueError: it is not.
+        """
+        names = tuple(features)
+        if not plain_names(names):
+            raise ValueError(f"features must be distinct names of letters, digits and _, not of functions, got {names}")
+        if self.features != len(names):
+            raise ValueError(f"the equation is of {self.features} features, but there are names for {len(names)}")
+        if self.coefficients.shape != (len(self.terms),):
+            raise ValueError(
+                f"{len(self.terms)} terms need as many coefficients, got shape {tuple(self.coefficients.shape)}"
+            )
+        for term in self.terms:
+            formula = term.formula
+            if formula.features != names:
+                raise ValueError(f"{formula.text!r} is written in {formula.features}, but the features are {names}")
+            if formula.on_edges and not term.coupling:
+                raise ValueError(f"{formula.text!r} holds the state of a neighbour, so it must be a coupling term")
+            if len(term.values) != len(formula.parameters):
+                raise ValueError(f"{formula.text!r} has the parameters {formula.parameters}, got values {term.values}")
+            if not 0 <= term.output < len(names):
+                raise ValueError(
+                    f"{formula.text!r} is in the rate of feature {term.output}, but there are {len(names)}"
+                )
+        if not self.parameters.isfinite().all():
+            raise ValueError(f"the numbers of an equation must be finite, got {self.parameters.tolist()}")
+        return names
+
+    # As a model -------------------------------------------------------------------------------------------------
+
+    def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
+        """dx/dt at states (K, n, d)."""
+        out = torch.zeros_like(x) if self.base is None else self.base.rate(x, network).clone()
+        cache: dict[str, torch.Tensor] = {}
+        for term, c in zip(self.terms, self.coefficients.tolist(), strict=True):
+            out[..., term.output] += c * values_of(term, x, network, cache)
+        return out
+
+    def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
+        """dx/dt and its derivatives at states (K, n, d)."""
+        K, n, d = x.shape
+        count = len(self.terms)
+        own = x.new_zeros(K, n, d, d)
+        edges = x.new_zeros(K, len(network.i), d, d)
+        columns = x.new_zeros(K, n, d, len(self.parameters))
+        inner = count
+        for k, (term, c) in enumerate(zip(self.terms, self.coefficients.tolist(), strict=True)):
+            o = term.output
+            value, by_parameter = add_slopes(term, c, x, network, own[..., o, :], edges[..., o, :])
+            columns[..., o, k] = value
+            for slope in by_parameter:
+                columns[..., o, inner] = c * slope
+                inner += 1
+        rate = (columns[..., :count] * self.coefficients).sum(-1)
+        return Slopes(rate, own, edges, columns).on(self.base, x, network)
+
+    # As a field ---------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _separated(self) -> dict[int, list[tuple[float, Formula, Formula]] | None]:
+        """Coupling terms as sums of products a(x_i) b(x_j), or None for those that are not."""
+        return {k: separated(term.formula) for k, term in enumerate(self.terms) if term.coupling}
+
+    def node(self, x: torch.Tensor, parameters: torch.Tensor | None = None) -> torch.Tensor:
+        """f(x_i), the terms of the node itself."""
+        own = (k for k, term in enumerate(self.terms) if not term.coupling)
+        return self._total(own, x, None, parameters)
+
+    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor, parameters: torch.Tensor | None = None) -> torch.Tensor:
+        """g(x_i, x_j), the terms that are summed over neighbours."""
+        return self._total(self._separated, x_i, x_j, parameters)
+
+    def neighbours(self, x: torch.Tensor, graph: Graph, parameters: torch.Tensor | None = None) -> list[torch.Tensor]:
+        """sum_j A_ij g(x_i, x_j), in parts to be added: by one sparse product for all terms that it serves, by edges for others."""
+        parts = []
+        if any(products is not None for products in self._separated.values()):
+            parts.append(self._products(x, graph, parameters))
+        if rest := [k for k, products in self._separated.items() if products is None]:
+            i, j = graph.edge_index(x.device)
+            messages = self._total(rest, x.index_select(-2, i), x.index_select(-2, j), parameters)
+            parts.append(graph.aggregate(messages))
+        return parts
+
+    def _numbers(
+        self, x: torch.Tensor, parameters: torch.Tensor | None
+    ) -> tuple[tuple[torch.Tensor, ...], list[dict[str, torch.Tensor]]]:
+        """Coefficients, and for each term its parameters by name, in the dtype of x."""
+        numbers = (self.parameters if parameters is None else parameters).to(x.device, x.dtype).unbind(-1)
+        named = []
+        first = len(self.terms)
+        for term in self.terms:
+            names = term.formula.parameters
+            named.append(dict(zip(names, numbers[first : first + len(names)], strict=True)))
+            first += len(names)
+        return numbers[: len(self.terms)], named
+
+    def _total(
+        self, terms: Iterable[int], x_i: torch.Tensor, x_j: torch.Tensor | None, parameters: torch.Tensor | None
+    ) -> torch.Tensor:
+        """sum_k c_k term_k in the rate of each feature, at each state or edge."""
+        c, named = self._numbers(x_i, parameters)
+        columns = list(torch.zeros_like(x_i).unbind(-1))
+        for k in terms:
+            term = self.terms[k]
+            columns[term.output] = columns[term.output] + c[k] * term.formula(x_i, x_j, list(named[k].values()))
+        return torch.stack(columns, dim=-1)
+
+    def _products(self, x: torch.Tensor, graph: Graph, parameters: torch.Tensor | None) -> torch.Tensor:
+        """sum_r c_r a_r(x_i) (A b_r(x))_i of all terms that have this form."""
+        c, named = self._numbers(x, parameters)
+        messages: list[torch.Tensor] = []
+        columns: dict[tuple[Any, ...], int] = {}
+        factors: list[tuple[int, int, torch.Tensor]] = []  # feature, column of messages, c_r a_r(x_i)
+        for k, parts in self._separated.items():
+            for sign, own, other in parts or ():
+                key = (other.text, *((k, name) for name in other.parameters))
+                if key not in columns:
+                    columns[key] = len(messages)
+                    messages.append(other(x, x, [named[k][name] for name in other.parameters]))
+                factor = sign * c[k] * own(x, None, [named[k][name] for name in own.parameters])
+                factors.append((self.terms[k].output, columns[key], factor))
+        sums = (graph.adjacency @ torch.stack(messages, dim=-1)).unbind(-1)
+        rate = list(torch.zeros_like(x).unbind(-1))
+        for output, column, factor in factors:
+            rate[output] = rate[output] + factor * sums[column]
+        return torch.stack(rate, dim=-1)
 
 
 class ClosedForm(Law):
     """dx_i/dt = sum_k c_k f_k(x_i) + sum_j A_ij sum_k c_k g_k(x_i, x_j), each f_k and g_k a formula.
 
-    Its numbers, the coefficients and the parameters inside the formulas, are buffers in float64: ``state_dict`` holds
-    them. Coupling terms of the form sum_r a_r(x_i) b_r(x_j) cost one sparse product for all of them; others are
+    An ``Equation`` as a law. Its numbers, the coefficients and the parameters inside the formulas, are buffers in float64:
+    ``state_dict`` holds them. Coupling terms of the form sum_r a_r(x_i) b_r(x_j) cost one sparse product for all of them; others are
     computed edge by edge.
 
     Args:
@@ -35,8 +216,7 @@ class ClosedForm(Law):
     Example:
         >>> import torch
         >>> from ndcn import Graph
-        >>> from ndcn.laws.equation import Equation, Term
-        >>> from ndcn.laws.formula import Formula
+        >>> from ndcn.laws import Formula, Term
         >>> terms = (Term(Formula("x"), False), Term(Formula("x_j^2/(K^2 + x_j^2)"), True, values=(1.0,)))
         >>> law = ClosedForm(Equation(terms, torch.tensor([-1.0, 1.0])))
         >>> law
@@ -51,52 +231,53 @@ class ClosedForm(Law):
 
     def __init__(self, equation: Equation, features: Sequence[str] = ("x",)) -> None:
         super().__init__()
-        features = checked_equation(equation, features)
-        self.features = features
-        self._terms = equation.terms
+        self.features = equation.checked(features)
+        self._equation = equation
         self.register_buffer("coefficients", equation.coefficients.detach().double().clone())
         inner = [value for term in equation.terms for value in term.values]
         self.register_buffer("inner", torch.tensor(inner, dtype=torch.float64))
-        self._parts = {k: term.formula.separated() for k, term in enumerate(self._terms) if term.coupling}
 
     @property
     def equation(self) -> Equation:
         """Terms and coefficients, with the numbers as they are now."""
-        like = Equation(self._terms, self.coefficients.double().cpu(), len(self.features or ()))
-        return like.with_parameters(torch.cat([like.coefficients, self.inner.double().cpu()]))
+        numbers = self._parameters_now().double().cpu()
+        return replace(self._equation, features=len(self.features or ()), base=None).with_parameters(numbers)
+
+    def with_parameters(self, parameters: torch.Tensor) -> ClosedForm:
+        """The same law with other coefficients and numbers inside, (P,)."""
+        return ClosedForm(self.equation.with_parameters(parameters), self.features or ())
 
     def several(self, parameters: torch.Tensor) -> ClosedForm:
         """Laws with these coefficients and numbers inside, (R, P), side by side: their states and rates are (R, n, d)."""
         law = ClosedForm(self.equation, self.features or ())
-        law.coefficients, law.inner = parameters.unsqueeze(1).tensor_split([len(self._terms)], dim=-1)
+        law.coefficients, law.inner = parameters.unsqueeze(1).tensor_split([len(self._equation.terms)], dim=-1)
         return law
+
+    def _parameters_now(self) -> torch.Tensor:
+        return torch.cat([self.coefficients, self.inner], dim=-1)
 
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x_i), the terms of the node itself."""
-        own = (k for k, term in enumerate(self._terms) if not term.coupling)
-        return self._total(own, x, None)
+        return self._equation.node(x, self._parameters_now())
 
     def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
         """g(x_i, x_j), the terms that are summed over neighbours."""
-        return self._total(self._parts, x_i, x_j)
+        return self._equation.edge(x_i, x_j, self._parameters_now())
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The law; by one sparse product where the formulas allow it."""
         if not self._keeps("edge", ClosedForm):
             return super().forward(t, x, graph)
         rate = self.node(x)
-        if any(parts is not None for parts in self._parts.values()):
-            rate = rate + self._products(x, graph)
-        if rest := [k for k, parts in self._parts.items() if parts is None]:
-            i, j = graph.edge_index(x.device)
-            rate = rate + graph.aggregate(self._total(rest, x.index_select(-2, i), x.index_select(-2, j)))
+        for part in self._equation.neighbours(x, graph, self._parameters_now()):
+            rate = rate + part
         return rate
 
     def description(self) -> dict[str, Any]:
         """The law in plain lists, texts and numbers, for JSON; ``from_description`` reads it.
 
         Example:
-            >>> from ndcn.laws.formula import Formula
+            >>> from ndcn.laws import Formula, Term
             >>> law = ClosedForm(Equation((Term(Formula("x_j - x_i"), True),), torch.tensor([0.5])))
             >>> law.description()
             {'features': ['x'], 'terms': [{'formula': 'x_j - x_i', 'coupling': True, 'output': 'x', 'values': [],
@@ -142,46 +323,6 @@ class ClosedForm(Law):
     def extra_repr(self) -> str:
         """The equation, for printing."""
         return str(Equations(self.equation, self.features or ())).replace("\n", ";  ")
-
-    def _numbers(self, x: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], list[dict[str, torch.Tensor]]]:
-        """Coefficients, and for each term its parameters by name, in the dtype of x."""
-        c, inner = (buffer.to(x.device, x.dtype).unbind(-1) for buffer in (self.coefficients, self.inner))
-        named = []
-        first = 0
-        for term in self._terms:
-            names = term.formula.parameters
-            named.append(dict(zip(names, inner[first : first + len(names)], strict=True)))
-            first += len(names)
-        return c, named
-
-    def _total(self, terms: Iterable[int], x_i: torch.Tensor, x_j: torch.Tensor | None) -> torch.Tensor:
-        """sum_k c_k term_k in the rate of each feature, at each state or edge."""
-        c, named = self._numbers(x_i)
-        columns = list(torch.zeros_like(x_i).unbind(-1))
-        for k in terms:
-            term = self._terms[k]
-            columns[term.output] = columns[term.output] + c[k] * term.formula(x_i, x_j, list(named[k].values()))
-        return torch.stack(columns, dim=-1)
-
-    def _products(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """sum_r c_r a_r(x_i) (A b_r(x))_i of all terms that have this form."""
-        c, named = self._numbers(x)
-        messages: list[torch.Tensor] = []
-        columns: dict[tuple[Any, ...], int] = {}
-        factors: list[tuple[int, int, torch.Tensor]] = []  # feature, column of messages, c_r a_r(x_i)
-        for k, parts in self._parts.items():
-            for sign, own, other in parts or ():
-                key = (other.text, *((k, name) for name in other.parameters))
-                if key not in columns:
-                    columns[key] = len(messages)
-                    messages.append(other(x, x, [named[k][name] for name in other.parameters]))
-                factor = sign * c[k] * own(x, None, [named[k][name] for name in own.parameters])
-                factors.append((self._terms[k].output, columns[key], factor))
-        sums = (graph.adjacency @ torch.stack(messages, dim=-1)).unbind(-1)
-        rate = list(torch.zeros_like(x).unbind(-1))
-        for output, column, factor in factors:
-            rate[output] = rate[output] + factor * sums[column]
-        return torch.stack(rate, dim=-1)
 
 
 def _term(row: Any, features: Sequence[str]) -> Term:

@@ -8,11 +8,9 @@ from typing import Any
 import torch
 
 from ..graph import Graph
-from .closed_form import ClosedForm
+from .closed_form import ClosedForm, Equation
 from .descriptions import described, law_from
-from .equation import Equation
-from .free import FreeModel
-from .free_form import FreeForm
+from .free_form import FreeForm, FreeModel
 from .law import Law
 
 
@@ -41,6 +39,10 @@ class Corrected(Law):
         self.known = known
         self.correction = correction
         self.features = correction.features
+
+    def with_parameters(self, parameters: torch.Tensor) -> Corrected:
+        """The same known law with other parameters of the correction, (P,)."""
+        return Corrected(self.known, self.correction.with_parameters(parameters))
 
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x_i) of both."""

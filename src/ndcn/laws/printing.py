@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy
 import torch
 
-from .equation import Equation, Term
-from .formula import plain_names
 from .styles import LATEX, TEXT, Text, short
+
+if TYPE_CHECKING:
+    from .closed_form import Equation
+    from .terms import Term
 
 DIGITS = 7  # of a number at most
 
@@ -68,7 +70,7 @@ class Equations:
         ValueError: the formulas are in other features, numbers are missing, or the covariance has another shape.
 
     Example:
-        >>> from ndcn.laws.formula import Formula
+        >>> from ndcn.laws import Equation, Formula, Term
         >>> terms = (Term(Formula("x"), False), Term(Formula("x_j^2/(K^2 + x_j^2)"), True, values=(2.0,)))
         >>> errors = torch.tensor([0.002, 0.0003, 0.04])
         >>> equations = Equations(Equation(terms, torch.tensor([-1.0, 0.5])), covariance=torch.diag(errors**2))
@@ -87,7 +89,7 @@ class Equations:
         *,
         corrects: bool = False,
     ) -> None:
-        self.features = checked_equation(equation, features)
+        self.features = equation.checked(features)
         self.equation = equation
         self.corrects = corrects
         self._errors = _standard_errors(covariance, len(equation.parameters))
@@ -119,7 +121,7 @@ class Equations:
         """By the name of each feature, f and g as sympy expressions in the symbols x_i and x_j, with numbers put in.
 
         Example:
-            >>> from ndcn.laws.formula import Formula
+            >>> from ndcn.laws import Equation, Formula, Term
             >>> law = Equations(Equation((Term(Formula("x_i*x_j"), True),), torch.tensor([0.5])))
             >>> law.sympy()
             {'x': (0, 0.5*x_i*x_j)}
@@ -137,7 +139,7 @@ class Equations:
         r"""The equations in LaTeX, one for each feature, each on a line of its own.
 
         Example:
-            >>> from ndcn.laws.formula import Formula
+            >>> from ndcn.laws import Equation, Formula, Term
             >>> heat = Equation((Term(Formula("x_j - x_i"), True),), torch.tensor([0.5]))
             >>> print(Equations(heat).latex())
             \frac{dx_i}{dt} = \sum_j A_{ij}\, 0.5\, \left(x_j - x_i\right)
@@ -200,36 +202,6 @@ def with_error(value: float, error: float) -> str:
     shift = top if top < -4 or top >= DIGITS or place > 0 else 0
     digits = max(1, round(error / 10.0**place))
     return f"{value / 10.0**shift:.{shift - place}f}({digits})" + f"e{shift}" * (shift != 0)
-
-
-def checked_equation(equation: Equation, features: Sequence[str]) -> tuple[str, ...]:
-    """The names of the features, if the equation is one of these and all its numbers are there.
-
-    Raises:
-        ValueError: it is not.
-    """
-    names = tuple(features)
-    if not plain_names(names):
-        raise ValueError(f"features must be distinct names of letters, digits and _, not of functions, got {names}")
-    if equation.features != len(names):
-        raise ValueError(f"the equation is of {equation.features} features, but there are names for {len(names)}")
-    if equation.coefficients.shape != (len(equation.terms),):
-        raise ValueError(
-            f"{len(equation.terms)} terms need as many coefficients, got shape {tuple(equation.coefficients.shape)}"
-        )
-    for term in equation.terms:
-        formula = term.formula
-        if formula.features != names:
-            raise ValueError(f"{formula.text!r} is written in {formula.features}, but the features are {names}")
-        if formula.on_edges and not term.coupling:
-            raise ValueError(f"{formula.text!r} holds the state of a neighbour, so it must be a coupling term")
-        if len(term.values) != len(formula.parameters):
-            raise ValueError(f"{formula.text!r} has the parameters {formula.parameters}, got values {term.values}")
-        if not 0 <= term.output < len(names):
-            raise ValueError(f"{formula.text!r} is in the rate of feature {term.output}, but there are {len(names)}")
-    if not equation.parameters.isfinite().all():
-        raise ValueError(f"the numbers of an equation must be finite, got {equation.parameters.tolist()}")
-    return names
 
 
 def _standard_errors(covariance: Any, count: int) -> list[float]:

@@ -113,7 +113,8 @@ class _Stage:
         train_until: float | None,
         dpi: int,
     ) -> None:
-        self.pictures, self.times = pictures, times
+        self.pictures = pictures
+        self.times = times
         count = len(names)
         columns = count if count <= 3 else math.ceil(math.sqrt(count))
         rows = math.ceil(count / columns)
@@ -156,7 +157,8 @@ class _Stage:
 
     def _draw_clock(self, train_until: float | None, left: float, right: float) -> None:
         """The clock at the lower left, and beside it the time line with the training window."""
-        y, start = 0.2, left + 1.3
+        y = 0.2
+        start = left + 1.3
         self.clock = self.figure.text(
             left / self.width, y / self.height, "", fontsize=11, color=INK, va="center", family="DejaVu Sans Mono"
         )

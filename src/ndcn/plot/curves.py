@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ..data import Trajectory
 
 MOST_CURVES = 12
-NARROW, LETTERS = 3.5, 4.0  # inches of axes that are narrow; letters of a name for each inch
+NARROW = 3.5  # inches: the legend of narrower axes has smaller text
+LETTERS = 4.0  # of a name for each inch of the axes
 # The Okabe-Ito palette without its yellow, which is hard to see on white; line styles that survive grey print.
 PALETTE = (PREDICTION, TRUTH, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777", "#332288")
 STYLES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 2)))

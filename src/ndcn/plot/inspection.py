@@ -42,7 +42,8 @@ def inspect(data: Dataset) -> Figure:
         5
     """
     run = data.runs[0]
-    shown, drawn = min(VARIABLES, run.num_features), run.graph.num_edges <= EDGES
+    shown = min(VARIABLES, run.num_features)
+    drawn = run.graph.num_edges <= EDGES
     figure = Figure(figsize=(11, 6.5 + 2 * (shown - 1) + 1.5 * drawn), layout="constrained")
     halves = figure.add_gridspec(1, 2, width_ratios=(1, 2))
     left = halves[0, 0].subgridspec(2 + drawn, 1, height_ratios=[1.4] * drawn + [1, 1])

@@ -160,7 +160,8 @@ def _function(letter: str, found: Functions, output: int) -> str:
 def _values(law: Law, found: Functions, a: int) -> tuple[np.ndarray, np.ndarray]:
     """f (m, d) and g (m, m, d) of a law on the grid along one feature."""
     x = torch.from_numpy(found.x[a])
-    at, m = states_along(x, torch.from_numpy(found.median), a), len(x)
+    at = states_along(x, torch.from_numpy(found.median), a)
+    m = len(x)
     with torch.no_grad():
         g = law.edge(at.repeat_interleave(m, 0), at.repeat(m, 1))
         return law.node(at).numpy(), g.reshape(m, m, -1).numpy()

@@ -59,7 +59,8 @@ def table(
     left_out = len(names) - most
     names, cells = names[:most], cells[:most]
     right = np.cumsum([width + 2 for width in widths]) / (sum(widths) + 2 * len(widths))
-    lines, gap = len(names) + 1 + (left_out > 0), 0.5
+    lines = len(names) + 1 + (left_out > 0)
+    gap = 0.5
     style: dict[str, Any] = {"fontsize": size, "color": INK, "va": "center"}
     for k, head in enumerate(heads):
         ax.text(right[k + 1], gap, head, ha="right", **style)

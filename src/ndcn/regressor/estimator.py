@@ -16,7 +16,7 @@ from ..forecast import Auto, NetworkTest, network_test
 from ..graph import Graph, GraphSequence
 from ..identify import Interaction
 from ..solve import Solver
-from ..training import Objective, Recipe, TrainingError
+from ..training import Objective, Recipe, TrainingError, TrainingInterrupted
 from . import files
 from .changed_course import changed_course
 from .fitting import checked_data
@@ -65,7 +65,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
         ensemble: how many named models to train from seeds ``seed``, ``seed + 1``, ...; predictions are their mean, and
             ``predict(..., return_std=True)`` gives their spread too.
         jobs: processes to train an ensemble with; one for each core by default, and one in all on networks so large
-            that a single fit keeps the cores busy.
+            that a single fit keeps the cores busy. "auto" or an address such as "ray://head:10001" trains on a Ray cluster.
 
     Attributes:
         model_: the trained module; ``models_`` has all of an ensemble.
@@ -111,7 +111,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
         dtype: str | torch.dtype = "float32",
         progress: bool | None = None,
         ensemble: int = 1,
-        jobs: int | None = None,
+        jobs: int | str | None = None,
     ) -> None:
         self.model = model
         self.preset = preset
@@ -166,7 +166,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
         self.__dict__.pop("fitted_", None)
         try:
             self.fitted_ = settings.kind.fit(TrainingData(data, trajectories), settings)
-        except TrainingError as error:
+        except (TrainingError, TrainingInterrupted) as error:
             if error.fitted is not None:
                 self.fitted_ = error.fitted
             raise

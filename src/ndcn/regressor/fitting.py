@@ -1,12 +1,8 @@
-"""What has to be right before training starts, of data and of models; what a run is known by."""
+"""What has to be right before training starts, of data and of models."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,8 +10,8 @@ from torch import nn
 
 from ..data import Dataset, TimeGrid, Trajectory
 from ..neural import GraphODE, TemporalGNN, filled
-from ..solve import Solver, check_field, kernel_in_use
-from ..training import CrossEntropy, Objective, Problem, Units
+from ..solve import check_field
+from ..training import Objective, Problem, Units
 
 
 def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Trajectory]:
@@ -152,51 +148,3 @@ def hold_out(
         learn.append(trajectory[np.setdiff1d(np.arange(len(trajectory)), drawn)])
         held.append(trajectory[drawn])
     return learn, held
-
-
-def fingerprint(settings: dict[str, Any], model: nn.Module, trajectories: Sequence[Trajectory]) -> str:
-    """A hash of all that decides the result of a fit: settings, the model with its first weights, kernel and data."""
-    texts = {name: _text(value) for name, value in settings.items()}
-    weights = {name: _text(value) for name, value in model.state_dict().items()}
-    text = json.dumps(
-        [texts, _parts(model), weights, kernel_in_use(), [t.fingerprint for t in trajectories]], sort_keys=True
-    )
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _parts(model: nn.Module) -> list[str]:
-    """What weights do not tell: the kinds of its modules, their solvers, and the functions that they were given."""
-    parts = [repr(model)]
-    for where, module in model.named_modules():
-        for name, value in sorted(vars(module).items()):
-            if not name.startswith("_") and (isinstance(value, Solver) or callable(value)):
-                parts.append(f"{where}.{name} {_text(value)}")
-    return parts
-
-
-def _text(value: Any) -> str:
-    """A value as text that is the same in another process; tensors and large objects by their hash."""
-    if isinstance(value, torch.Tensor):
-        data = value.detach().cpu().contiguous()
-        return f"{data.dtype} {tuple(data.shape)} {hashlib.sha256(data.numpy().tobytes()).hexdigest()}"
-    if isinstance(value, Objective):
-        return f"{value.running} {_text(value.terminal)} {value.terminal_weight} {value.time_weights}"
-    if isinstance(value, CrossEntropy):
-        return f"CrossEntropy {_text(value.labels)} {_text(value.mask)}"
-    if isinstance(value, functools.partial):
-        return f"partial {_text(value.func)} {[_text(a) for a in value.args]} {value.keywords}"
-    if isinstance(value, nn.Module) or (callable(value) and not hasattr(value, "__qualname__")):
-        return type(value).__qualname__  # a module's weights are counted among the first weights
-    if callable(value):
-        return f"{value.__module__}.{value.__qualname__} {_body(value)}"
-    return repr(value)
-
-
-def _body(function: Any) -> list[str]:
-    """What tells one lambda from another: the names and plain values in it."""
-    code = getattr(function, "__code__", None)
-    if code is None:  # not written in Python: its name says it all
-        return []
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    plain = [repr(value) for value in (*code.co_consts, *cells) if isinstance(value, (int, float, str, tuple))]
-    return [*code.co_names, *plain]

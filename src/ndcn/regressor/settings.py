@@ -86,7 +86,8 @@ def checked_settings(given: Mapping[str, Any], defaults: Mapping[str, Any], *, r
     check_whole("hidden", given["hidden"], 1, optional=True)
     check_whole("ensemble", given["ensemble"], 1)
     check_whole("seed", given["seed"], 0, LARGEST_SEED - given["ensemble"] + 1)
-    check_whole("jobs", given["jobs"], 1, optional=True)
+    if not isinstance(given["jobs"], str):  # the address of a Ray cluster
+        check_whole("jobs", given["jobs"], 1, optional=True)
     if not is_real(given["validation"]) or not 0 <= given["validation"] < 1:
         raise ValueError(f"validation is a share of the training times in [0, 1), got {given['validation']!r}")
     check_whole("patience", given["patience"], 1, optional=True)

@@ -48,7 +48,8 @@ def gather(
     scores = measured(estimator, frames)
     shown, notes = _thinned(frames)
     graph, about_links = _graph(about.graph)
-    times, shift = frames.times[shown], shift_of(about.calendar)
+    times = frames.times[shown]
+    shift = shift_of(about.calendar)
     judged = None if frames.measured is None else frames.measured[0].times.numpy()
     until = trained_times(estimator)[-1].item() if fitted.ahead is None else fitted.ahead.start
     content = {

@@ -36,6 +36,9 @@ class IntegrationError(RuntimeError):
         self.time = time
         self.reason: Reason = reason
 
+    def __reduce__(self) -> tuple[type[IntegrationError], tuple[str, float, Reason]]:
+        return type(self), (str(self), self.time, self.reason)  # from one process to another, with all it says
+
 
 @dataclass(frozen=True)
 class Solver:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from .fingerprints import as_text as as_text
+from .fingerprints import fingerprint as fingerprint
 from .loop import History, TrainingError
 from .loop import Plan as Plan
-from .loop import Problem as Problem
+from .loop import TrainingInterrupted as TrainingInterrupted
 from .loop import train as train
 from .objective import CrossEntropy, Objective
 from .recipes import RAW as RAW
@@ -13,6 +15,13 @@ from .recipes import RECIPES as RECIPES
 from .recipes import RESIDUAL_GNN as RESIDUAL_GNN
 from .recipes import TEMPORAL_GNN as TEMPORAL_GNN
 from .recipes import Recipe as Recipe
+from .task import NothingAsGood as NothingAsGood
+from .task import Score as Score
+from .task import SinceBest as SinceBest
+from .task import Stopping as Stopping
+from .task import Task as Task
+from .trajectories import Problem as Problem
+from .trajectories import TrajectoryTask as TrajectoryTask
 from .units import Units as Units
 from .units import units_of as units_of
 

@@ -13,34 +13,38 @@ from safetensors.torch import save_file
 from .._support.files import write
 
 if TYPE_CHECKING:
-    from .loop import _Run
+    from .loop import Run
 
 FORMAT = "ndcn-checkpoint"
-VERSION = 1
+VERSION = 2
+READ = (1, 2)  # version 1 had trajectories only: the rank of an epoch was its loss, and no generator went on
 
 
-def save_checkpoint(path: Path, fingerprint: str, run: _Run) -> None:
+def save_checkpoint(path: Path, fingerprint: str, run: Run) -> None:
     """Write the state of a run in one move."""
     tensors = {"loss": torch.tensor(run.history.loss, dtype=torch.float64)}
     tensors["validation"] = torch.tensor(run.history.validation, dtype=torch.float64).reshape(-1, 2)
+    tensors["ranks"] = torch.tensor(run.ranks, dtype=torch.float64)
     for k, value in enumerate(run.tensors):
         for name, kept in (("weight", value), ("good", run.good[k]), ("best", run.best[k])):
             tensors[f"{name}.{k}"] = kept.detach().contiguous()
     for k, p in enumerate(run.parameters):
         for name, value in run.optimizer.state.get(p, {}).items():  # empty for a parameter that had no gradient yet
             tensors[f"{name}.{k}"] = value.contiguous()
+    for k, generator in enumerate(run.generators):
+        tensors[f"generator.{k}"] = generator.get_state()
     about = {
         "format": FORMAT,
         "version": VERSION,
         "fingerprint": fingerprint,
-        "best_loss": run.best_loss,
+        "best_rank": run.best_rank,
         "best_epoch": run.best_epoch,
         "seconds": run.history.seconds,
     }
     write(path, lambda new: save_file(tensors, new, metadata={"ndcn": json.dumps(about)}))
 
 
-def load_checkpoint(path: Path, fingerprint: str, run: _Run) -> None:
+def load_checkpoint(path: Path, fingerprint: str, run: Run) -> None:
     """Put a run where the checkpoint left it.
 
     Raises:
@@ -52,7 +56,7 @@ def load_checkpoint(path: Path, fingerprint: str, run: _Run) -> None:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is no dict
     except (SafetensorError, OSError, ValueError) as error:
         raise ValueError(f"{path} is not a checkpoint that can be read: {error}; remove it to start anew") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") != VERSION:
+    if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") not in READ:
         raise ValueError(f"{path} is not a checkpoint of this version of ndcn; remove it to start anew")
     if about.get("fingerprint") != fingerprint:
         raise ValueError(
@@ -64,18 +68,31 @@ def load_checkpoint(path: Path, fingerprint: str, run: _Run) -> None:
         raise ValueError(f"{path} does not fit the model: {error}; remove it to start anew") from error
 
 
-def _put(about: dict[str, Any], tensors: dict[str, torch.Tensor], run: _Run) -> None:
+def _put(about: dict[str, Any], tensors: dict[str, torch.Tensor], run: Run) -> None:
     history = run.history
     history.loss = tensors["loss"].tolist()
     history.validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
     history.seconds = about["seconds"]
-    run.best_loss, run.best_epoch = about["best_loss"], about["best_epoch"]
+    first_version = about["version"] == 1
+    ranks = -tensors["validation"][:, 1:] if first_version else tensors["ranks"]
+    run.ranks = [tuple(rank) for rank in ranks.tolist()]
+    for (epoch, _), rank in zip(history.validation, run.ranks, strict=True):
+        run.stopping.see(epoch, rank)
+    run.best_rank = (-about["best_loss"],) if first_version else tuple(about["best_rank"])
+    run.best_epoch = about["best_epoch"]
     with torch.no_grad():
         for k, value in enumerate(run.tensors):
             value.copy_(tensors[f"weight.{k}"])
             run.good[k].copy_(tensors[f"good.{k}"])
             run.best[k].copy_(tensors[f"best.{k}"])
+    fused = run.optimizer.defaults["fused"]
     for k, p in enumerate(run.parameters):
         if f"step.{k}" in tensors:
-            names = ("step", "exp_avg", "exp_avg_sq")
-            run.optimizer.state[p] = {name: tensors[f"{name}.{k}"].to(p.device) for name in names}
+            state = {name: tensors[f"{name}.{k}"].to(p.device) for name in ("exp_avg", "exp_avg_sq")}
+            step = tensors[f"step.{k}"]
+            run.optimizer.state[p] = {
+                "step": step.to(p.device) if fused else step,
+                **state,
+            }  # else Adam wants it on the CPU
+    for k, generator in enumerate(run.generators):
+        generator.set_state(tensors[f"generator.{k}"])

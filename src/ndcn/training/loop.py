@@ -1,4 +1,4 @@
-"""The training loop: full-batch Adam with progress, early stop, checkpoints and exact resumption."""
+"""The training loop of all tasks: full-batch Adam with progress, early stop, checkpoints and exact resumption."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import math
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,11 +18,10 @@ from torch import nn
 
 from .._support.progress import Progress
 from .._support.threads import threads_for
-from ..graph import Graph
-from ..neural import TemporalGNN
+from .._support.warn import warn
 from ..solve import IntegrationError
 from .checkpoint import load_checkpoint, save_checkpoint
-from .objective import Objective, Target
+from .task import WORST, Rank, Stopping, Task
 
 
 class TrainingError(RuntimeError):
@@ -36,39 +34,20 @@ class TrainingError(RuntimeError):
     fitted: Any = None
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One trajectory in the model's own units: start from x0 at t0, compare at ``times`` with ``target``.
+class TrainingInterrupted(KeyboardInterrupt):
+    """A second Ctrl-C ended training within an epoch; ``fitted`` is as in ``TrainingError``."""
 
-    A temporal GNN learns one step ahead instead: it is shown true snapshots, in ``spread`` as it wants them, and what it
-    predicts for the next ones, all or those in ``rows``, is compared.
-    """
-
-    graph: Graph
-    x0: torch.Tensor
-    t0: float
-    times: torch.Tensor
-    target: Target
-    spread: torch.Tensor | None = None
-    rows: torch.Tensor | None = None
-
-    def loss(self, model: nn.Module, objective: Objective) -> torch.Tensor:
-        """The objective of the model's prediction."""
-        if self.spread is not None and isinstance(model, TemporalGNN):
-            ahead = model.one_step_ahead(self.spread)
-            return objective.loss(ahead if self.rows is None else ahead[self.rows], self.target)
-        return objective.loss(model(self.x0, self.times, self.graph, self.t0), self.target)
+    fitted: Any = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train. ``patience`` counts epochs without a better validation loss; ``seed`` is that of random layers."""
+    """How to train. ``patience`` counts epochs, by the task's rule; a checkpoint is known by its ``fingerprint``."""
 
     epochs: int
     learning_rate: float
-    weight_decay: float
-    schedule: str
-    seed: int = 0
+    weight_decay: float = 0.0
+    schedule: str = "constant"
     clip_norm: float | None = None
     patience: int | None = None
     checkpoint: Path | None = None
@@ -80,6 +59,10 @@ class Plan:
         if self.schedule == "constant":
             return self.learning_rate
         return 0.5 * self.learning_rate * (1 + math.cos(math.pi * epoch / self.epochs))
+
+    def place(self, epoch: int) -> str:
+        """An epoch, counted from 0, in words."""
+        return f"in epoch {epoch + 1} of {self.epochs}"
 
 
 @dataclass
@@ -95,167 +78,166 @@ class History:
     seconds: float = 0.0
 
 
-HIDDEN = 20  # features of a hidden state, as far as the number of threads is concerned
-VALIDATE_EVERY = 10  # epochs
 SAVE_EVERY = 20.0  # seconds between checkpoints
 
 
-def train(
-    model: nn.Module,
-    problems: Sequence[Problem],
-    validation: Sequence[Problem],
-    objective: Objective,
-    plan: Plan,
-    history: History,
-    *,
-    resume: bool = False,
-) -> None:
-    """Minimise the mean objective over the problems; the model ends with the last, or the best validated, weights.
+@dataclass
+class Run:
+    """All that changes while training; a checkpoint holds exactly this."""
 
-    What was held out for validation is judged by the running loss: the terminal one is defined at the last time only.
+    parameters: list[nn.Parameter]
+    tensors: list[torch.Tensor]  # the parameters, then the model's buffers
+    optimizer: torch.optim.Adam
+    generators: list[torch.Generator]
+    history: History
+    stopping: Stopping
+    good: list[torch.Tensor]  # the last weights that gave a finite loss
+    best: list[torch.Tensor]
+    best_rank: Rank = WORST
+    best_epoch: int = 0
+    ranks: list[Rank] = field(default_factory=list)  # of the validated epochs
+
+    @classmethod
+    def of(cls, task: Task, plan: Plan, history: History) -> Run:
+        """A run at its beginning."""
+        parameters = [p for p in task.model.parameters() if p.requires_grad]
+        if not parameters:
+            raise TrainingError("the model has no parameters that could be learned")
+        can_fuse = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in parameters)
+        optimizer = torch.optim.Adam(
+            task.groups(plan.weight_decay), lr=plan.learning_rate, fused=True if task.fused and can_fuse else None
+        )
+        tensors = [*parameters, *task.model.buffers()]
+        return cls(
+            parameters=parameters,
+            tensors=tensors,
+            optimizer=optimizer,
+            generators=task.generators(),
+            history=history,
+            stopping=task.stopping(plan.patience),
+            good=_copy(tensors),
+            best=_copy(tensors),
+        )
+
+    def keep_if_best(self, rank: Rank, epoch: int) -> None:
+        """Keep the weights, made by ``epoch`` steps, if their rank is the best so far."""
+        if rank > self.best_rank:
+            self.best_rank = rank
+            self.best_epoch = epoch
+            _copy_into(self.best, self.tensors)
+
+    def fail(self, what: str, where: str, epoch: int, task: Task) -> TrainingError:
+        """The error to raise in an epoch, counted from 0, after the last good weights were put back."""
+        _restore(self.tensors, self.good)
+        self.history.stopped = "failed"
+        return TrainingError(f"{what} {where}; the weights of epoch {epoch} are kept. {task.advice}")
+
+
+def train(task: Task, plan: Plan, history: History, *, resume: bool = False) -> None:
+    """Minimise the loss of the task; the model ends with the last weights, or with the best if data are held out.
 
     The model is changed in place, and what happens is written into ``history``. Ctrl-C ends after the current epoch with
     the best weights so far; a second Ctrl-C interrupts at once.
 
     Raises:
         TrainingError: the loss became NaN or infinite; the model has the last weights that gave a finite one.
+        TrainingInterrupted: Ctrl-C was pressed twice.
+        ValueError: the checkpoint to resume from cannot be read, or belongs to other data or settings.
     """
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    if not parameters:
-        raise TrainingError("the model has no parameters that could be learned")
-    optimizer = torch.optim.Adam(
-        parameters,
-        lr=plan.learning_rate,
-        weight_decay=plan.weight_decay,
-        fused=all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in parameters),
-    )
-    tensors = [*parameters, *model.buffers()]
-    run = _Run(model, parameters, tensors, optimizer, history, _copy(tensors), _copy(tensors))
-    if resume and plan.checkpoint is not None and plan.checkpoint.exists():
-        load_checkpoint(plan.checkpoint, plan.fingerprint, run)
+    run = Run.of(task, plan, history)
+    on_cuda = any(p.device.type == "cuda" for p in run.parameters)
     with (
+        torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_cuda else []),
+        threads_for(task.size),
         _interruptible() as interrupted,
-        Progress(plan.epochs, len(run.history.loss), plan.progress) as bar,
-        torch.random.fork_rng(devices=[]),
-        threads_for(max(p.x0.shape[0] for p in problems) * HIDDEN),
     ):
-        model.train()
+        if resume and plan.checkpoint is not None and plan.checkpoint.exists():
+            load_checkpoint(plan.checkpoint, plan.fingerprint, run)
+        task.model.train()
         try:
-            _loop(run, problems, validation, objective, plan, interrupted, bar)
+            with Progress(plan.epochs, len(history.loss), plan.progress) as bar:
+                _loop(run, task, plan, interrupted, bar)
         finally:
-            model.eval()
+            task.model.eval()
+    kept = _choose_weights(run, task, plan)
+    if history.stopped == "interrupted":
+        warn(
+            f"interrupted after {len(history.loss)} of {plan.epochs} epochs: the best weights so far, of epoch {kept}, "
+            "are kept",
+            RuntimeWarning,
+        )
 
 
-@dataclass
-class _Run:
-    """All that changes while training; a checkpoint holds exactly this."""
-
-    model: nn.Module
-    parameters: list[nn.Parameter]
-    tensors: list[torch.Tensor]  # the parameters, then the model's buffers
-    optimizer: torch.optim.Adam
-    history: History
-    good: list[torch.Tensor]
-    best: list[torch.Tensor]
-    best_loss: float = math.inf
-    best_epoch: int = 0
-
-
-def _loop(
-    run: _Run,
-    problems: Sequence[Problem],
-    validation: Sequence[Problem],
-    objective: Objective,
-    plan: Plan,
-    interrupted: Callable[[], bool],
-    bar: Progress,
-) -> None:
+def _loop(run: Run, task: Task, plan: Plan, interrupted: Callable[[], bool], bar: Progress) -> None:
     history = run.history
     began = time.monotonic() - history.seconds
     saved = time.monotonic()
-    judge = replace(objective, terminal=None) if validation else objective
-    on_cpu = all(p.device.type == "cpu" for p in run.parameters)
-    reseed = torch.default_generator.manual_seed if on_cpu else torch.manual_seed  # the latter takes half a millisecond
     for epoch in range(len(history.loss), plan.epochs):
-        if history.validation and plan.patience is not None and epoch - run.best_epoch >= plan.patience:
+        if run.stopping.stops(epoch):
             history.stopped = "early"
-            break
-        reseed(plan.seed + epoch)  # the same in a resumed run
-        for group in run.optimizer.param_groups:
-            group["lr"] = plan.learning_rate_at(epoch)
-        run.optimizer.zero_grad()
-        value, reason = _backward(run.model, problems, objective)
-        if not math.isfinite(value):
-            raise _failure(run, f"the loss became {value}", epoch, plan, reason)
-        _copy_into(run.good, run.tensors)
-        if not validation and value < run.best_loss:
-            run.best_loss, run.best_epoch = value, epoch
-            _copy_into(run.best, run.tensors)
-        if plan.clip_norm is not None:
-            nn.utils.clip_grad_norm_(run.parameters, plan.clip_norm)
-        run.optimizer.step()
+            return
+        value = _step(run, task, plan, epoch)
         history.loss.append(value)
-        if validation and ((epoch + 1) % VALIDATE_EVERY == 0 or epoch + 1 == plan.epochs):
-            _validate(run, validation, judge, epoch + 1)
+        last = epoch + 1 == plan.epochs
+        if task.held_out and (last or (epoch + 1) % task.validate_every == 0):
+            _validate(run, task, epoch + 1)
         now = time.monotonic()
         history.seconds = now - began
         bar.update(epoch + 1, value)
-        stop = interrupted() and epoch + 1 < plan.epochs
-        if plan.checkpoint is not None and (stop or epoch + 1 == plan.epochs or now - saved > SAVE_EVERY):
+        stop = interrupted() and not last
+        if plan.checkpoint is not None and (stop or last or now - saved > SAVE_EVERY):
             save_checkpoint(plan.checkpoint, plan.fingerprint, run)
             saved = now
         if stop:
             history.stopped = "interrupted"
-            break
-    kept = len(history.loss)
-    if math.isfinite(run.best_loss) and (validation or history.stopped == "interrupted"):
-        _restore(run.tensors, run.best)
-        kept = run.best_epoch
-    if not all(p.isfinite().all() for p in run.parameters):  # a finite loss can have a gradient that is not
-        raise _failure(run, "the weights became NaN or infinite", kept - 1, plan)
-    if history.stopped == "interrupted":
-        warnings.warn(
-            f"interrupted after {len(history.loss)} of {plan.epochs} epochs: the best weights so far, of epoch {kept}, "
-            "are kept",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+            return
 
 
-def _failure(run: _Run, what: str, epoch: int, plan: Plan, reason: str = "") -> TrainingError:
-    _restore(run.tensors, run.good)
-    run.history.stopped = "failed"
-    return TrainingError(
-        f"{what} in epoch {epoch + 1} of {plan.epochs}{reason}; the weights of epoch {epoch} are kept. "
-        "Try a smaller learning_rate, clip_norm=1.0, or a smaller step_size of the solver"
-    )
-
-
-def _backward(model: nn.Module, problems: Sequence[Problem], objective: Objective) -> tuple[float, str]:
-    """Add up the gradient of the mean loss; one problem's graph of computation is held at a time."""
-    total = 0.0
+def _step(run: Run, task: Task, plan: Plan, epoch: int) -> float:
+    """One step of Adam; the loss before it."""
+    for group in run.optimizer.param_groups:
+        group["lr"] = plan.learning_rate_at(epoch)
+    run.optimizer.zero_grad()
+    value = 0.0
+    reason = ""
     try:
-        for problem in problems:
-            loss = problem.loss(model, objective) / len(problems)
+        for loss in task.losses(epoch):
             loss.backward()
-            total += loss.item()
+            value += loss.item()
     except IntegrationError as error:
-        return math.nan, f" ({error})"
-    return total, ""
+        value = math.nan
+        reason = f" ({error})"
+    if not math.isfinite(value):
+        raise run.fail(f"the loss became {value}", f"{plan.place(epoch)}{reason}", epoch, task)
+    _copy_into(run.good, run.tensors)
+    if not task.held_out:
+        run.keep_if_best((-value,), epoch)
+    if plan.clip_norm is not None:
+        nn.utils.clip_grad_norm_(run.parameters, plan.clip_norm)
+    run.optimizer.step()
+    return value
 
 
 @torch.no_grad()
-def _validate(run: _Run, validation: Sequence[Problem], objective: Objective, epoch: int) -> None:
-    run.model.eval()
-    try:
-        value = sum(problem.loss(run.model, objective).item() for problem in validation) / len(validation)
-    except IntegrationError:
-        value = math.inf
-    run.model.train()
-    run.history.validation.append((epoch, value))
-    if value < run.best_loss:
-        run.best_loss, run.best_epoch = value, epoch
-        _copy_into(run.best, run.tensors)
+def _validate(run: Run, task: Task, epoch: int) -> None:
+    task.model.eval()
+    loss, rank = task.score()
+    task.model.train()
+    run.history.validation.append((epoch, loss))
+    run.ranks.append(rank)
+    run.stopping.see(epoch, rank)
+    run.keep_if_best(rank, epoch)
+
+
+def _choose_weights(run: Run, task: Task, plan: Plan) -> int:
+    """Put back the best weights if data were held out or training was interrupted; how many steps made the weights."""
+    kept = len(run.history.loss)
+    if run.best_rank > WORST and (task.held_out or run.history.stopped == "interrupted"):
+        _restore(run.tensors, run.best)
+        kept = run.best_epoch
+    if not all(p.isfinite().all() for p in run.parameters):  # a finite loss can have a gradient that is not
+        raise run.fail("the weights became NaN or infinite", plan.place(kept - 1), kept - 1, task)
+    return kept
 
 
 @contextmanager
@@ -269,7 +251,7 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
     def note(number: int, frame: FrameType | None) -> None:
         nonlocal asked
         if asked:
-            raise KeyboardInterrupt
+            raise TrainingInterrupted
         asked = True
 
     before = signal.getsignal(signal.SIGINT)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import torch
-from joblib import Parallel, delayed
-
 from ..._support.progress import Progress
-from ..._support.threads import WORTH_TWO, cores
+from ..._support.threads import WORTH_TWO
 from ..._support.warn import warn
+from ..._support.work import run_all
 from ...data import Trajectory
 from ...training import TrainingError
 from ..kind import TrainingData
@@ -25,16 +23,15 @@ def fit_many(data: TrainingData, settings: Settings) -> TrainedModel:
     jobs = settings["jobs"]
     if jobs is None:
         large = max(t.graph.num_nodes for t in data.trajectories) * settings.width >= WORTH_TWO
-        jobs = 1 if large else min(len(members), cores())
-    done: list[TrainedModel] = []
+        jobs = 1 if large else None
+    done: dict[int, TrainedModel] = {}
     with Progress(len(members), 0, settings["progress"], unit="members") as bar:
         try:
-            for member in Parallel(n_jobs=jobs, return_as="generator")(
-                delayed(_fit)(member, data.trajectories, alone=jobs == 1) for member in members
-            ):
+            tasks = [(member, data.trajectories) for member in members]
+            for k, member in run_all(_fit, tasks, jobs=jobs, name="ensemble"):
                 interrupted = member.histories[0].stopped == "interrupted"
                 if not (interrupted and done):
-                    done.append(member)
+                    done[k] = member
                     bar.update(len(done), member.histories[0].loss[-1])
                 if interrupted:
                     raise KeyboardInterrupt
@@ -43,11 +40,12 @@ def fit_many(data: TrainingData, settings: Settings) -> TrainedModel:
             raise
         except KeyboardInterrupt:
             if not done:
-                raise
+                raise KeyboardInterrupt from None  # without what the first member has learned
             warn(f"interrupted: {len(done)} of {len(members)} members are kept", RuntimeWarning)
-    modules = [member.modules[0] for member in done]
-    histories = [member.histories[0] for member in done]
-    return TrainedModel(settings, modules, histories, done[0].units, done[0].initial)
+    kept = [done[k] for k in sorted(done)]
+    modules = [member.modules[0] for member in kept]
+    histories = [member.histories[0] for member in kept]
+    return TrainedModel(settings, modules, histories, kept[0].units, kept[0].initial)
 
 
 def _member(settings: Settings, k: int) -> Settings:
@@ -55,9 +53,8 @@ def _member(settings: Settings, k: int) -> Settings:
     return settings.but(ensemble=1, seed=settings["seed"] + k, checkpoint=path, progress=False)
 
 
-def _fit(settings: Settings, trajectories: list[Trajectory], alone: bool) -> TrainedModel:
-    if not alone:
-        torch.set_num_threads(1)
+def _fit(task: tuple[Settings, list[Trajectory]]) -> TrainedModel:
+    settings, trajectories = task
     fitted = settings.kind.fit(TrainingData(trajectories, trajectories), settings)
     assert isinstance(fitted, TrainedModel)
     return fitted

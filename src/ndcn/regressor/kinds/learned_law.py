@@ -48,8 +48,14 @@ class LearnedLaw:
     @classmethod
     def of(cls, found: FoundLaw) -> LearnedLaw:
         """What was found, as a law."""
-        samples, initial = found.posterior_samples, found.initial_state_samples
-        return cls(found.law, found.covariance, samples, initial, found.evidence, found.states)
+        return cls(
+            found.law,
+            found.covariance,
+            found.posterior_samples,
+            found.initial_state_samples,
+            found.evidence,
+            found.states,
+        )
 
     @property
     def known(self) -> Law | None:

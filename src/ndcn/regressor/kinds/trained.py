@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from ..._support.checks import named
+from ..._support.generators import seeded
 from ..._support.registries import ACTIVATIONS, OPERATORS
 from ...data import checked_times, common_grid
 from ...graph import Operator
@@ -108,8 +109,7 @@ class Trained(Kind):
             step=1.0 if grid is None else grid.step * units.rate,
             layers=max(len(start.times) for start in initial),
         )
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(settings.seed)
+        with seeded(settings.seed):
             return self.make(parts)
 
 

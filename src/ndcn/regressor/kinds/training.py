@@ -14,8 +14,20 @@ from ..._support.checks import dtype_named
 from ..._support.threads import threads_for
 from ...data import Statistics, TimeGrid, Trajectory
 from ...neural import Continuation, GraphODE, ResidualGNN, TemporalGNN
-from ...training import History, Objective, Plan, Problem, TrainingError, Units, train, units_of
-from ..fitting import check_model, fingerprint, hold_out, problem_of
+from ...training import (
+    History,
+    Objective,
+    Plan,
+    Problem,
+    TrainingError,
+    TrainingInterrupted,
+    TrajectoryTask,
+    Units,
+    fingerprint,
+    train,
+    units_of,
+)
+from ..fitting import check_model, hold_out, problem_of
 from ..initial import InitialCondition
 from ..kind import Fitted, State
 from ..query import Prediction, Query
@@ -101,6 +113,7 @@ def fit_module(build: Build, trajectories: list[Trajectory], settings: Settings)
 
     Raises:
         TrainingError: the loss became NaN or infinite; ``fitted`` of the error has the last good weights.
+        TrainingInterrupted: Ctrl-C was pressed twice; ``fitted`` has the weights at that moment.
     """
     asked = settings["objective"]
     objective = asked if isinstance(asked, Objective) else Objective(asked)
@@ -122,10 +135,11 @@ def fit_module(build: Build, trajectories: list[Trajectory], settings: Settings)
         check_model(module, learn[0], objective)
     fitted = TrainedModel(settings, [module], [History()], units, initial)
     plan = _plan(settings, module, trajectories)
+    validation = problems(held_out) if held_out else []
+    task = TrajectoryTask(module, learn, validation, objective, seed=settings.seed, width=settings.width)
     try:
-        validation = problems(held_out) if held_out else []
-        train(module, learn, validation, objective, plan, fitted.histories[0], resume=settings.resume)
-    except TrainingError as error:
+        train(task, plan, fitted.histories[0], resume=settings.resume)
+    except (TrainingError, TrainingInterrupted) as error:
         error.fitted = fitted
         raise
     return fitted
@@ -140,11 +154,10 @@ def _plan(settings: Settings, module: nn.Module, trajectories: Sequence[Trajecto
         learning_rate=recipe.learning_rate,
         weight_decay=recipe.weight_decay,
         schedule=recipe.schedule,
-        seed=settings.seed,
         clip_norm=settings["clip_norm"],
         patience=settings["patience"],
         checkpoint=None if checkpoint is None else Path(checkpoint),
-        fingerprint=fingerprint(known, module, trajectories),
+        fingerprint=fingerprint(known, module, [t.fingerprint for t in trajectories]),
         progress=settings["progress"],
     )
 

@@ -1,56 +1,15 @@
-"""Equation: a law as a sum of terms with coefficients, its rate, and how that changes with states and parameters."""
+"""Terms of an equation: their values and derivatives at all nodes, summed over neighbours where they are couplings."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
 
 import torch
 
 from .formula import Formula
 from .network import Network
-
-
-@dataclass(frozen=True)
-class Slopes:
-    """A rate of change and its derivatives at a batch of K states.
-
-    Attributes:
-        rate: dx/dt, shape (K, n, d).
-        own, edges: parts of the Jacobian, see ``Network``.
-        columns: derivatives of the rate by each of P parameters, shape (K, n, d, P).
-    """
-
-    rate: torch.Tensor
-    own: torch.Tensor
-    edges: torch.Tensor
-    columns: torch.Tensor
-
-    def on(self, base: Model | None, x: torch.Tensor, network: Network) -> Slopes:
-        """With the rate and Jacobian of a base that is corrected, whose parameters stay as they are."""
-        if base is None:
-            return self
-        known = base.slopes(x, network)
-        return Slopes(self.rate + known.rate, self.own + known.own, self.edges + known.edges, self.columns)
-
-
-class Model(Protocol):
-    """What can be fitted: a rate of change with parameters in one vector."""
-
-    @property
-    def parameters(self) -> torch.Tensor:
-        """All parameters, shape (P,)."""
-
-    def with_parameters(self, values: torch.Tensor) -> Model:
-        """The same with other parameters."""
-
-    def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
-        """dx/dt at states of shape (K, n, d)."""
-
-    def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
-        """dx/dt and its derivatives."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +74,7 @@ def values_of(
     """
     if not term.coupling:
         return term.formula(x, None, term.values).detach()
-    parts = _separated(term.formula)
+    parts = separated(term.formula)
     if parts is None:
         message = term.formula(x.index_select(1, network.i), x.index_select(1, network.j), term.values)
         return network.gathered(message)
@@ -146,79 +105,12 @@ def _own_values(term: Term, part: Formula) -> list[float]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _separated(formula: Formula) -> list[tuple[float, Formula, Formula]] | None:
+def separated(formula: Formula) -> list[tuple[float, Formula, Formula]] | None:
+    """``Formula.separated``, computed once for each formula: equations of a search share theirs."""
     return formula.separated()
 
 
-@dataclass(frozen=True)
-class Equation:
-    """dx_i/dt = sum_k c_k term_k, a ``Model`` whose parameters are the coefficients and then those inside the terms.
-
-    With a ``base``, a model without parameters to be found, it is a correction: the base's rate is added.
-    """
-
-    terms: tuple[Term, ...]
-    coefficients: torch.Tensor
-    features: int = 1
-    base: Model | None = None
-
-    def __str__(self) -> str:
-        """On one line, for logs and evidence; ``Equations`` prints it for people."""
-        return " ".join(
-            f"{c:+.4g}[{term}]{tuple(round(v, 5) for v in term.values) or ''}"
-            for c, term in zip(self.coefficients.tolist(), self.terms, strict=True)
-        )
-
-    @property
-    def families(self) -> tuple[tuple[str, bool, int], ...]:
-        """Those of its terms, in order; equations of the same families differ in numbers alone."""
-        return tuple(sorted(term.family for term in self.terms))
-
-    @property
-    def parameters(self) -> torch.Tensor:
-        """Coefficients, then the parameters of each term in turn."""
-        inner = [v for term in self.terms for v in term.values]
-        return torch.cat([self.coefficients, torch.tensor(inner, dtype=torch.float64)])
-
-    def with_parameters(self, values: torch.Tensor) -> Equation:
-        """The same terms with other numbers."""
-        count = len(self.terms)
-        inner = values[count:].tolist()
-        terms = []
-        for term in self.terms:
-            own = inner[: len(term.values)]
-            inner = inner[len(term.values) :]
-            terms.append(replace(term, values=tuple(own)))
-        return replace(self, terms=tuple(terms), coefficients=values[:count].clone())
-
-    def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
-        """dx/dt at states (K, n, d)."""
-        out = torch.zeros_like(x) if self.base is None else self.base.rate(x, network).clone()
-        cache: dict[str, torch.Tensor] = {}
-        for term, c in zip(self.terms, self.coefficients.tolist(), strict=True):
-            out[..., term.output] += c * values_of(term, x, network, cache)
-        return out
-
-    def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
-        """dx/dt and its derivatives at states (K, n, d)."""
-        K, n, d = x.shape
-        count = len(self.terms)
-        own = x.new_zeros(K, n, d, d)
-        edges = x.new_zeros(K, len(network.i), d, d)
-        columns = x.new_zeros(K, n, d, len(self.parameters))
-        inner = count
-        for k, (term, c) in enumerate(zip(self.terms, self.coefficients.tolist(), strict=True)):
-            o = term.output
-            value, by_parameter = _added(term, c, x, network, own[..., o, :], edges[..., o, :])
-            columns[..., o, k] = value
-            for slope in by_parameter:
-                columns[..., o, inner] = c * slope
-                inner += 1
-        rate = (columns[..., :count] * self.coefficients).sum(-1)
-        return Slopes(rate, own, edges, columns).on(self.base, x, network)
-
-
-def _added(
+def add_slopes(
     term: Term, c: float, x: torch.Tensor, network: Network, own: torch.Tensor, edges: torch.Tensor
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """The term's values (K, n) and derivatives by its parameters; those by states, c times, are added to own and edges."""
@@ -227,7 +119,7 @@ def _added(
         if v.by_i is not None:
             own += c * v.by_i
         return v.value, v.by_parameter
-    parts = _separated(term.formula)
+    parts = separated(term.formula)
     if parts is None:
         v = _differentiated(term.formula, x.index_select(1, network.i), x.index_select(1, network.j), term.values)
         if v.by_i is not None:

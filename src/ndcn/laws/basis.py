@@ -1,13 +1,12 @@
-"""The free form: f and g as sums of splines, linear in their coefficients."""
+"""Basis: the splines of which f and g of a free form are sums."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
-from .equation import Model, Slopes
 from .network import Network
 from .splines import Splines, knots_for, product
 
@@ -111,93 +110,3 @@ def basis_for(states: torch.Tensor, differences: torch.Tensor) -> Basis:
         tuple(Splines(knots_for(x[:, b], few)) for b in range(d)),
         tuple(Splines((torch.arange(-sides, sides + 1) * (w / sides)).tolist()) for w in widest.double()),
     )
-
-
-@dataclass(frozen=True)
-class FreeModel:
-    """dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j) with splines, a ``Model``; coefficients (d, size); plus a ``base``.
-
-    As in an ``Equation``, the base has no parameters to be found.
-    """
-
-    basis: Basis
-    coefficients: torch.Tensor
-    base: Model | None = None
-
-    @property
-    def parameters(self) -> torch.Tensor:
-        """All coefficients in one vector."""
-        return self.coefficients.reshape(-1)
-
-    def with_parameters(self, values: torch.Tensor) -> FreeModel:
-        """The same splines with other coefficients."""
-        return replace(self, coefficients=values.reshape(self.coefficients.shape).clone())
-
-    def _part(self, name: str) -> torch.Tensor:
-        """Coefficients of one part, (m, d)."""
-        return self.coefficients[:, self.basis.blocks[name]].T
-
-    @functools.cached_property
-    def _curves(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """For each feature f, p and q side by side, and u, as cubics."""
-        out = []
-        for b, (single, gap) in enumerate(zip(self.basis.single, self.basis.gap, strict=True)):
-            own = torch.cat([self._part(f"{name}{b}") for name in "fpq"], dim=1)
-            out.append((single.cubics(own), gap.cubics(self._part(f"u{b}"))))
-        return out
-
-    def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
-        """dx/dt at states (K, n, d)."""
-        d = x.shape[-1]
-        out = torch.zeros_like(x) if self.base is None else self.base.rate(x, network)
-        degrees = network.degrees[:, None]
-        few = [s.parts(x[..., b]) for b, s in enumerate(self.basis.few)]
-        sums = [network.neighbours(v) for v in few]
-        for b, (own, gap) in enumerate(self._curves):
-            f, p, q = self.basis.single[b].along(x[..., b], own).split(d, dim=-1)
-            out = out + f + degrees * p + network.neighbours(q)
-            differences = x[..., b].index_select(1, network.j) - x[..., b].index_select(1, network.i)
-            out = out + network.gathered(self.basis.gap[b].along(differences, gap))
-        for b, c in self.basis.pairs:
-            out = out + product(few[b], few[c]) @ self._part(f"f{b}{c}")
-        for b in range(d):
-            for c in range(d):
-                out = out + product(few[b], sums[c]) @ self._part(f"c{b}{c}")
-        return out
-
-    def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
-        """dx/dt and its derivatives at states (K, n, d)."""
-        K, n, d = x.shape
-        basis = self.basis
-        shared = basis.columns(x, network)
-        rate = shared @ self.coefficients.T
-        own = x.new_zeros(K, n, d, d)
-        edges = x.new_zeros(K, len(network.i), d, d)
-        degrees = network.degrees[:, None]
-        few = [(s.parts(x[..., b]), s.parts(x[..., b], slope=True)) for b, s in enumerate(basis.few)]
-        sums = [network.neighbours(v) for v, _ in few]
-        for b, (curves, gap) in enumerate(self._curves):
-            f, p, q = basis.single[b].along(x[..., b], curves, slope=True).split(d, dim=-1)
-            own[..., b] += f + degrees * p
-            edges[..., b] += q.index_select(1, network.j)
-            differences = x[..., b].index_select(1, network.j) - x[..., b].index_select(1, network.i)
-            u = basis.gap[b].along(differences, gap, slope=True)
-            own[..., b] -= network.gathered(u)
-            edges[..., b] += u
-        for b, c in basis.pairs:
-            part = self._part(f"f{b}{c}")
-            own[..., b] += product(few[b][1], few[c][0]) @ part
-            own[..., c] += product(few[b][0], few[c][1]) @ part
-        for b in range(d):
-            for c in range(d):
-                part = self._part(f"c{b}{c}")
-                own[..., b] += product(few[b][1], sums[c]) @ part
-                table = part.reshape(basis.few[b].size, basis.few[c].size, d)
-                for sign, mine, other in zip((1, -1), few[b][0].chunk(2, -1), few[c][1].chunk(2, -1), strict=True):
-                    if mine.any() and other.any():
-                        half = torch.einsum("knr,rsd->knsd", mine, table).index_select(1, network.i)
-                        edges[..., c] += sign * torch.einsum("kesd,kes->ked", half, other.index_select(1, network.j))
-        columns = x.new_zeros(K, n, d, d, basis.size)
-        for a in range(d):
-            columns[:, :, a, a] = shared
-        return Slopes(rate, own, edges, columns.flatten(-2)).on(self.base, x, network)

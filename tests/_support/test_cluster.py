@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from miniature import miniature
+from ndcn._support.cluster import Ray
 from ndcn._support.processes import Lost
-from ndcn.experiments.cluster import Ray
+from ndcn.experiments.attempt import attempt
 from ndcn.experiments.result import Outcome, Result
 from ndcn.experiments.spec import Run
 from ndcn.experiments.store import Store
@@ -20,7 +21,7 @@ from ndcn.experiments.sweep import sweep
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'ndcn\[ray\]'"):
-        Ray("auto")
+        Ray(abs, "auto")
 
 
 @pytest.mark.slow
@@ -41,7 +42,7 @@ def test_nothing_is_lost_when_a_node_is_killed(tmp_path: Path) -> None:
             if len(seen) == 2:
                 kill.start()
 
-        with Ray(cluster.address) as workers:
+        with Ray(attempt, cluster.address) as workers:
             assert workers.capacity == 2
             sweep(runs, tmp_path / "a.sqlite", workers, report)
         assert any(isinstance(outcome, Lost) for _, outcome in seen), [type(o).__name__ for _, o in seen]
@@ -58,6 +59,6 @@ def test_nothing_is_lost_when_a_node_is_killed(tmp_path: Path) -> None:
 def test_a_cluster_that_is_not_there() -> None:
     pytest.importorskip("ray", reason="Ray is not installed")
     with pytest.raises(ConnectionError, match="no Ray cluster answers at"):
-        Ray("ray://127.0.0.1:1")
+        Ray(abs, "ray://127.0.0.1:1")
     with pytest.raises(ValueError, match="--ray takes auto, or an address"):
-        Ray("head")
+        Ray(abs, "head")

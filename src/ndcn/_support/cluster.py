@@ -1,23 +1,23 @@
-"""Runs on a Ray cluster: one core for each; what dies with a worker or a machine is repeated elsewhere."""
+"""Workers of a Ray cluster, one core for each task; the other back end beside the processes of this machine."""
 
 from __future__ import annotations
 
 import logging
 import socket
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from .._support.processes import Lost
-from .attempt import attempt
-from .result import Failed, Outcome
-from .spec import Run
+from .processes import Failed, Lost
+from .threads import one_thread
 
 
 class Ray:
-    """Workers of a Ray cluster on which ndcn is installed.
+    """Workers of a Ray cluster on which ndcn is installed: ``start`` and ``wait`` are those of ``Processes``.
 
     Args:
+        work: a function of a task.
         address: of the cluster, such as "ray://head:10001", or "auto" for the one that runs on this machine; if there is
             none, "auto" starts one here.
 
@@ -26,7 +26,7 @@ class Ray:
         ConnectionError: there is no cluster at the address.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, work: Callable[[Any], Any], address: str) -> None:
         try:
             import ray  # noqa: PLC0415  # an extra
         except ModuleNotFoundError as error:
@@ -41,32 +41,34 @@ class Ray:
                 raise
             ray.init(log_to_driver=False, logging_level=logging.ERROR)
         self.capacity = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        self.task = ray.remote(num_cpus=1, max_retries=0)(attempt)  # repeated by the sweep, which counts attempts
-        self.pending: dict[Any, Run] = {}
+        self.work = work
+        self.remote = ray.remote(num_cpus=1, max_retries=0)(
+            _carry_out
+        )  # whoever gets Lost decides whether to repeat it
+        self.pending: dict[Any, Any] = {}
 
     def __enter__(self) -> Ray:
         return self
 
-    def start(self, run: Run) -> None:
-        """Hand a run to the cluster."""
-        self.pending[self.task.remote(run)] = run
+    def start(self, task: Any) -> None:
+        """Hand a task to the cluster."""
+        self.pending[self.remote.remote(self.work, task)] = task
 
-    def wait(self, seconds: float) -> list[tuple[Run, Outcome]]:
-        """What has ended, after so many seconds at most."""
+    def wait(self, seconds: float | None) -> list[tuple[Any, Any]]:
+        """Tasks that have ended and the answers to them, after so many seconds at most; None waits for one."""
         if not self.pending:  # Ray would not wait at all
-            time.sleep(seconds)
+            time.sleep(seconds or 0.0)
             return []
         ready, _ = self.ray.wait(list(self.pending), num_returns=1, timeout=seconds)
-        return [(self.pending.pop(reference), self._outcome(reference)) for reference in ready]
+        return [(self.pending.pop(reference), self._answer(reference)) for reference in ready]
 
-    def _outcome(self, reference: Any) -> Outcome:
+    def _answer(self, reference: Any) -> Any:
         try:
-            outcome: Outcome = self.ray.get(reference)
+            return self.ray.get(reference)
         except self.ray.exceptions.RayTaskError as error:
-            return Failed(str(error))
+            return Failed(str(error), error)
         except self.ray.exceptions.RayError as error:
             return Lost(f"{type(error).__name__}: {str(error).splitlines()[0]}")
-        return outcome
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -74,10 +76,17 @@ class Ray:
         self.ray.shutdown()
 
 
+def _carry_out(work: Callable[[Any], Any], task: Any) -> Any:
+    with one_thread():
+        return work(task)
+
+
 def _check_address(address: str) -> None:
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not host or not port.isdigit():
-        raise ValueError(f"--ray takes auto, or an address such as ray://head:10001 or head:6379, got {address!r}")
+        raise ValueError(
+            f"--ray takes auto, or an address such as ray://head:10001 or head:6379 (jobs= too), got {address!r}"
+        )
     try:
         socket.create_connection((host, int(port)), timeout=5).close()
     except OSError as error:

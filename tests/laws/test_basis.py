@@ -10,7 +10,7 @@ import torch
 
 from ndcn import Graph, laws
 from ndcn.identify.known_law import checked_law
-from ndcn.laws.free import Basis, FreeModel, basis_for
+from ndcn.laws import Basis, FreeModel, basis_for
 from ndcn.laws.network import Network
 from problems import GRAPHS, SIGNED_GRAPHS, states
 

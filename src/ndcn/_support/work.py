@@ -1,0 +1,96 @@
+"""Independent tasks, several at a time: in processes of this machine, or on a Ray cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Protocol
+
+from .cluster import Ray
+from .processes import Failed, Lost, Processes
+from .threads import cores
+
+
+class Workers(Protocol):
+    """Where tasks are carried out: ``Processes`` of this machine, or a ``Ray`` cluster."""
+
+    capacity: int
+
+    def __enter__(self) -> Workers: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def start(self, task: Any) -> None:
+        """Begin a task; at most ``capacity`` at a time."""
+        ...
+
+    def wait(self, seconds: float | None) -> list[tuple[Any, Any]]:
+        """Tasks that have ended and the answers to them, ``Failed`` and ``Lost`` among them; None waits for one."""
+        ...
+
+
+def workers_for(work: Callable[[Any], Any], jobs: int | str | None) -> Workers:
+    """A number of processes (one for each core by default), or the Ray cluster at an address."""
+    return Ray(work, jobs) if isinstance(jobs, str) else Processes(work, jobs)
+
+
+def run_all(
+    work: Callable[[Any], Any], tasks: Sequence[Any], *, jobs: int | str | None = None, name: str = "tasks"
+) -> Iterator[tuple[int, Any]]:
+    """Carry out ``work(task)`` for every task; yield the index and the answer of each as it ends.
+
+    Everything runs in this process, in order, with ``jobs=1``, in a worker, and where a task cannot be sent to another
+    process: a lambda, say, or a function of the main module.
+
+    Args:
+        work: a function of a task, at the top level of a module.
+        tasks: what it is called with.
+        jobs: how many at a time, one for each core by default; or the address of a Ray cluster, or "auto".
+        name: of the tasks, in messages.
+
+    Raises:
+        Exception: what ``work`` raised.
+        OSError: a process died.
+
+    Example:
+        >>> from ndcn._support.work import run_all
+        >>> dict(run_all(abs, [-1, 2], jobs=1))
+        {0: 1, 1: 2}
+    """
+    if not isinstance(jobs, str):
+        jobs = min(len(tasks), jobs or cores())
+        if jobs <= 1 or multiprocessing.current_process().daemon or not _can_be_sent(tasks[0]):
+            yield from ((k, work(task)) for k, task in enumerate(tasks))
+            return
+    waiting = deque(enumerate(tasks))
+    running = 0
+    with workers_for(partial(_numbered, work), jobs) as workers:
+        while waiting or running:
+            while waiting and running < workers.capacity:
+                workers.start(waiting.popleft())
+                running += 1
+            for (k, _), answer in workers.wait(None):
+                running -= 1
+                if isinstance(answer, Lost):
+                    raise OSError(f"a process of the {name} died, perhaps for lack of memory; try one job at a time")
+                if isinstance(answer, Failed) and answer.error is not None:
+                    raise answer.error
+                yield k, answer
+
+
+def _numbered(work: Callable[[Any], Any], task: tuple[int, Any]) -> Any:
+    return work(task[1])
+
+
+def _can_be_sent(task: Any) -> bool:
+    """Whether a worker can read the task: workers do not run the main module, so that nothing may be defined there."""
+    try:
+        return b"__main__" not in pickle.dumps(task)
+    except (pickle.PicklingError, AttributeError, TypeError):  # the three that pickle raises for a lambda
+        return False

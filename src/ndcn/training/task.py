@@ -1,0 +1,118 @@
+"""What the training loop is given: a task, which has a loss and perhaps a score, and a rule that says when to stop."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import nn
+
+Rank = tuple[float, ...]
+WORST: Rank = (-math.inf,)  # below every rank, however many parts it has
+
+
+class Score(NamedTuple):
+    """How good a model is on the data held out: a loss for the history, and a rank, of which the largest is the best."""
+
+    loss: float
+    rank: Rank
+
+
+class Stopping(Protocol):
+    """A rule that ends training early. A resumed run shows it all ranks so far again."""
+
+    def see(self, epoch: int, rank: Rank) -> None:
+        """Take note of the rank after an epoch, counted from 1."""
+        ...
+
+    def stops(self, done: int) -> bool:
+        """Whether training ends after ``done`` epochs."""
+        ...
+
+
+class SinceBest:
+    """Stop when the best rank is ``patience`` epochs old; never with None."""
+
+    def __init__(self, patience: int | None) -> None:
+        self.patience = patience
+        self.best = WORST
+        self.best_epoch = 0
+        self.seen = False
+
+    def see(self, epoch: int, rank: Rank) -> None:
+        """Take note of the rank after an epoch."""
+        self.seen = True
+        if rank > self.best:
+            self.best = rank
+            self.best_epoch = epoch
+
+    def stops(self, done: int) -> bool:
+        """Whether the best rank is old enough."""
+        return self.seen and self.patience is not None and done - self.best_epoch >= self.patience
+
+
+class NothingAsGood:
+    """Stop after ``patience`` epochs in a row in which no part of the rank was as good as its best; never with None."""
+
+    def __init__(self, patience: int | None) -> None:
+        self.patience = patience
+        self.reached: Rank = ()
+        self.waited = 0
+
+    def see(self, epoch: int, rank: Rank) -> None:
+        """Take note of the rank after an epoch."""
+        reached = self.reached or (-math.inf,) * len(rank)
+        as_good = any(new >= old for new, old in zip(rank, reached, strict=True))
+        self.waited = 0 if as_good else self.waited + 1
+        self.reached = tuple(max(new, old) for new, old in zip(rank, reached, strict=True))
+
+    def stops(self, done: int) -> bool:
+        """Whether it was waited for long enough."""
+        return self.patience is not None and self.waited >= self.patience
+
+
+class Task(ABC):
+    """What is trained: a model, the loss of an epoch, and a score if data are held out.
+
+    Attributes:
+        model: whose parameters are learned, in place.
+        size: numbers in a hidden state, by which the number of threads is chosen.
+        held_out: whether there are data to score the model on.
+        validate_every: epochs from one score to the next.
+        fused: whether Adam updates all parameters in one pass, whose last bits differ from those of the plain update.
+        advice: what to try when the loss is no longer finite.
+    """
+
+    model: nn.Module
+    size: int
+    held_out: bool
+    validate_every = 1
+    fused = True
+    advice = "Try a smaller learning_rate"
+
+    @abstractmethod
+    def losses(self, epoch: int) -> Iterator[torch.Tensor]:
+        """The terms of the loss of an epoch, counted from 0; the computation of one is freed before the next is asked for.
+
+        Raises:
+            IntegrationError: the solution could not be followed, which counts as a loss that is not finite.
+        """
+
+    @abstractmethod
+    def score(self) -> Score:
+        """How good the model is on the data held out; called in evaluation mode and without gradients."""
+
+    def groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Parameter groups of Adam."""
+        return [{"params": [p for p in self.model.parameters() if p.requires_grad], "weight_decay": weight_decay}]
+
+    def stopping(self, patience: int | None) -> Stopping:
+        """The rule that ends training early."""
+        return SinceBest(patience)
+
+    def generators(self) -> list[torch.Generator]:
+        """Generators whose state goes on from epoch to epoch: checkpoints hold it."""
+        return []
