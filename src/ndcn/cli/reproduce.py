@@ -73,15 +73,10 @@ def reproduce(
         form = Form.json
     from ..experiments import Request
 
-    request = Request(
-        only=_words(only),
-        models=_words(models),
-        runs=runs,
-        nodes=nodes,
-        epochs=epochs,
-        printed=mutualistic is Equation.paper,
-        folder=None if data is None else str(data.absolute()),
-    )
+    printed = mutualistic is Equation.paper
+    folder = None if data is None else str(data.absolute())
+    cells, rows = _words(only), _words(models)
+    request = Request(only=cells, models=rows, runs=runs, nodes=nodes, epochs=epochs, printed=printed, folder=folder)
     targets = _targets(what.value, request)
     _check_names(what.value, targets, request)
     if what is What.status:
