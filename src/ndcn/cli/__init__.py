@@ -30,10 +30,7 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(
-    help="Learn continuous-time dynamics on complex networks from data.",
-    epilog="Start with: ndcn demo",
-)
+@app.callback(help="Learn continuous-time dynamics on complex networks from data.", epilog="Start with: ndcn demo")
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
@@ -47,18 +44,9 @@ def _help(text: str) -> str:
 
 
 for _command in (
-    demo.demo,
-    simulate.simulate,
-    inspect.inspect,
-    fit.fit,
-    predict.predict,
-    evaluate.evaluate,
-    report.report,
-    network_test.network_test,
-    classify.classify,
-    reproduce.reproduce,
-    doctor.doctor,
-):
+    demo.demo, simulate.simulate, inspect.inspect, fit.fit, predict.predict, evaluate.evaluate, report.report,
+    network_test.network_test, classify.classify, reproduce.reproduce, doctor.doctor,
+):  # fmt: skip
     _class = simulate.NamesParameters if _command is simulate.simulate else None
     app.command(help=_help(_command.__doc__ or ""), cls=_class)(_command)
 

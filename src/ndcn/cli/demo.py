@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .guard import note
-from .options import Json, check_data_output, check_parent, print_json
+from .options import Json, check_data_output, check_parent, option, print_columns, print_json
 
 if TYPE_CHECKING:
     from ..data import Split
@@ -25,9 +25,9 @@ FRAMES = 76
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Output folder; created if missing.")] = Path("demo"),
-    epochs: Annotated[int, typer.Option(min=1, help="Training epochs of each of the two models.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the times, of the split and of the weights.")] = 0,
+    out: Annotated[Path, option("Output folder; created if missing.")] = Path("demo"),
+    epochs: Annotated[int, option("Training epochs of each of the two models.", min=1)] = 2000,
+    seed: Annotated[int, option("Seed of the times, of the split and of the weights.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Learn heat diffusion on a 400-node grid from 80 irregular snapshots, with and without the graph.
@@ -80,7 +80,8 @@ def demo(
         seconds = time.monotonic() - began
         print_json({**named, "paper": paper, "files": [str(file) for file in files.values()], "seconds": seconds})
         return
-    _print_table(errors, epochs)
+    headings = ("interpolation", "paper", "extrapolation", "paper")
+    print_columns(headings, map(_row, errors, errors.values()), f"normalised l1 error in %, {epochs} epochs each")
     typer.echo(
         f"\nwritten to {out}/\n"
         "  compare.png    truth, NDCN and their difference at six times\n"
@@ -110,22 +111,7 @@ def _errors(model: DynamicsRegressor, parts: Split) -> list[float]:
     return [ndcn.metrics.normalized_l1(model.predict(part.times), part) for part in held_back]
 
 
-def _print_table(errors: dict[str, list[float]], epochs: int) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(
-        "",
-        title=f"normalised l1 error in %, {epochs} epochs each",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        header_style="bold",
-        title_style="",
-    )
-    for heading in ("interpolation", "paper", "extrapolation", "paper"):
-        table.add_column(heading, justify="right")
-    for name, pair in errors.items():
-        cells = [text for ours, theirs in zip(pair, PAPER[name], strict=True) for text in (100 * ours, theirs)]
-        table.add_row(TITLES[name], f"{cells[0]:.2f}", f"{cells[1]}", f"{cells[2]:.2f}", f"{cells[3]}")
-    Console().print(table)
+def _row(name: str, errors: list[float]) -> list[str]:
+    """The errors in percent, each beside the paper's."""
+    pairs = zip(errors, PAPER[name], strict=True)
+    return [TITLES[name], *(text for ours, theirs in pairs for text in (f"{100 * ours:.2f}", f"{theirs}"))]

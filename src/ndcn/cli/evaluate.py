@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from . import reading
-from .guard import note
-from .options import Json, load_dynamics, print_json
+from .guard import notes
+from .options import Data, Json, ModelFile, States, load_dynamics, print_columns, print_json
 
 if TYPE_CHECKING:
     from ..data import Dataset, Trajectory
@@ -18,18 +15,9 @@ if TYPE_CHECKING:
 
 @reading.reads_files
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as `ndcn fit` writes it.")],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="Folder with data on the graph that the model was trained on; or, with STATES, a file of edges.",
-        ),
-    ],
-    states: Annotated[
-        Path | None,
-        typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
-    ] = None,
+    model: ModelFile,
+    data: Data,
+    states: States = None,
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
@@ -43,17 +31,16 @@ def evaluate(
     """
     estimator = load_dynamics(model)
     known = how.read(data, states)
-    for line in known.notes:
-        note(f"note: {line}")
+    notes(known.notes)
     from ..regressor import score_parts
 
-    scores, notes = score_parts(estimator, _truth(estimator, known))
-    for line in notes:
-        note(f"note: {line}")
+    scores, remarks = score_parts(estimator, _truth(estimator, known))
+    notes(remarks)
     if as_json:
         print_json(scores)
     else:
-        _print_table(scores)
+        rows = ([name, *_cells(score)] for name, score in scores.items())
+        print_columns(("snapshots", "normalised l1, %", "l1", "rmse"), rows)
 
 
 def _truth(estimator: DynamicsRegressor, known: Dataset) -> Trajectory:
@@ -68,18 +55,9 @@ def _truth(estimator: DynamicsRegressor, known: Dataset) -> Trajectory:
     return in_time_of(estimator, known, run)
 
 
-def _print_table(scores: dict[str, Scores | None]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("", box=None, pad_edge=False, header_style="bold")
-    for heading in ("snapshots", "normalised l1, %", "l1", "rmse"):
-        table.add_column(heading, justify="right")
-    for name, score in scores.items():
-        if score is None:
-            table.add_row(name, "0", "-", "-", "-")
-            continue
-        share = score["normalized_l1"]
-        percent = "-" if share is None else f"{100 * share:.2f}"
-        table.add_row(name, str(score["snapshots"]), percent, f"{score['l1']:.4g}", f"{score['rmse']:.4g}")
-    Console().print(table)
+def _cells(score: Scores | None) -> list[str]:
+    if score is None:
+        return ["0", "-", "-", "-"]
+    share = score["normalized_l1"]
+    percent = "-" if share is None else f"{100 * share:.2f}"
+    return [str(score["snapshots"]), percent, f"{score['l1']:.4g}", f"{score['rmse']:.4g}"]

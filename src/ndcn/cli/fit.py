@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import reading
-from .guard import FAILED, note
+from .guard import FAILED, note, notes
 from .options import (
+    HORIZON,
     Activation,
+    Data,
     Json,
     Loss,
     ModelName,
     OperatorName,
     Precision,
     Preset,
+    States,
     check_output,
+    option,
     print_json,
     time_text,
 )
@@ -30,122 +34,55 @@ if TYPE_CHECKING:
     from ..data import Dataset, Split, Trajectory
     from ..regressor import DynamicsRegressor, Kind
 
+MODEL = (
+    "What to learn: auto compares forecasts by their past errors and keeps the best; ndcn is the paper's model, no_* are "
+    "its ablations; interaction, closed_form and free_form find the law; the others are baselines. Default: auto for two "
+    "files, ndcn for a folder."
+)
+COMPARE_LEARNED = "auto only: train ndcn, interaction and gru_gnn on past windows and compare them too; minutes."
+LEARNING_RATE = (
+    "Initial learning rate of Adam. Default: 0.06; of residual_gnn 0.01, of temporal GNNs 0.001; paper 0.01."
+)
+PATIENCE = "With --validation: stop after so many epochs without a better loss there. Default: never."
+HELD_BACK = "Share of the snapshots, in [0, 1), held back"
+SHARE = "Default: 1/6; of auto none."
+RESUME = "Go on from OUT.checkpoint if it is there; the result is that of a run never interrupted."
+
 
 @reading.reads_files
 def fit(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="Folder with data, as `ndcn simulate` or Trajectory.save write it; or, with STATES, a file of edges.",
-        ),
-    ],
-    states: Annotated[
-        Path | None,
-        typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
-    ] = None,
-    model: Annotated[
-        ModelName | None,
-        typer.Option(
-            help="What to learn: auto compares forecasts by their past errors and keeps the best; ndcn is the paper's "
-            "model, no_* are its ablations; interaction, closed_form and free_form find the law; the others are baselines. "
-            "Default: auto for two files, ndcn for a folder.",
-            show_default=False,
-        ),
-    ] = None,
-    horizon: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="auto only: forecast horizon in steps. Default: 14, or a quarter of the snapshots if that is less.",
-            show_default=False,
-        ),
-    ] = None,
-    compare_learned: Annotated[
-        bool,
-        typer.Option(
-            "--compare-learned",
-            help="auto only: train ndcn, interaction and gru_gnn on past windows and compare them too; minutes.",
-        ),
-    ] = False,
-    preset: Annotated[Preset, typer.Option(help="Training recipe; paper is the published one.")] = Preset.default,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Full-batch gradient steps. Default: 2000.", show_default=False)
-    ] = None,
-    learning_rate: Annotated[
-        float | None,
-        typer.Option(
-            help="Learning rate of Adam at the start. Default: 0.06; of residual_gnn 0.01, of temporal GNNs 0.001; "
-            "paper 0.01.",
-            show_default=False,
-        ),
-    ] = None,
-    weight_decay: Annotated[
-        float | None, typer.Option(help="l2 penalty on the weights. Default: 0; paper 0.001.", show_default=False)
-    ] = None,
-    hidden: Annotated[
-        int | None,
-        typer.Option(min=1, help="Width of the hidden state. Default: 20; of temporal GNNs 10.", show_default=False),
-    ] = None,
+    data: Data,
+    states: States = None,
+    model: Annotated[ModelName | None, option(MODEL)] = None,
+    horizon: Annotated[int | None, option(f"auto only. {HORIZON}", min=1)] = None,
+    compare_learned: Annotated[bool, option(COMPARE_LEARNED, "--compare-learned")] = False,
+    preset: Annotated[Preset, option("Training recipe; paper is the published one.")] = Preset.default,
+    epochs: Annotated[int | None, option("Full-batch gradient steps. Default: 2000.", min=1)] = None,
+    learning_rate: Annotated[float | None, option(LEARNING_RATE)] = None,
+    weight_decay: Annotated[float | None, option("l2 penalty on the weights. Default: 0; paper 0.001.")] = None,
+    hidden: Annotated[int | None, option("Width of the hidden state. Default: 20; of temporal GNNs 10.", min=1)] = None,
     operator: Annotated[
-        OperatorName, typer.Option(help="How the graph enters the field; signed_laplacian takes negative weights too.")
+        OperatorName, option("How the graph enters the field; signed_laplacian takes negative weights too.")
     ] = OperatorName.signed_laplacian,
-    activation: Annotated[Activation, typer.Option(help="Activation of the field.")] = Activation.relu,
-    objective: Annotated[Loss, typer.Option(help="Loss at each observed time.")] = Loss.l1,
-    clip_norm: Annotated[
-        float | None, typer.Option(help="Limit of the gradient's norm. Default: none.", show_default=False)
-    ] = None,
-    validation: Annotated[
-        float, typer.Option(help="Share of the training times, in [0, 1), to choose the best weights on.")
-    ] = 0.0,
-    patience: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="With --validation: stop after so many epochs without a better loss there. Default: never.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the validation times.")] = 0,
+    activation: Annotated[Activation, option("Activation of the field.")] = Activation.relu,
+    objective: Annotated[Loss, option("Loss at each observed time.")] = Loss.l1,
+    clip_norm: Annotated[float | None, option("Limit of the gradient's norm. Default: none.")] = None,
+    validation: Annotated[float, option("Share of training times, in [0, 1), to choose the best weights on.")] = 0.0,
+    patience: Annotated[int | None, option(PATIENCE, min=1)] = None,
+    seed: Annotated[int, option("Seed of the initial weights and of the validation times.", min=0)] = 0,
     ensemble: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Models to train, from SEED, SEED + 1, ...; predictions are their mean, with its spread."
-        ),
+        int, option("Models to train, from SEED, SEED + 1, ...; predictions are their mean.", min=1)
     ] = 1,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="With --ensemble: processes. Default: one for each core.", show_default=False),
-    ] = None,
-    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
-    dtype: Annotated[Precision, typer.Option(help="Precision to compute in.")] = Precision.float32,
-    interpolation: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the snapshots, in [0, 1), held back between the training times. Default: 1/6; of auto none.",
-            show_default=False,
-        ),
-    ] = None,
-    extrapolation: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the snapshots, in [0, 1), held back at the end; 0 and 0 train on all. Default: 1/6; of auto "
-            "none.",
-            show_default=False,
-        ),
-    ] = None,
-    split_seed: Annotated[int, typer.Option(min=0, help="Seed of which snapshots are held back.")] = 0,
-    out: Annotated[
-        Path,
-        typer.Option(help="File to write the model to; a file that is there is replaced once training is finished."),
-    ] = Path("model.ndcn"),
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on from OUT.checkpoint if it is there; the result is that of a run never interrupted.",
-        ),
-    ] = False,
+    jobs: Annotated[int | None, option("With --ensemble: processes. Default: one for each core.", min=1)] = None,
+    device: Annotated[str, option("Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
+    dtype: Annotated[Precision, option("Precision to compute in.")] = Precision.float32,
+    interpolation: Annotated[float | None, option(f"{HELD_BACK} between the training times. {SHARE}")] = None,
+    extrapolation: Annotated[float | None, option(f"{HELD_BACK} at the end; 0 and 0 train on all. {SHARE}")] = None,
+    split_seed: Annotated[int, option("Seed of which snapshots are held back.", min=0)] = 0,
+    out: Annotated[Path, option("Model file; an existing one is replaced once training is finished.")] = Path(
+        "model.ndcn"
+    ),
+    resume: Annotated[bool, option(RESUME, "--resume")] = False,
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
@@ -171,30 +108,15 @@ def fit(
     _check_held_out(kind, interpolation, extrapolation)
     files = Files(out, ensemble)
     estimator = ndcn.DynamicsRegressor(
-        model=asked,
-        preset=preset.value,
-        hidden=hidden,
-        operator=operator.value,
-        activation=activation.value,
-        objective=objective.value,
-        epochs=epochs,
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
-        clip_norm=clip_norm,
-        validation=validation,
-        patience=patience,
-        checkpoint=files.checkpoint,
-        seed=seed,
-        device=device,
-        dtype=dtype.value,
-        ensemble=ensemble,
-        jobs=jobs,
-    )
+        model=asked, preset=preset.value, hidden=hidden, operator=operator.value, activation=activation.value,
+        objective=objective.value, epochs=epochs, learning_rate=learning_rate, weight_decay=weight_decay,
+        clip_norm=clip_norm, validation=validation, patience=patience, checkpoint=files.checkpoint, seed=seed,
+        device=device, dtype=dtype.value, ensemble=ensemble, jobs=jobs,
+    )  # fmt: skip
     if resume and not kind.can.resume:
         raise ValueError(f"`{kind.name}` does not use `--resume`, for it keeps no checkpoints; remove it")
     known = how.read(data, states)
-    for line in known.notes:
-        note(f"note: {line}")
+    notes(known.notes)
     between, after = (1 / 6 if share is None else share for share in (interpolation, extrapolation))
     runs = () if kind.can.judges_itself else known.runs
     parts = [ndcn.split(run, interpolation=between, extrapolation=after, seed=split_seed) for run in runs]
@@ -204,8 +126,7 @@ def fit(
     interrupted = len(estimator.models_) < ensemble or any(h.stopped == "interrupted" for h in estimator.histories_)
     written = files.unfinished if interrupted else out
     estimator.save(written)
-    for line in estimator.fitted_.notes:
-        note(f"note: {line}")
+    notes(estimator.fitted_.notes)
     (_print_json if as_json else _print)(estimator, known, parts, written)
     if interrupted:
         note(
@@ -256,10 +177,10 @@ class Files:
 
 def _check_held_out(kind: Kind, interpolation: float | None, extrapolation: float | None) -> None:
     """Refuse to hold out snapshots from a model that is judged by its own past forecasts."""
-    for option, share in (("--interpolation", interpolation), ("--extrapolation", extrapolation)):
+    for name, share in (("--interpolation", interpolation), ("--extrapolation", extrapolation)):
         if share and kind.can.judges_itself:
             raise ValueError(
-                f"{option}: {kind.name} learns from all snapshots and is judged by its past forecasts: drop it, or name a model that "
+                f"{name}: {kind.name} learns from all snapshots and is judged by its past forecasts: drop it, or name a model that "
                 "is trained, as --model ndcn"
             )
 

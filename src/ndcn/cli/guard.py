@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -46,9 +46,8 @@ def guarded() -> Iterator[None]:
     except MemoryError as error:
         raise _ended(NO_MEMORY, FAILED) from error
     except sqlite3.Error as error:
-        raise _ended(
-            f"the store of results cannot be used: {error}; keep a copy and try another --store", FAILED
-        ) from error
+        reason = f"the store of results cannot be used: {error}; keep a copy and try another --store"
+        raise _ended(reason, FAILED) from error
     except OSError as error:
         raise _ended(error, FAILED) from error
     except RuntimeError as error:
@@ -64,6 +63,12 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def notes(lines: Iterable[str]) -> None:
+    """Print what the user has to know, a line each, on standard error."""
+    for line in lines:
+        note(f"note: {line}")
+
+
 def _ended(reason: object, code: int) -> typer.Exit:
     if isinstance(reason, OSError) and reason.strerror:
         reason = f"{reason.strerror}: {reason.filename}" if reason.filename else reason.strerror
@@ -71,13 +76,6 @@ def _ended(reason: object, code: int) -> typer.Exit:
     return typer.Exit(code)
 
 
-def _note_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _note_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, (RuntimeWarning, UserWarning)):
         print(f"note: {message}", file=sys.stderr)

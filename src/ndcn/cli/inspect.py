@@ -8,24 +8,17 @@ from typing import Annotated
 import typer
 
 from . import reading
-from .options import Json, check_picture, print_json
+from .options import PICTURES, Json, check_output, option, print_json, write_picture
+
+STATES_HELP = f"File of states: {reading.TABLE_ENDINGS}; columns node, time and values, or time and one for each node."
 
 
 @reading.reads_files
 def inspect(
-    edges: Annotated[
-        Path,
-        typer.Argument(metavar="EDGES", help=f"File of edges: {reading.EDGE_ENDINGS}."),
-    ],
-    states: Annotated[
-        Path,
-        typer.Argument(
-            metavar="STATES",
-            help=f"File of states: {reading.TABLE_ENDINGS}; columns node, time and values, or time and one for each node.",
-        ),
-    ],
+    edges: Annotated[Path, typer.Argument(metavar="EDGES", help=f"File of edges: {reading.EDGE_ENDINGS}.")],
+    states: Annotated[Path, typer.Argument(metavar="STATES", help=STATES_HELP)],
     out: Annotated[
-        Path | None, typer.Option(help="Picture to write, .png, .pdf or .svg: degrees, curves, missing values.")
+        Path | None, option("Picture to write, .png, .pdf or .svg: degrees, curves, missing values.")
     ] = None,
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
@@ -36,18 +29,15 @@ def inspect(
 
     Example: ndcn inspect edges.csv states.csv --out picture.png
     """
-    if out is not None:
-        check_picture(out)
+    check_output(out, PICTURES)
     data = how.read(edges, states)
     from .. import io as tables
 
     facts = tables.inspect(data)
     if out is not None:
         from .. import plot
-        from .._support.files import write
 
-        figure = plot.inspect(data)
-        write(out, lambda new: figure.savefig(new, dpi=150))
+        write_picture(plot.inspect(data), out)
     if as_json:
         print_json({**facts.to_json(), **({} if out is None else {"out": str(out)})})
     else:

@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from . import reading
-from .guard import note
-from .options import Json, check_picture, print_json
+from .guard import notes
+from .options import PICTURES, Data, Horizon, Json, States, check_output, option, print_json, write_picture
 
 
 @reading.reads_files
 def network_test(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="File of edges, with STATES; or a folder with data, as `ndcn simulate` or Trajectory.save write it.",
-        ),
-    ],
-    states: Annotated[
-        Path | None,
-        typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
-    ] = None,
-    shuffles: Annotated[
-        int, typer.Option(min=19, help="Graphs with shuffled nodes to compare with; p is at least 1 / (1 + SHUFFLES).")
-    ] = 99,
-    horizon: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Forecast horizon in steps. Default: 14, or a quarter of the snapshots if that is less.",
-            show_default=False,
-        ),
-    ] = None,
-    feature: Annotated[str | None, typer.Option(help="Which variable. Default: the first.", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffles.")] = 0,
+    data: Data,
+    states: States = None,
+    shuffles: Annotated[int, option("Graphs with shuffled nodes; p is at least 1 / (1 + SHUFFLES).", min=19)] = 99,
+    horizon: Horizon = None,
+    feature: Annotated[str | None, option("Which variable. Default: the first.")] = None,
+    seed: Annotated[int, option("Seed of the shuffles.", min=0)] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Picture to write, .png, .pdf or .svg: errors with shuffled graphs and with the real one."),
+        Path | None, option("Picture to write, .png, .pdf or .svg: errors by graph, real and shuffled.")
     ] = None,
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
@@ -52,11 +33,9 @@ def network_test(
 
     Example: ndcn network-test edges.csv states.csv --out picture.png
     """
-    if out is not None:
-        check_picture(out)
+    check_output(out, PICTURES)
     known = how.read(data, states)
-    for line in known.notes:
-        note(f"note: {line}")
+    notes(known.notes)
     from .. import forecast
     from ..regressor import longest_run
 
@@ -64,18 +43,12 @@ def network_test(
     if feature is not None and feature not in trajectory.features:
         raise ValueError(f"--feature {feature}: the data have {', '.join(trajectory.features)}")
     which = 0 if feature is None else trajectory.features.index(feature)
-    answer = forecast.network_test(
-        trajectory, graphs=graphs, feature=which, horizon=horizon, shuffles=shuffles, seed=seed
-    )
+    settings: dict[str, Any] = {"feature": which, "horizon": horizon, "shuffles": shuffles, "seed": seed}
+    answer = forecast.network_test(trajectory, graphs=graphs, **settings)
     if out is not None:
-        from matplotlib.figure import Figure
-
         from .. import plot
-        from .._support.files import write
 
-        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-        plot.network_test(answer, ax=figure.add_subplot())
-        write(out, lambda new: figure.savefig(new, dpi=150))
+        write_picture(plot.network_test(answer).figure, out)
     if as_json:
         print_json({**answer.to_json(), **({} if out is None else {"out": str(out)})})
     else:

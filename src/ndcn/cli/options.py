@@ -1,4 +1,4 @@
-"""Names that options accept, checks of output paths, and printing for machines."""
+"""Names that options accept, options that several commands share, checks of output paths, and how results are printed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..data import Calendar
     from ..regressor import DynamicsRegressor
 
-TABLE_SUFFIXES = (".csv", ".parquet")
-PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
+TABLES = (".csv", ".parquet")
+PICTURES = (".png", ".pdf", ".svg")
 
 
 class _FromNames(EnumMeta):
@@ -100,46 +100,51 @@ class Precision(Choice, names=("float32", "float64")):
     """Floating types to compute in."""
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
+def option(text: str, *names: str, **more: Any) -> Any:
+    """An option with its help text; one without a default says in the text what None means."""
+    return typer.Option(*names, help=text, **more)
 
 
-def check_output(path: Path) -> None:
-    """Check that a file can be written, before any work is done.
+Json = Annotated[bool, option("Print one JSON object on standard output, and nothing else.", "--json")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as `ndcn fit` writes it.")]
+FOLDER = "Folder with data, as `ndcn simulate` or Trajectory.save write it; or, with STATES, a file of edges."
+Data = Annotated[Path, typer.Argument(metavar="DATA", help=FOLDER)]
+STATES = "File of states, if DATA is a file of edges; see `ndcn inspect`."
+States = Annotated[Path | None, typer.Argument(metavar="STATES", help=STATES)]
+HORIZON = "Forecast horizon in steps. Default: 14, or a quarter of the snapshots if that is less."
+Horizon = Annotated[int | None, option(HORIZON, min=1)]
+
+
+def check_output(path: Path | None, suffixes: tuple[str, ...] = ()) -> None:
+    """Check that a file, if there is one to write, can be written, before any work is done.
 
     Raises:
         FileNotFoundError: its folder does not exist.
-        ValueError: it is a folder.
+        ValueError: it is a folder, or its name ends in none of the suffixes, which name formats.
         PermissionError: its folder is not writable.
     """
+    if path is None:
+        return
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise ValueError(f"{path}: the name must end in {' or '.join(suffixes)}, which decides the format")
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file")
     check_parent(path)
 
 
-def check_picture(path: Path) -> None:
-    """Check that the suffix of a picture names a format, and that the file can be written."""
-    if path.suffix.lower() not in PICTURE_SUFFIXES:
-        raise ValueError(
-            f"{path}: the name of the picture must end in {', '.join(PICTURE_SUFFIXES)}, which decides the format"
-        )
-    check_output(path)
+def write_picture(figure: Any, path: Path) -> None:
+    """Write a figure in the format that the suffix names."""
+    from .._support.files import write
 
-
-def check_table_output(path: Path) -> None:
-    """Check that the suffix of a table names a format, and that the file can be written."""
-    if path.suffix.lower() not in TABLE_SUFFIXES:
-        raise ValueError(f"{path}: the name must end in {' or '.join(TABLE_SUFFIXES)}, which decides the format")
-    check_output(path)
+    write(path, lambda new: figure.savefig(new, dpi=150))
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV or Parquet, by its suffix."""
     from .._support.files import write
 
-    if path.suffix.lower() == ".csv":
-        write(path, lambda new: table.to_csv(new, index=False))
-    else:
-        write(path, lambda new: table.to_parquet(new, index=False))
+    save = table.to_csv if path.suffix.lower() == ".csv" else table.to_parquet
+    write(path, lambda new: save(new, index=False))
 
 
 def load_dynamics(path: Path) -> DynamicsRegressor:
@@ -178,6 +183,20 @@ def check_parent(path: Path) -> None:
 def time_text(time: float, calendar: Calendar | None) -> str:
     """A time as the data have it: a date, or t = 5."""
     return f"t = {time:.15g}" if calendar is None else calendar.texts([time])[0]
+
+
+def print_columns(headings: Iterable[str], rows: Iterable[Iterable[str]], title: str | None = None) -> None:
+    """Print rows of text, the first cell a name at the left, the others numbers under their headings."""
+    from rich.console import Console
+    from rich.table import Table
+
+    style: dict[str, Any] = {"box": None, "pad_edge": False, "header_style": "bold", "title_style": ""}
+    table = Table("", title=title, title_justify="left", **style)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
 
 
 def print_json(content: Mapping[str, Any]) -> None:

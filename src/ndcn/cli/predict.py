@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Json, check_table_output, load_dynamics, print_json, time_text, write_table
+from .options import TABLES, Json, ModelFile, check_output, load_dynamics, option, print_json, time_text, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,66 +16,41 @@ if TYPE_CHECKING:
     from ..data import Calendar, Trajectory
     from ..regressor import Ahead, DynamicsRegressor, Fitted
 
+TIMES = (
+    "Times, separated by commas, in the unit of the data or as dates, in any order, from the first training time (or that "
+    "of --data) on."
+)
+UNTIL = (
+    "Instead of --times: equally spaced from that first time to here, a number or a date; of auto all steps up to here. "
+    "Default for auto: all that were forecast."
+)
+LEVEL = (
+    "Share of the values, in (0, 1), that should lie between the columns FEATURE_lower and FEATURE_upper. Default: 0.9 for "
+    "auto, for other models no such columns; laws and ensembles have them on request."
+)
+DATA = "Folder with other data, whose graph and first state to predict from. Default: where training began."
+WHAT_IF = (
+    "Also predict what happens after a change: 'remove NODE', 'cut A B' (both ways), 'cut A->B', 'shock NODE +5', 'shock "
+    "NODE x*0.5'. Give it again for more. Columns FEATURE_changed hold the changed course."
+)
+OUT = (
+    "Table to write, .csv or .parquet: time, node, features; of auto also FEATURE_lower and FEATURE_upper, of an ensemble "
+    "FEATURE_std. Default: CSV to standard output."
+)
+
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as `ndcn fit` writes it.")],
-    times: Annotated[
-        str | None,
-        typer.Option(
-            metavar="T1,T2,...",
-            help="Times, separated by commas, in the unit of the data or as dates, in any order, from the first training "
-            "time (or that of --data) on.",
-        ),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Instead of --times: equally spaced from that first time to here, a number or a date; of auto all steps "
-            "up to here. Default for auto: all that were forecast.",
-        ),
-    ] = None,
-    count: Annotated[
-        int | None, typer.Option(min=2, help="With --until: how many times. Default: 100.", show_default=False)
-    ] = None,
-    level: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the values, in (0, 1), that should lie between the columns FEATURE_lower and FEATURE_upper. "
-            "Default: 0.9 for auto, for other models no such columns; laws and ensembles have them on request.",
-            show_default=False,
-        ),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder with other data: predict on its graph, from its first state at its first time. Default: where "
-            "training began."
-        ),
-    ] = None,
-    what_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--what-if",
-            metavar="CHANGE",
-            help="Also predict what happens after a change: 'remove NODE', 'cut A B' (both ways), 'cut A->B', 'shock NODE "
-            "+5', 'shock NODE x*0.5'. Give it again for more. Columns FEATURE_changed hold the changed course.",
-            show_default=False,
-        ),
-    ] = None,
+    model: ModelFile,
+    times: Annotated[str | None, option(TIMES, metavar="T1,T2,...")] = None,
+    until: Annotated[str | None, option(UNTIL, metavar="TIME")] = None,
+    count: Annotated[int | None, option("With --until: how many times. Default: 100.", min=2)] = None,
+    level: Annotated[float | None, option(LEVEL)] = None,
+    data: Annotated[Path | None, option(DATA)] = None,
+    what_if: Annotated[list[str] | None, option(WHAT_IF, "--what-if", metavar="CHANGE")] = None,
     at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="With --what-if: when the changes happen. Default: where the prediction starts."
-        ),
+        str | None, option("With --what-if: when. Default: where the prediction starts.", metavar="TIME")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table to write, .csv or .parquet: time, node, features; of auto also FEATURE_lower and FEATURE_upper, of an "
-            "ensemble FEATURE_std, their standard deviations. Default: CSV to standard output."
-        ),
-    ] = None,
+    out: Annotated[Path | None, option(OUT)] = None,
     as_json: Json = False,
 ) -> None:
     """Predict the state of every node at any times.
@@ -91,8 +66,7 @@ def predict(
         raise ValueError(f"--level must lie between 0 and 1, as 0.9; got {level}")
     if at is not None and not what_if:
         raise ValueError("--at says when the changes of --what-if happen: give --what-if too, or drop --at")
-    if out is not None:
-        check_table_output(out)
+    check_output(out, TABLES)
     import ndcn
 
     from ..regressor import parse
@@ -101,7 +75,10 @@ def predict(
     estimator = load_dynamics(model)
     fitted, calendar = estimator.fitted_, estimator.calendar_
     _check_options(fitted, what_if=bool(changes), data=data is not None, count=count is not None)
-    where = {} if data is None else _start_of(ndcn.Trajectory.load(data))
+    other = None if data is None else ndcn.Trajectory.load(data)
+    where: dict[str, Any] = (
+        {} if other is None else {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
+    )
     begin = where.get("t0", estimator.train_[0].t0)
     given = None if times is None else [_time(word, calendar, "--times") for word in times.split(",")]
     end = None if until is None else _time(until, calendar, "--until")
@@ -144,16 +121,12 @@ def _check_options(fitted: Fitted, **given: bool) -> None:
         raise ValueError("--count: forecasts are made at the steps of the data; drop it")
 
 
-def _start_of(other: Trajectory) -> dict[str, Any]:
-    """Graph and initial condition of other data than those trained on."""
-    return {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
-
-
 def _answer(
     estimator: DynamicsRegressor, asked: list[float], level: float | None, where: dict[str, Any]
 ) -> tuple[Trajectory, dict[str, torch.Tensor]]:
     """The prediction; beside it the standard deviation of an ensemble, and ends of intervals."""
-    fitted, changes = estimator.fitted_, _changes_graph(estimator) and not where
+    fitted, graphs = estimator.fitted_, estimator.graphs_
+    changes = not where and graphs is not None and len(graphs) > 1 and fitted.can.any_graph
     if level is not None and changes:
         raise ValueError("there are no intervals for predictions that go from graph to graph: drop --level")
     if level is not None and not fitted.can.spread:
@@ -171,10 +144,6 @@ def _answer(
         lower, upper = estimator.intervals(asked, level, **where)
         beside |= {"lower": lower.states, "upper": upper.states}
     return prediction, beside
-
-
-def _changes_graph(estimator: DynamicsRegressor) -> bool:
-    return estimator.graphs_ is not None and len(estimator.graphs_) > 1 and estimator.fitted_.can.any_graph
 
 
 def _steps(ahead: Ahead, asked: list[float] | None, until: float | None, calendar: Calendar | None) -> list[float]:
@@ -238,11 +207,10 @@ def _table(prediction: Trajectory, beside: dict[str, torch.Tensor], calendar: Ca
     table = prediction.to_pandas()
     for word, states in beside.items():
         for k, feature in enumerate(prediction.features):
-            if f"{feature}_{word}" in table:
-                raise ValueError(
-                    f"the features {feature} and {feature}_{word} leave no name for the column {feature}_{word}"
-                )
-            table[f"{feature}_{word}"] = states[:, :, k].reshape(-1).numpy()
+            name = f"{feature}_{word}"
+            if name in table:
+                raise ValueError(f"the features {feature} and {name} leave no name for the column {name}")
+            table[name] = states[:, :, k].reshape(-1).numpy()
     if calendar is not None:
         distinct = prediction.times.unique().numpy()
         table["time"] = table["time"].map(dict(zip(distinct.tolist(), calendar.texts(distinct), strict=True)))

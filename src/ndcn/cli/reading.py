@@ -10,10 +10,8 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import typer
-
 from .._support.registries import GRAPH_FORMATS, TABLE_FORMATS
-from .options import Choice
+from .options import Choice, option
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -35,51 +33,27 @@ class Unit(Choice, names=("second", "minute", "hour", "day", "week", "month", "y
     """Units of time for dates."""
 
 
-def _option(*names: str, text: str, metavar: str | None = None) -> object:
-    return typer.Option(*names, help=text, metavar=metavar, show_default=False, rich_help_panel=PANEL)
+def _option(text: str, *names: str, metavar: str | None = None) -> Any:
+    return option(text, *names, metavar=metavar, show_default=False, rich_help_panel=PANEL)
 
 
-Directed = Annotated[
-    bool | None, _option("--directed/--undirected", text="Whether edges act one way only. Default: as the file says.")
-]
-Source = Annotated[str | None, _option("--source", text="Column of edges: who acts.", metavar="COLUMN")]
-Target = Annotated[str | None, _option("--target", text="Column of edges: who is acted on.", metavar="COLUMN")]
-Weight = Annotated[str | None, _option("--weight", text="Column of edges: how strongly.", metavar="COLUMN")]
-EdgeTime = Annotated[
-    str | None, _option("--edge-time", text="Column of edges: from when on; a graph for each time.", metavar="COLUMN")
-]
-OneGraph = Annotated[bool, _option("--one-graph", text="Take all edges as one graph, whatever their times.")]
-Node = Annotated[
-    str | None, _option("--node", text="Column of states, features or labels: the node.", metavar="COLUMN")
-]
-Label = Annotated[str | None, _option("--label", text="Column of labels: the class.", metavar="COLUMN")]
-Time = Annotated[str | None, _option("--time", text="Column of states: the time.", metavar="COLUMN")]
-Values = Annotated[
-    list[str] | None, _option("--values", text="Column of states: a value; give it again for more.", metavar="COLUMN")
-]
-Run = Annotated[str | None, _option("--run", text="Column of states: which run.", metavar="COLUMN")]
-DateFormat = Annotated[str | None, _option("--date-format", text="How dates are written.", metavar="%d.%m.%Y")]
-TimeUnit = Annotated[Unit | None, _option("--unit", text="Unit of time for dates. Default: chosen to suit them.")]
-Step = Annotated[
-    float | None, _option("--step", text="Round times to multiples of this and average what shares a time.")
-]
-Duplicates = Annotated[
-    Repeats, _option("--duplicates", text="Several different values for one node and time. Default: error.")
-]
-InfiniteValues = Annotated[
-    Infinite, _option("--infinite", text="auto: a few infinite values are missing, more are an error.")
-]
-SameNames = Annotated[bool, _option("--same-names", text="Refuse names of nodes that are not in both files.")]
+def _column(text: str) -> Any:
+    return _option(text, metavar="COLUMN")
+
+
+Node = Annotated[str | None, _column("Column of states, features or labels: the node.")]
 
 
 @dataclass(frozen=True)
 class EdgeOptions:
     """How to read edges; each field is an option."""
 
-    directed: Directed = None
-    source: Source = None
-    target: Target = None
-    weight: Weight = None
+    directed: Annotated[
+        bool | None, _option("Whether edges act one way only. Default: as the file says.", "--directed/--undirected")
+    ] = None
+    source: Annotated[str | None, _column("Column of edges: who acts.")] = None
+    target: Annotated[str | None, _column("Column of edges: who is acted on.")] = None
+    weight: Annotated[str | None, _column("Column of edges: how strongly.")] = None
 
     def words(self) -> list[str]:
         """The options that are not as by default, as they are typed."""
@@ -102,25 +76,25 @@ class NodeTableOptions(EdgeOptions):
     """How to read edges, features and labels of nodes; each field is an option."""
 
     node: Node = None
-    label: Label = None
+    label: Annotated[str | None, _column("Column of labels: the class.")] = None
 
 
 @dataclass(frozen=True)
 class How(EdgeOptions):
     """How to read edges and states; each field is an option."""
 
-    edge_time: EdgeTime = None
-    one_graph: OneGraph = False
+    edge_time: Annotated[str | None, _column("Column of edges: from when on; a graph for each time.")] = None
+    one_graph: Annotated[bool, _option("Take all edges as one graph, whatever their times.", "--one-graph")] = False
     node: Node = None
-    time: Time = None
-    values: Values = None
-    run: Run = None
-    date_format: DateFormat = None
-    unit: TimeUnit = None
-    step: Step = None
-    duplicates: Duplicates = Repeats.error
-    infinite: InfiniteValues = Infinite.auto
-    same_names: SameNames = False
+    time: Annotated[str | None, _column("Column of states: the time.")] = None
+    values: Annotated[list[str] | None, _column("Column of states: a value; give it again for more.")] = None
+    run: Annotated[str | None, _column("Column of states: which run.")] = None
+    date_format: Annotated[str | None, _option("How dates are written.", metavar="%d.%m.%Y")] = None
+    unit: Annotated[Unit | None, _option("Unit of time for dates. Default: chosen to suit them.")] = None
+    step: Annotated[float | None, _option("Round times to multiples of this; average what shares a time.")] = None
+    duplicates: Annotated[Repeats, _option("Several values for one node and time. Default: error.")] = Repeats.error
+    infinite: Annotated[Infinite, _option("auto: a few infinite values are missing, more an error.")] = Infinite.auto
+    same_names: Annotated[bool, _option("Refuse names of nodes that are not in both files.", "--same-names")] = False
 
     def read(self, edges: Path, states: Path | None) -> Dataset:
         """``ndcn.read`` in this way; without states, the folder of data that ``edges`` names."""
@@ -132,25 +106,12 @@ class How(EdgeOptions):
             return ndcn.Dataset((ndcn.Trajectory.load(edges),))
         if self.one_graph and self.edge_time is not None:
             raise ValueError("--one-graph leaves the times of edges aside, and --edge-time uses them: give one of them")
-        return ndcn.read(
-            edges,
-            states,
-            directed=self.directed,
-            source=self.source,
-            target=self.target,
-            weight=self.weight,
-            edge_time=False if self.one_graph else self.edge_time,
-            node=self.node,
-            time=self.time,
-            values=self.values or None,
-            run=self.run,
-            date_format=self.date_format,
-            unit=None if self.unit is None else self.unit.value,
-            step=self.step,
-            duplicates=self.duplicates.value,
-            infinite=self.infinite.value,
-            unknown="error" if self.same_names else "drop",
-        )
+        settings = {name: value.value if isinstance(value, Enum) else value for name, value in vars(self).items()}
+        settings["values"] = self.values or None
+        if settings.pop("one_graph"):
+            settings["edge_time"] = False
+        settings["unknown"] = "error" if settings.pop("same_names") else "drop"
+        return ndcn.read(edges, states, **settings)
 
 
 PLAIN = How()
@@ -167,9 +128,8 @@ def reads_files(command: Callable[..., None]) -> Callable[..., None]:
         if parameter.name != "how":
             parameters.append(parameter.replace(annotation=types[parameter.name]))
             continue
-        for one in fields(kind):
-            option = Parameter(one.name, Parameter.POSITIONAL_OR_KEYWORD, default=one.default, annotation=own[one.name])
-            parameters.append(option)
+        either = Parameter.POSITIONAL_OR_KEYWORD
+        parameters += [Parameter(f.name, either, default=f.default, annotation=own[f.name]) for f in fields(kind)]
 
     @wraps(command)
     def with_options(**given: Any) -> None:

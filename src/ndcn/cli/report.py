@@ -8,28 +8,21 @@ from typing import Annotated
 import typer
 
 from . import reading
-from .guard import note
-from .options import Json, check_output, load_dynamics, print_json
+from .guard import note, notes
+from .options import Json, ModelFile, States, check_output, load_dynamics, option, print_json
+
+DATA = (
+    "Folder with data on the graph that the model was trained on, or, with STATES, a file of edges: then the truth and the "
+    "errors are shown too. Default: the prediction alone; auto only: the steps of the forecast."
+)
 
 
 @reading.reads_files
 def report(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, as `ndcn fit` writes it.")],
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Folder with data on the graph that the model was trained on, or, with STATES, a file of edges: then the "
-            "truth and the errors are shown too. Default: the prediction alone, over the training window and half its length "
-            "beyond; auto only: the steps of the forecast.",
-            show_default=False,
-        ),
-    ] = None,
-    states: Annotated[
-        Path | None,
-        typer.Argument(metavar="STATES", help="File of states, if DATA is a file of edges; see `ndcn inspect`."),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Output file; an existing file is replaced.")] = Path("report.html"),
+    model: ModelFile,
+    data: Annotated[Path | None, typer.Argument(metavar="DATA", help=DATA)] = None,
+    states: States = None,
+    out: Annotated[Path, option("Output file; an existing file is replaced.")] = Path("report.html"),
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
@@ -45,8 +38,7 @@ def report(
 
     estimator = load_dynamics(model)
     known = None if data is None else how.read(data, states)
-    for line in () if known is None else known.notes:
-        note(f"note: {line}")
+    notes(() if known is None else known.notes)
     if not as_json:
         note("predicting and laying out the network ...")
     words = [str(path) for path in (data, states) if path is not None] + how.words()

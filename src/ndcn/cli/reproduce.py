@@ -10,7 +10,7 @@ import typer
 
 from .._support.registries import FIGURES, TABLES
 from .guard import FAILED, note
-from .options import Choice, check_output, print_json
+from .options import Choice, check_output, option, print_json
 
 if TYPE_CHECKING:
     from ..experiments import Outcome, Request, Run, Target
@@ -35,37 +35,31 @@ of classification over T and alpha), or status."""
 def reproduce(
     what: Annotated[What, typer.Argument(metavar="WHAT", help=" ".join(HELP.split()))],
     only: Annotated[
-        str,
-        typer.Option(help="Cells such as heat/grid,gene/random, a dynamics such as heat, or cora.", show_default="all"),
+        str, option("Cells such as heat/grid,gene/random, a dynamics such as heat, or cora.", show_default="all")
     ] = "",
-    models: Annotated[str, typer.Option(help="Rows such as ndcn,no_graph.", show_default="all")] = "",
+    models: Annotated[str, option("Rows such as ndcn,no_graph.", show_default="all")] = "",
     runs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Runs per cell.", show_default="the paper's: 20, classification 100"),
+        int | None, option("Runs per cell.", min=1, show_default="the paper's: 20, classification 100")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes, one thread each.", show_default="one for each core")
-    ] = None,
-    store: Annotated[Path, typer.Option(help="Results are stored here; runs that it holds are not repeated.")] = Path(
+    jobs: Annotated[int | None, option("Processes, one thread each.", min=1, show_default="one for each core")] = None,
+    store: Annotated[Path, option("Results are stored here; runs that it holds are not repeated.")] = Path(
         "results.sqlite"
     ),
-    stored: Annotated[bool, typer.Option("--stored", help="Print what the store holds; run nothing.")] = False,
-    form: Annotated[Form, typer.Option("--format", help="How to print the tables.")] = Form.text,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    stored: Annotated[bool, option("Print what the store holds; run nothing.", "--stored")] = False,
+    form: Annotated[Form, option("How to print the tables.", "--format")] = Form.text,
+    as_json: Annotated[bool, option("The same as --format json.", "--json")] = False,
     mutualistic: Annotated[
-        Equation, typer.Option(help="The mutualistic law as in the published code, or as printed in the paper.")
+        Equation, option("The mutualistic law as in the published code, or as printed in the paper.")
     ] = Equation.code,
     data: Annotated[
-        Path | None,
-        typer.Option(help="Folder with the files of Cora and others.", show_default="~/.cache/ndcn/planetoid"),
+        Path | None, option("Folder with the files of Cora and others.", show_default="~/.cache/ndcn/planetoid")
     ] = None,
     ray: Annotated[
-        str,
-        typer.Option(metavar="ADDRESS", help="Run on a Ray cluster: its address, or auto for that of this machine."),
+        str, option("Run on a Ray cluster: its address, or auto for this machine's.", metavar="ADDRESS")
     ] = "",
-    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
-    nodes: Annotated[int | None, typer.Option(min=4, help="Nodes of the networks.", show_default="400")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Training epochs.", show_default="the paper's")] = None,
+    out: Annotated[Path, option("Folder for the figures.")] = Path("figures"),
+    nodes: Annotated[int | None, option("Nodes of the networks.", min=4, show_default="400")] = None,
+    epochs: Annotated[int | None, option("Training epochs.", min=1, show_default="the paper's")] = None,
 ) -> None:
     """Reproduce a table of the paper, with the paper's values beside ours; or all tables; or the figures.
 
@@ -79,15 +73,10 @@ def reproduce(
         form = Form.json
     from ..experiments import Request
 
-    request = Request(
-        only=_words(only),
-        models=_words(models),
-        runs=runs,
-        nodes=nodes,
-        epochs=epochs,
-        printed=mutualistic is Equation.paper,
-        folder=None if data is None else str(data.absolute()),
-    )
+    printed = mutualistic is Equation.paper
+    folder = None if data is None else str(data.absolute())
+    cells, rows = _words(only), _words(models)
+    request = Request(only=cells, models=rows, runs=runs, nodes=nodes, epochs=epochs, printed=printed, folder=folder)
     targets = _targets(what.value, request)
     _check_names(what.value, targets, request)
     if what is What.status:

@@ -10,10 +10,9 @@ import typer
 from typer.core import TyperCommand
 
 from .._support.registries import LAWS, NETWORKS
-from .options import Json, LawName, NetworkName, Order, Sampling, check_data_output, print_json
+from .options import Json, LawName, NetworkName, Order, Sampling, check_data_output, option, print_json
 
 if TYPE_CHECKING:
-    from ..graph import Graph
     from ..laws import Law
 
 LAST_TIME = 5.0
@@ -26,8 +25,6 @@ TIME_HELP = (
     + "".join(f", {law} {time:g}" for law, time in LAST_TIMES.items())
     + "."
 )
-
-
 PARAM_HELP = (
     "A parameter of the law, repeatable. Default: those of ndcn.laws, for heat, mutualistic and gene the paper's. "
     "The paper's tables for mutualistic used e=0.1 and h=0.9. Parameters are"
@@ -40,33 +37,25 @@ class NamesParameters(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, completed."""
         names = "; ".join(f"{law}: {', '.join(_written_parameters(law))}" for law in LAWS)
-        for option in self.params:
-            if option.name == "param":
-                option.help = f"{PARAM_HELP} {names}."  # type: ignore[attr-defined]
+        for parameter in self.params:
+            if parameter.name == "param":
+                parameter.help = f"{PARAM_HELP} {names}."  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
 
 
 def simulate(
-    law: Annotated[LawName, typer.Option(help="The law of the dynamics.")] = LawName.heat,
-    network: Annotated[NetworkName, typer.Option(help="The network generator.")] = NetworkName.grid,
-    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes.")] = 400,
-    time: Annotated[
-        float | None,
-        typer.Option(help=TIME_HELP, show_default=False),
-    ] = None,
-    snapshots: Annotated[int, typer.Option(min=2, help="Number of snapshots.")] = 120,
-    sampling: Annotated[
-        Sampling, typer.Option(help="Times drawn at random from [0, T], or equally spaced.")
-    ] = Sampling.irregular,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=NUMBER", help=PARAM_HELP, show_default=False),
-    ] = None,
+    law: Annotated[LawName, option("The law of the dynamics.")] = LawName.heat,
+    network: Annotated[NetworkName, option("The network generator.")] = NetworkName.grid,
+    nodes: Annotated[int, option("Number of nodes.", min=1)] = 400,
+    time: Annotated[float | None, option(TIME_HELP)] = None,
+    snapshots: Annotated[int, option("Number of snapshots.", min=2)] = 120,
+    sampling: Annotated[Sampling, option("Times drawn at random from [0, T], or equally spaced.")] = Sampling.irregular,
+    param: Annotated[list[str] | None, option(PARAM_HELP, metavar="NAME=NUMBER")] = None,
     order: Annotated[
-        Order, typer.Option(help="Node order: by community (louvain is faster), or as generated.")
+        Order, option("Node order: by community (louvain is faster), or as generated.")
     ] = Order.modularity,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the network, of the times and of random states.")] = 0,
-    out: Annotated[Path, typer.Option(help="Output folder; ndcn data in it is replaced.")] = Path("data"),
+    seed: Annotated[int, option("Seed of the network, of the times and of random states.", min=0)] = 0,
+    out: Annotated[Path, option("Output folder; ndcn data in it is replaced.")] = Path("data"),
     as_json: Json = False,
 ) -> None:
     """Simulate a known law on a network and save snapshots.
@@ -80,36 +69,22 @@ def simulate(
     import ndcn
 
     rule = _law(law.value, param or [])
-    last = time if time is not None else _last_time(law.value, network.value)
+    usual = HEAT_TIMES.get(network.value) if law is LawName.heat else LAST_TIMES.get(law.value)
+    last = time if time is not None else usual or LAST_TIME
     if sampling is Sampling.irregular:
         times = ndcn.sampling.irregular_times(last, snapshots, ticks=max(1000, 10 * snapshots), seed=seed)
     else:
         times = ndcn.sampling.regular_times(last, snapshots)
-    graph = _network(network.value, nodes, seed, order)
+    grown = {} if network is NetworkName.grid else {"seed": seed, "order": None if order is Order.none else order.value}
+    graph = NETWORKS[network.value](nodes, **grown)
     data = ndcn.simulate(rule, graph, rule.initial_state(graph, seed=seed), times)
     data.save(out)
     if as_json:
-        print_json(
-            {
-                "out": str(out),
-                "law": law.value,
-                "parameters": {name: value.item() for name, value in rule.named_buffers()},
-                "network": network.value,
-                "nodes": graph.num_nodes,
-                "edges": graph.num_edges,
-                "snapshots": len(data),
-                "time": last,
-                "seed": seed,
-            }
-        )
+        parameters = {name: value.item() for name, value in rule.named_buffers()}
+        size = {"nodes": graph.num_nodes, "edges": graph.num_edges, "snapshots": len(data), "time": last, "seed": seed}
+        print_json({"out": str(out), "law": law.value, "parameters": parameters, "network": network.value, **size})
     else:
         typer.echo(f"{law.value} on {network.value}: {data!r}, {graph.num_edges} edges\nwritten to {out}")
-
-
-def _last_time(law: str, network: str) -> float:
-    if law == "heat":
-        return HEAT_TIMES.get(network, LAST_TIME)
-    return LAST_TIMES.get(law, LAST_TIME)
 
 
 def _written_parameters(law: str) -> list[str]:
@@ -139,9 +114,3 @@ def _law(name: str, settings: list[str]) -> Law:
         except ValueError:
             raise ValueError(f"--param {setting}: write a parameter as name=number, for example e=0.1") from None
     return LAWS[name](**values)
-
-
-def _network(name: str, nodes: int, seed: int, order: Order) -> Graph:
-    if name == "grid":
-        return NETWORKS[name](nodes)
-    return NETWORKS[name](nodes, seed=seed, order=None if order is Order.none else order.value)

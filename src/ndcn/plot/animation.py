@@ -16,18 +16,7 @@ from matplotlib.image import AxesImage
 from .._support.progress import Progress
 from .movie import check_movie, write_movie
 from .square import checked_pair, nearest, squares
-from .style import (
-    INK,
-    PREDICTION,
-    STATE_MAP,
-    TRUTH,
-    axes_at,
-    clipped,
-    colour_bar,
-    colour_scale,
-    finish_picture,
-    scale_label,
-)
+from .style import INK, PREDICTION, STATE_MAP, TRUTH, axes_at, colour_bar, colour_scale, finish_picture
 
 if TYPE_CHECKING:
     from ..data import Trajectory
@@ -89,14 +78,9 @@ def animate(
     first, last = truth.times.min().item(), truth.times.max().item()
     shown = nearest(truth.times, np.linspace(first, last, frames))
     pictures = [squares(data.states[shown][..., places[0]]) for data in (truth, *models.values())]
-    stage = _Stage(
-        ["truth", *models],
-        pictures,
-        truth.times[shown].tolist(),
-        truth.features[places[0]],
-        train_until,
-        dpi=100 if path.suffix.lower() == ".gif" else 150,
-    )
+    moments = truth.times[shown].tolist()
+    dpi = 100 if path.suffix.lower() == ".gif" else 150
+    stage = _Stage(["truth", *models], pictures, moments, truth.features[places[0]], train_until, dpi)
     with Progress(len(shown), 0, progress, unit="frames", name="drawing") as bar:
         write_movie(path, stage.frames(bar), fps)
 
@@ -110,7 +94,7 @@ class _Stage:
         pictures: list[np.ndarray],
         times: list[float],
         state: str,
-        train_until: float | None,
+        until: float | None,
         dpi: int,
     ) -> None:
         self.pictures = pictures
@@ -123,7 +107,6 @@ class _Stage:
         self.height = rows * (side + head) + 0.1 + foot
         self.figure = Figure(figsize=(self.width, self.height), dpi=dpi)
         scale = colour_scale(pictures[0])
-        cut = clipped(scale, *pictures[1:])
         self.images: list[AxesImage] = []
         self.moving: list[Artist] = []  # in the order in which they are drawn on the ground that stays
         for k, (name, picture) in enumerate(zip(names, pictures, strict=True)):
@@ -134,8 +117,8 @@ class _Stage:
             finish_picture(ax)
             self.moving += [self.images[-1], *ax.spines.values()]
         bar = axes_at(self.figure, self.width - right, head, 0.15, rows * (side + head) - head)
-        colour_bar(bar, scale, scale_label(state, scale, cut), cut)
-        self._draw_clock(train_until, gap, self.width - right - gap)
+        colour_bar(bar, scale, state, *pictures[1:])
+        self._draw_clock(until, gap, self.width - right - gap)
 
     def frames(self, bar: Progress) -> Iterator[np.ndarray]:
         """Each frame in turn, uint8 of shape (height, width, 3)."""
@@ -159,9 +142,8 @@ class _Stage:
         """The clock at the lower left, and beside it the time line with the training window."""
         y = 0.2
         start = left + 1.3
-        self.clock = self.figure.text(
-            left / self.width, y / self.height, "", fontsize=11, color=INK, va="center", family="DejaVu Sans Mono"
-        )
+        font: dict[str, Any] = {"fontsize": 11, "family": "DejaVu Sans Mono"}
+        self.clock = self.figure.text(left / self.width, y / self.height, "", color=INK, va="center", **font)
         self.begin, self.end = self.times[0], self.times[-1]
         line = axes_at(self.figure, start, self.height - y - 0.1, right - start, 0.2)
         line.set(xlim=(self.begin, self.end if self.end > self.begin else self.begin + 1), ylim=(-1, 1))

@@ -11,22 +11,9 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from .square import checked_pair, nearest, squares
-from .style import (
-    DIFFERENCE_MAP,
-    INK,
-    PREDICTION,
-    STATE_MAP,
-    TRUTH,
-    at_time,
-    axes_at,
-    clipped,
-    colour_bar,
-    colour_scale,
-    finish_colour_bar,
-    finish_picture,
-    scale_label,
-)
+from . import style
+from .square import checked_moments, checked_pair, nearest, squares
+from .style import DIFFERENCE_MAP, INK, PREDICTION, STATE_MAP, TRUTH, at_time, axes_at, colour_scale, finish_picture
 
 if TYPE_CHECKING:
     from ..data import Trajectory
@@ -74,10 +61,8 @@ def compare(
         ((3, 6), 20)
     """
     feature = checked_pair(truth, prediction, feature)
-    wanted = np.linspace(truth.times.min().item(), truth.times.max().item(), 6) if times is None else np.array(times)
-    if wanted.ndim != 1 or len(wanted) == 0 or not np.isfinite(wanted).all():
-        raise ValueError(f"times must be a list of at least one finite number, got {times!r}")
-    shown = nearest(truth.times, wanted)
+    even = np.linspace(truth.times.min().item(), truth.times.max().item(), 6)
+    shown = nearest(truth.times, even if times is None else checked_moments("times", times))
     moments = truth.times[shown].tolist()
     real, guess = (squares(data.states[shown][..., feature]) for data in (truth, prediction))
     states = colour_scale(real)
@@ -95,7 +80,7 @@ def compare(
             mean = f"mean |·| {np.nanmean(np.abs(picture)):.2g}"
             panel.set_xlabel(mean, fontsize=8 if ax is None else 7, color=INK, labelpad=4)
     draw_bars = _bars_of_new if ax is None else _bars_of_given
-    draw_bars(axes, states, truth.features[feature], clipped(states, guess), f"{label} − truth")
+    draw_bars(axes, states, truth.features[feature], guess, f"{label} − truth")
     if ax is None and train_until is not None:
         _mark_window(axes, sum(t <= train_until for t in moments))
     return axes
@@ -115,9 +100,8 @@ def _new_axes(columns: int) -> np.ndarray:
 def _given_axes(ax: Sequence[Axes] | np.ndarray, columns: int) -> np.ndarray:
     axes = np.asarray(ax, dtype=object)
     if axes.size != 3 * columns:
-        raise ValueError(
-            f"{columns} times need three rows of {columns} axes, figure.subplots(3, {columns}), got {axes.size} axes"
-        )
+        needed = f"three rows of {columns} axes, figure.subplots(3, {columns})"
+        raise ValueError(f"{columns} times need {needed}, got {axes.size} axes")
     for panel in axes.flat:
         panel.set_box_aspect(1)
     return axes.reshape(3, columns)
@@ -132,21 +116,21 @@ def _draw_row(
     axes[0].set_ylabel(name, fontsize=size, color=colour, fontweight="bold", labelpad=6)
 
 
-def _bars_of_given(axes: np.ndarray, scale: Normalize, name: str, cut: str, difference: str) -> None:
+def _bars_of_given(axes: np.ndarray, scale: Normalize, name: str, guess: np.ndarray, difference: str) -> None:
     """Colour bars that take their room from the axes."""
     figure = axes[0, 0].get_figure(root=True)
+    cut = style.clipped(scale, guess)
     states = figure.colorbar(axes[1, -1].images[0], ax=axes[:2].ravel().tolist(), extend=cut)
-    finish_colour_bar(states, scale_label(name, scale, cut, narrow=True), size=8)
-    finish_colour_bar(figure.colorbar(axes[2, -1].images[0], ax=axes[2].tolist()), difference, size=8)
+    style.finish_colour_bar(states, style.scale_label(name, scale, cut, narrow=True), size=8)
+    style.finish_colour_bar(figure.colorbar(axes[2, -1].images[0], ax=axes[2].tolist()), difference, size=8)
 
 
-def _bars_of_new(axes: np.ndarray, scale: Normalize, name: str, cut: str, difference: str) -> None:
+def _bars_of_new(axes: np.ndarray, scale: Normalize, name: str, guess: np.ndarray, difference: str) -> None:
     """Colour bars at the right of a figure of our own."""
     figure = axes[0, 0].figure
     x = figure.get_figwidth() - RIGHT + GAP
-    colour_bar(axes_at(figure, x, TOP, 0.12, 2 * CELL + GAP), scale, scale_label(name, scale, cut), cut)
-    below = axes_at(figure, x, TOP + 2 * (CELL + GAP), 0.12, CELL)
-    finish_colour_bar(figure.colorbar(axes[2, -1].images[0], cax=below), difference)
+    style.colour_bar(axes_at(figure, x, TOP, 0.12, 2 * CELL + GAP), scale, name, guess)
+    style.bar_of(axes_at(figure, x, TOP + 2 * (CELL + GAP), 0.12, CELL), axes[2, -1].images[0], difference)
 
 
 def _mark_window(axes: np.ndarray, seen: int) -> None:

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 
 from ..data import per_time
 from ..training import History
-from .square import check_run, checked_feature
-from .style import INK, PREDICTION, SHADE, STATE_MAP, TRUTH, curve_axes
+from .square import check_run, checked_feature, checked_nodes
+from .style import BESIDE, INK, PREDICTION, SHADE, STATE_MAP, TRUTH, curve_axes, inches
 
 if TYPE_CHECKING:
     from ..data import Trajectory
@@ -66,12 +66,11 @@ def trajectories(
     if prediction is not None:
         check_run(prediction)
         if prediction.graph.num_nodes != data.graph.num_nodes:
-            raise ValueError(
-                f"the prediction has {prediction.graph.num_nodes} nodes, the data {data.graph.num_nodes}: they must agree"
-            )
+            sizes = f"the prediction has {prediction.graph.num_nodes} nodes, the data {data.graph.num_nodes}"
+            raise ValueError(f"{sizes}: they must agree")
     chosen = _chosen_nodes(data, nodes, feature)
     ax = curve_axes(ax)
-    width = ax.get_window_extent().width / ax.figure.dpi
+    width, _ = inches(ax)
     names = _fitting([str(data.graph.nodes[node]) for node in chosen], int(LETTERS * width))
     line = {"linestyle": "none"} if prediction is not None else {"linestyle": "-", "linewidth": 1.2}
     style: dict[str, Any] = {"marker": "o", "markersize": 2.5, "markeredgewidth": 0, **line}
@@ -81,7 +80,13 @@ def trajectories(
             ax.plot(*_ordered(prediction, node, feature), color=colour, linewidth=1.3)
     ax.set(xlabel="time", ylabel=data.features[feature])
     _mark_window(ax, train_until)
-    _name_nodes(ax, narrow=width <= NARROW)
+    size, handle = (6, 0.8) if width <= NARROW else (7, 1.4)
+    dots = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
+    tight: dict[str, Any] = {
+        "labelspacing": 0.25,
+        "handletextpad": 0.5,
+    }  # twelve nodes fit beside a picture of a column's width
+    ax.legend(handles=dots, title="node", fontsize=size, title_fontsize=size, handlelength=handle, **tight, **BESIDE)
     return ax
 
 
@@ -89,22 +94,6 @@ def _ordered(data: Trajectory, node: int, feature: int) -> tuple[np.ndarray, np.
     """Times in increasing order, and the states of one node."""
     order = data.times.argsort()
     return data.times[order].numpy(), data.states[order, node, feature].detach().cpu().numpy()
-
-
-def _name_nodes(ax: Axes, *, narrow: bool) -> None:
-    size = 6 if narrow else 7
-    ax.legend(
-        handles=[line for line in ax.get_lines() if not str(line.get_label()).startswith("_")],
-        title="node",
-        fontsize=size,
-        title_fontsize=size,
-        labelspacing=0.25,  # twelve nodes fit beside a picture of a column's width
-        handlelength=0.8 if narrow else 1.4,
-        handletextpad=0.5,
-        frameon=False,
-        loc="upper left",
-        bbox_to_anchor=(1, 1),
-    )
 
 
 def _fitting(names: Sequence[str], most: int) -> list[str]:
@@ -118,16 +107,10 @@ def _fitting(names: Sequence[str], most: int) -> list[str]:
 
 
 def _chosen_nodes(data: Trajectory, nodes: Sequence[Hashable] | None, feature: int) -> list[int]:
-    labels = list(data.graph.nodes)
     if nodes is not None:
-        unknown = [node for node in nodes if node not in labels]
-        if unknown or not nodes:
-            raise ValueError(
-                f"the graph has no node {unknown[0]!r}; its first labels are {labels[:5]}"
-                if unknown
-                else "nodes must name at least one node"
-            )
-        return [labels.index(node) for node in nodes]
+        if not nodes:
+            raise ValueError("nodes must name at least one node")
+        return checked_nodes(data.graph, nodes)
     ranked = data.first_state()[:, feature].argsort(stable=True).tolist()
     places = np.unique(np.linspace(0, len(ranked) - 1, min(MOST_CURVES, len(ranked))).round().astype(int))
     return [ranked[place] for place in places]
@@ -197,14 +180,8 @@ def error_over_time(
         raise ValueError("the true states are all 0, so an error cannot be given relative to them")
     order = truth.times.argsort()
     ax = curve_axes(ax)
-    ax.plot(
-        truth.times[order].numpy(),
-        100 * errors[order].numpy() / size,
-        color=PREDICTION,
-        linewidth=1.3,
-        marker="o",
-        markersize=2.5,
-    )
+    percent = 100 * errors[order].numpy() / size
+    ax.plot(truth.times[order].numpy(), percent, color=PREDICTION, linewidth=1.3, marker="o", markersize=2.5)
     ax.set(xlabel="time", ylabel="error, % of mean |truth|")
     ax.set_ylim(bottom=0)
     _mark_window(ax, train_until)
@@ -270,7 +247,8 @@ def error_curves(
     _mark_window(ax, train_until)
     if legend:
         banded = any((high > low).any() for _, _, low, high in curves.values())
-        _name_curves(ax, CENTRES[centre] if banded else None)
+        title = CENTRES[centre] if banded else None
+        ax.legend(title=title, fontsize=9, title_fontsize=8, handlelength=3.2, alignment="left", **BESIDE)
     return ax
 
 
@@ -284,19 +262,6 @@ def _check_curves(errors: Mapping[str, tuple[Any, Any]], centre: str, scale: str
     for name, pair in errors.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(f"{name}: expected a pair of times and errors, got {type(pair).__name__}")
-
-
-def _name_curves(ax: Axes, title: str | None) -> None:
-    ax.legend(
-        title=title,
-        fontsize=9,
-        title_fontsize=8,
-        frameon=False,
-        loc="upper left",
-        bbox_to_anchor=(1, 1),
-        handlelength=3.2,
-        alignment="left",
-    )
 
 
 def _summary(name: str, times: Any, values: Any, centre: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

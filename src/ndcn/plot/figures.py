@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -14,11 +15,12 @@ from mpl_toolkits.mplot3d import Axes3D
 
 from .matrix import draw_adjacency
 from .snapshots import check_surface, draw_heat_map, draw_surface
-from .square import checked_pair, closest, squares
-from .style import INK, PREDICTION, TINT, TRUTH, at_time, axes_at, clipped, colour_bar, colour_scale, scale_label
+from .square import checked_moments, checked_pair, closest, squares
+from .style import INK, PREDICTION, STATE_MAP, TINT, TRUTH, at_time, axes_at, bar_of, clipped, colour_scale, scale_label
 
 if TYPE_CHECKING:
     from ..data import Trajectory
+    from ..graph import Graph
 
 
 def panels(
@@ -70,42 +72,26 @@ def panels(
         >>> len(figure.axes)  # in each column a matrix, three times truth and prediction, and a colour bar
         16
     """
-    wanted = _checked_moments(times, shares)
+    wanted = checked_moments("times", times) if times is not None else checked_moments("shares", shares)
+    if times is None and not ((wanted >= 0) & (wanted <= 1)).all():
+        raise ValueError(f"shares lie between 0 and 1, got {shares!r}")
     until = train_until or {}
     _check_names(truths, predictions, until)
     places = {name: checked_pair(truths[name], guess, feature, name) for name, guess in predictions.items()}
-    _check_kind(kind, truths)
+    if kind not in ("surface", "heat_map"):
+        raise ValueError(f'kind must be "surface" or "heat_map", got {kind!r}')
+    if kind == "surface":
+        for truth in truths.values():
+            check_surface(truth)
     columns = [
         _column(truth, predictions[name], wanted, times is None, places[name], until.get(name))
         for name, truth in truths.items()
     ]
     sheet = _Sheet(columns, len(wanted), kind, matrices, title)
     for place, (name, column) in enumerate(zip(truths, columns, strict=True)):
-        sheet.heading(place, name)
-        if matrices:
-            sheet.matrix(place, truths[name])
-        sheet.snapshots(place, column)
-        sheet.bar(place, column)
+        sheet.draw(place, name, column, truths[name].graph)
     sheet.name_rows(label)
     return sheet.figure
-
-
-def _checked_moments(times: Sequence[float] | None, shares: Sequence[float]) -> np.ndarray:
-    name, given = ("shares", shares) if times is None else ("times", times)
-    wanted = np.array(given, dtype=float)
-    if wanted.ndim != 1 or len(wanted) == 0 or not np.isfinite(wanted).all():
-        raise ValueError(f"{name} must be a list of at least one finite number, got {given!r}")
-    if times is None and not ((wanted >= 0) & (wanted <= 1)).all():
-        raise ValueError(f"shares lie between 0 and 1, got {shares!r}")
-    return wanted
-
-
-def _check_kind(kind: str, truths: Mapping[str, Trajectory]) -> None:
-    if kind not in ("surface", "heat_map"):
-        raise ValueError(f'kind must be "surface" or "heat_map", got {kind!r}')
-    if kind == "surface":
-        for data in truths.values():
-            check_surface(data)
 
 
 class _Column(NamedTuple):
@@ -138,10 +124,8 @@ def _check_names(
     if not truths:
         raise ValueError("there is nothing to draw: give at least one network")
     if set(truths) != set(predictions):
-        raise ValueError(
-            f"truths are of {', '.join(map(str, truths))}, predictions of {', '.join(map(str, predictions)) or 'none'}: "
-            "they must have the same names"
-        )
+        given, made = (", ".join(map(str, names)) or "none" for names in (truths, predictions))
+        raise ValueError(f"truths are of {given}, predictions of {made}: they must have the same names")
     unknown = [name for name in until if name not in truths]
     if unknown:
         raise ValueError(f"train_until names {unknown[0]!r}, which is none of {', '.join(map(str, truths))}")
@@ -182,53 +166,45 @@ class _Sheet:
         return self.body + k * self.step + self.LINE + which * (self.high + self.GAP / 2)
 
     def write(self, x: float, y: float, text: str, colour: str, size: float, weight: str, turn: float = 0) -> None:
-        """Text centred at a point."""
         at = (x / self.width, 1 - y / self.height)
         words = self.figure.text(*at, text, ha="center", va="center", fontsize=size, fontweight=weight, rotation=turn)
         words.set_color(colour)
 
-    def heading(self, column: int, name: str) -> None:
-        """The network's name."""
-        self.write(self.x(column) + self.inner / 2, self.top - 0.12, name.replace("_", " "), INK, 9, "bold")
+    def draw(self, place: int, name: str, column: _Column, graph: Graph) -> None:
+        """All of one network, from its name down to the colour bar."""
+        x = self.x(place)
+        self.write(x + self.inner / 2, self.top - 0.12, name.replace("_", " "), INK, 9, "bold")
+        if self.matrices:
+            ax = axes_at(self.figure, x, self.top, self.inner, self.square)
+            draw_adjacency(ax, graph)
+            ax.set(xticks=[], yticks=[])
+        for k, t in enumerate(column.times):
+            self.moment(x, k, t, after=column.end is not None and t > column.end)
+            self.snapshot(x, self.y(k, 0), column.real[k], column.scale)
+            self.snapshot(x, self.y(k, 1), column.guess[k], column.scale)
+        ax = axes_at(self.figure, x + 0.06, self.height - self.below + 0.04, self.inner - 0.12, 0.07)
+        colours = ScalarMappable(column.scale, STATE_MAP)
+        bar = bar_of(ax, colours, column.text, size=7.5, extend=column.cut, orientation="horizontal")
+        bar.ax.xaxis.labelpad = 1
 
-    def matrix(self, column: int, data: Trajectory) -> None:
-        """The adjacency matrix."""
-        ax = axes_at(self.figure, self.x(column), self.top, self.inner, self.square)
-        draw_adjacency(ax, data.graph)
-        ax.set(xticks=[], yticks=[])
-
-    def moment(self, column: int, k: int, t: float, *, after: bool) -> None:
+    def moment(self, x: float, k: int, t: float, *, after: bool) -> None:
         """The time above a pair of pictures, and the tinted ground of those after training."""
         y = self.y(k) - self.LINE
         if after:
-            x, w, h = self.x(column) - self.GAP / 4, self.inner + self.GAP / 2, self.step - 0.04
-            corner = (x / self.width, 1 - (y + h) / self.height)
+            w, h = self.inner + self.GAP / 2, self.step - 0.04
+            corner = ((x - self.GAP / 4) / self.width, 1 - (y + h) / self.height)
             ground = Rectangle(corner, w / self.width, h / self.height, color=TINT, linewidth=0, zorder=-5)
             self.figure.add_artist(ground)
         text = at_time(t) + (", extrapolation" if after else "")
-        self.write(self.x(column) + self.inner / 2, y + self.LINE / 2, text, INK, 7.5, "normal")
+        self.write(x + self.inner / 2, y + self.LINE / 2, text, INK, 7.5, "normal")
 
-    def snapshots(self, place: int, column: _Column) -> None:
-        """All times of one network."""
-        for k, t in enumerate(column.times):
-            self.moment(place, k, t, after=column.end is not None and t > column.end)
-            self.snapshot(place, k, 0, column.real[k], column.scale)
-            self.snapshot(place, k, 1, column.guess[k], column.scale)
-
-    def snapshot(self, column: int, k: int, which: int, picture: np.ndarray, scale: Normalize) -> None:
-        """One picture: of the truth (0) or of the prediction (1) at the k-th time."""
-        projection = "3d" if self.kind == "surface" else None
-        ax = axes_at(self.figure, self.x(column), self.y(k, which), self.inner, self.high, projection)
+    def snapshot(self, x: float, y: float, picture: np.ndarray, scale: Normalize) -> None:
+        ax = axes_at(self.figure, x, y, self.inner, self.high, "3d" if self.kind == "surface" else None)
         if isinstance(ax, Axes3D):
             draw_surface(ax, picture, scale)
             ax.set_zticklabels([])
         else:
             draw_heat_map(ax, picture, scale)
-
-    def bar(self, place: int, column: _Column) -> None:
-        """The colour bar below a column."""
-        ax = axes_at(self.figure, self.x(place) + 0.06, self.height - self.below + 0.04, self.inner - 0.12, 0.07)
-        colour_bar(ax, column.scale, column.text, column.cut, horizontal=True, size=7.5).ax.xaxis.labelpad = 1
 
     def name_rows(self, label: str) -> None:
         """What each row shows, at the left."""

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from ..io import GAP
 from .curves import PALETTE
 from .network import network
-from .style import INK, SHADE, TRUTH, short_label
+from .style import BESIDE, INK, SHADE, TRUTH, short_label
 
 if TYPE_CHECKING:
     from ..data import Dataset, Trajectory
@@ -51,9 +51,7 @@ def inspect(data: Dataset) -> Figure:
     clock: Any = run.times.numpy()
     if data.calendar is not None:
         dates = data.calendar.dates(clock)
-        if not isinstance(dates, np.ndarray):
-            dates = dates.tz_localize(None).to_numpy()
-        clock = dates
+        clock = dates if isinstance(dates, np.ndarray) else dates.tz_localize(None).to_numpy()
     _degrees(figure.add_subplot(left[-2]), data)
     _values(figure.add_subplot(left[-1]), data)
     curves = figure.add_subplot(right[0])
@@ -86,8 +84,7 @@ def _degrees(ax: Axes, data: Dataset) -> None:
     if top > 20 * max(1.0, float(np.median(degrees))):
         ax.set_yscale("log")
     ax.set_title(f"{len(degrees)} nodes, {data.runs[0].graph.num_edges} edges", color=INK, fontsize=10)
-    ax.set_xlabel("edges of a node")
-    ax.set_ylabel("nodes")
+    ax.set(xlabel="edges of a node", ylabel="nodes")
 
 
 def _values(ax: Axes, data: Dataset) -> None:
@@ -95,9 +92,7 @@ def _values(ax: Axes, data: Dataset) -> None:
         values = np.concatenate([run.states[..., k].numpy().ravel() for run in data.runs])
         values = values[np.isfinite(values)]
         ax.hist(values, bins=50, histtype="step", color=PALETTE[k], label=short_label(name), linewidth=1.3)
-    ax.set_yscale("log")
-    ax.set_xlabel("value")
-    ax.set_ylabel("entries")
+    ax.set(yscale="log", xlabel="value", ylabel="entries")
     ax.set_title("values", color=INK, fontsize=10)
     if len(data.runs[0].features) > 1:
         ax.legend(frameon=False, fontsize=8)
@@ -106,11 +101,9 @@ def _values(ax: Axes, data: Dataset) -> None:
 def _curves(axes: list[Axes], run: Trajectory, clock: Any, name: str) -> None:
     """Curves of the same nodes in each of the first variables."""
     first = run.states[..., 0].numpy()
-    seen = np.isfinite(first).sum(axis=0)
-    swing = np.nanmax(np.where(np.isfinite(first), first, -np.inf), axis=0) - np.nanmin(
-        np.where(np.isfinite(first), first, np.inf), axis=0
-    )
-    order = np.argsort(-np.where(seen > 1, swing, -1.0), kind="stable")
+    seen = np.isfinite(first)
+    swing = np.where(seen, first, -np.inf).max(axis=0) - np.where(seen, first, np.inf).min(axis=0)
+    order = np.argsort(-np.where(seen.sum(axis=0) > 1, swing, -1.0), kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, min(CURVES, len(order))).round().astype(int)]
     gaps = _gaps(run)
     when = np.insert(clock, gaps + 1, clock[gaps])
@@ -128,7 +121,7 @@ def _curves(axes: list[Axes], run: Trajectory, clock: Any, name: str) -> None:
         title = f"{which}{short_label(run.features[k])} of {len(chosen)} nodes{of}{shaded}"
         ax.set_title(title, color=INK, fontsize=10)
         ax.tick_params(labelbottom=False)
-    axes[0].legend(frameon=False, fontsize=7, ncols=1, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes[0].legend(fontsize=7, **BESIDE)
 
 
 def _gaps(run: Trajectory) -> np.ndarray:

@@ -75,9 +75,7 @@ def interaction(
 
 def _draw_f(ax: Axes, found: Functions, a: int, output: int, truth: np.ndarray | None) -> None:
     x, f, std = found.x[a], found.f[a, :, output], found.f_std[a, :, output]
-    _curve(ax, x, f, std, PREDICTION, "learned")
-    if truth is not None:
-        _true_curve(ax, x, truth)
+    _curve(ax, x, f, std, PREDICTION, "learned", truth)
     name = latex_name(f"{found.features[a]}_i")
     _finish(ax, found, a, name, rf"${_function('f', found, output)}({name})$")
 
@@ -88,16 +86,12 @@ def _draw_g(ax: Axes, found: Functions, a: int, output: int, truth: np.ndarray |
     surfaces = [g] if truth is None else [g, truth]
     if all(np.ptp(surface, axis=0).max() <= 1e-3 * np.ptp(surface) for surface in surfaces):  # x_i makes no difference
         middle = _rows(found.density[a])[len(SHARES) // 2]
-        _curve(ax, x, g[middle], std[middle], PREDICTION, "learned")
-        if truth is not None:
-            _true_curve(ax, x, truth[middle])
+        _curve(ax, x, g[middle], std[middle], PREDICTION, "learned", None if truth is None else truth[middle])
         arguments = j
     else:
         rows = _rows(found.density[a])
         for row, colour in zip(rows, colormaps[STATE_MAP](np.linspace(0.15, 0.8, len(rows))), strict=True):
-            _curve(ax, x, g[row], std[row], colour, f"{x[row]:.2g}")
-            if truth is not None:
-                _true_curve(ax, x, truth[row])
+            _curve(ax, x, g[row], std[row], colour, f"{x[row]:.2g}", None if truth is None else truth[row])
         handles = [line for line in ax.get_lines() if line.get_label() != "truth"]
         ax.legend(handles=handles, title=f"${i}$", title_fontsize=8, frameon=False, fontsize=8, handlelength=1.6)
         arguments = f"{i}, {j}"
@@ -113,14 +107,14 @@ def _rows(density: np.ndarray) -> list[int]:
     return [int(row) for row in rows]
 
 
-def _curve(ax: Axes, x: np.ndarray, y: np.ndarray, std: np.ndarray, colour: Any, label: str) -> None:
+def _curve(
+    ax: Axes, x: np.ndarray, y: np.ndarray, std: np.ndarray, colour: Any, label: str, truth: np.ndarray | None
+) -> None:
     if (std > 0).any():
         ax.fill_between(x, y - BAND * std, y + BAND * std, color=colour, alpha=0.2, linewidth=0, zorder=2)
     ax.plot(x, y, color=colour, linewidth=1.6, label=label, zorder=3)
-
-
-def _true_curve(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
-    ax.plot(x, y, color=INK, linewidth=1.1, linestyle=(0, (4, 2.5)), label="truth", zorder=4)
+    if truth is not None:
+        ax.plot(x, truth, color=INK, linewidth=1.1, linestyle=(0, (4, 2.5)), label="truth", zorder=4)
 
 
 def _finish(ax: Axes, found: Functions, a: int, xlabel: str, ylabel: str) -> None:
@@ -138,18 +132,8 @@ def _finish(ax: Axes, found: Functions, a: int, xlabel: str, ylabel: str) -> Non
         size = (high - low) or abs(high) or 1.0
         ax.set_ylim(low - (FLOOR / (1 - FLOOR) + 0.08) * size, high + 0.08 * size)
     heights = FLOOR * 0.9 * found.density[a] / found.density[a].max()
-    ax.fill_between(
-        found.x[a],
-        0,
-        heights,
-        transform=ax.get_xaxis_transform(),
-        step="mid",
-        color=QUIET,
-        alpha=0.35,
-        linewidth=0,
-        zorder=1,
-        label="states seen",
-    )
+    grey: dict[str, Any] = {"color": QUIET, "alpha": 0.35, "linewidth": 0, "zorder": 1, "label": "states seen"}
+    ax.fill_between(found.x[a], 0, heights, transform=ax.get_xaxis_transform(), step="mid", **grey)
     ax.margins(x=0)
 
 
@@ -177,8 +161,7 @@ def _position(features: tuple[str, ...], feature: int | str) -> int:
 
 def _axes(ax: Sequence[Axes] | np.ndarray | None, d: int) -> np.ndarray:
     if ax is None:
-        figure = Figure(figsize=(6.8, 2.7 * d), layout="constrained")
-        made = figure.subplots(d, 2, squeeze=False)
+        made = Figure(figsize=(6.8, 2.7 * d), layout="constrained").subplots(d, 2, squeeze=False)
         for one in made.flat:
             lighten(one)
         return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from scipy import fft, sparse
@@ -81,10 +82,15 @@ def _by_forces(graph: Graph) -> np.ndarray:
     boxes = [(by_part[which], math.sqrt(sizes[which])) for which in np.argsort(-sizes, kind="stable")]
     for inside, width in boxes:
         if len(inside) > 1:
-            positions[inside] = width * _one_part(plain[inside][:, inside])
+            part_alone = plain[inside][:, inside]
+            positions[inside] = width * _in_unit_square(_upright(_refined(_scaled(part_alone), part_alone)))
     _pack(positions, boxes)
-    low, high = positions.min(axis=0), positions.max(axis=0)
-    return (positions - (low + high) / 2) / max((high - low).max(), 1e-9) + 0.5
+    return _in_unit_square(positions)
+
+
+def _in_unit_square(x: np.ndarray) -> np.ndarray:
+    low, high = x.min(axis=0), x.max(axis=0)
+    return (x - (low + high) / 2) / max((high - low).max(), 1e-9) + 0.5
 
 
 def _turned(x: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -105,13 +111,6 @@ def _pack(positions: np.ndarray, boxes: list[tuple[np.ndarray, float]]) -> None:
             x, y, height = 0.0, y + 1.15 * height, 0.0
         positions[inside] += (x, y)
         x, height = x + 1.15 * width, max(height, width)
-
-
-def _one_part(adjacency: sparse.csr_array) -> np.ndarray:
-    """Positions of connected nodes in [0, 1]^2."""
-    x = _upright(_refined(_scaled(adjacency), adjacency))
-    low, high = x.min(axis=0), x.max(axis=0)
-    return (x - (low + high) / 2) / max((high - low).max(), 1e-9) + 0.5
 
 
 def _upright(x: np.ndarray) -> np.ndarray:
@@ -172,12 +171,8 @@ def _repulsion(x: np.ndarray) -> np.ndarray:
     place = (x - low) / cell + 1
     corner = place.astype(np.int64)
     share = place - corner
-    weights = [
-        ((0, 0), (1 - share[:, 0]) * (1 - share[:, 1])),
-        ((0, 1), (1 - share[:, 0]) * share[:, 1]),
-        ((1, 0), share[:, 0] * (1 - share[:, 1])),
-        ((1, 1), share[:, 0] * share[:, 1]),
-    ]
+    shares = (1 - share, share)  # of the lower and the upper corner
+    weights = [((i, j), shares[i][:, 0] * shares[j][:, 1]) for i in (0, 1) for j in (0, 1)]
     mass = np.zeros(MESH * MESH)
     for (i, j), w in weights:
         mass += np.bincount((corner[:, 0] + i) * MESH + corner[:, 1] + j, weights=w, minlength=MESH * MESH)
@@ -189,13 +184,10 @@ def _repulsion(x: np.ndarray) -> np.ndarray:
     return force / cell**2
 
 
-_KERNEL: list[np.ndarray] = []
-
-
+@cache
 def _kernel() -> np.ndarray:
     """The transform of z / (|z|^2 + 1/2)^(3/2) in units of a cell, both components."""
-    if not _KERNEL:
-        z = np.r_[np.arange(MESH), np.arange(-MESH, 0)]
-        distance = (z[:, None] ** 2 + z[None, :] ** 2 + 0.5) ** 1.5
-        _KERNEL.append(fft.rfft2(np.stack([z[:, None] / distance, z[None, :] / distance])))
-    return _KERNEL[0]
+    z = np.r_[np.arange(MESH), np.arange(-MESH, 0)]
+    distance = (z[:, None] ** 2 + z[None, :] ** 2 + 0.5) ** 1.5
+    transform: np.ndarray = fft.rfft2(np.stack([z[:, None] / distance, z[None, :] / distance]))
+    return transform

@@ -7,11 +7,10 @@ import math
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..graph import Graph
-from .style import INK, QUIET
+from .style import INK, QUIET, inches, new_axes
 
 DOTS_PER_INCH = 160  # cells finer than that run into each other
 INKS = LinearSegmentedColormap.from_list("ink", ["white", "#1B2A41"])
@@ -41,8 +40,7 @@ def adjacency(graph: Graph, *, title: str | None = None, ax: Axes | None = None)
     if not isinstance(graph, Graph):
         hint = ": give that of a run, as data.runs[0].graph" if hasattr(graph, "runs") else ""
         raise TypeError(f"expected an ndcn.Graph, got {type(graph).__name__}{hint}")
-    if ax is None:
-        ax = Figure(figsize=(3.6, 3.6), layout="constrained").add_subplot()
+    ax = new_axes(3.6, 3.6) if ax is None else ax
     draw_adjacency(ax, graph)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
@@ -57,16 +55,12 @@ def adjacency(graph: Graph, *, title: str | None = None, ax: Axes | None = None)
 def draw_adjacency(ax: Axes, graph: Graph) -> None:
     """The dots in a thin frame, with as many cells as the axes have room for."""
     n = graph.num_nodes
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    box = ax.get_window_extent()
-    block = math.ceil(n / max(1, int(DOTS_PER_INCH * min(box.width, box.height) / figure.dpi)))
+    block = math.ceil(n / max(1, int(DOTS_PER_INCH * min(inches(ax)))))
     picture = blocks(graph, block)
     end = block * len(picture) - 0.5
     ax.imshow(picture, cmap=INKS, vmin=0, vmax=1, extent=(-0.5, end, end, -0.5), interpolation="nearest")
     ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
-    for spine in ax.spines.values():
-        spine.set(color=QUIET, linewidth=0.6)
+    ax.spines[:].set(color=QUIET, linewidth=0.6)
 
 
 def blocks(graph: Graph, block: int) -> np.ndarray:

@@ -30,9 +30,7 @@ def check_movie(path: Path, fps: float) -> None:
         FileNotFoundError: ffmpeg is needed and is not there.
     """
     if path.suffix.lower() not in (".gif", ".mp4"):
-        raise ValueError(
-            f'animations are written as GIF or MP4: the name must end in ".gif" or ".mp4", got {path.name!r}'
-        )
+        raise ValueError(f'animations are GIF or MP4: the name must end in ".gif" or ".mp4", got {path.name!r}')
     if not 0 < fps <= 50:
         raise ValueError(f"fps must be in (0, 50], got {fps}")
     if path.suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from ..graph import Graph
 from .curves import PALETTE
 from .layout import by_forces, links
-from .square import check_run, snapshot
-from .style import INK, QUIET, STATE_MAP, TRUTH, clipped, colour_bar, colour_scale, scale_label
+from .square import check_run, checked_nodes, snapshot
+from .style import BESIDE, INK, QUIET, STATE_MAP, TRUTH, colour_bar, colour_scale
 
 if TYPE_CHECKING:
     from ..data import Trajectory
@@ -69,8 +69,8 @@ def network(
     if not isinstance(data, Graph):
         check_run(data)
     graph = data if isinstance(data, Graph) else data.graph
-    title = None
     name = ""
+    title = None
     shown = None
     if values is not None:
         shown = np.asarray(values)
@@ -80,7 +80,9 @@ def network(
         name, title, shown, scale = snapshot(data, time, feature, scale)
     if time is not None and title is None:
         raise ValueError("a time needs states over time: give a trajectory, and no values")
-    named = _named(graph, labels)
+    if isinstance(labels, bool):
+        labels = graph.nodes if labels else []
+    named = checked_nodes(graph, labels)
     where = _placed(graph, positions)
     groups = None if shown is None or (shown.dtype.kind in "iuf") else _groups(shown)
     if groups is None and shown is not None:
@@ -89,31 +91,16 @@ def network(
     ax = _axes(ax, shown, groups, scale, name)
     _draw_links(ax, graph, where)
     _draw_nodes(ax, where, shown, groups, scale)
-    _draw_names(ax, graph, where, named)
+    for k in named:
+        words = ax.annotate(str(graph.nodes[k]), where[k], (4, 3), textcoords="offset points", fontsize=7, color=INK)
+        words.set_parse_math(False)
+        words.set_bbox({"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.3})
     ax.set_aspect("equal")
     ax.margins(0.05)
     ax.axis("off")
     if title is not None:
         ax.set_title(title, fontsize=10, color=INK, pad=5)
     return ax
-
-
-def _named(graph: Graph, labels: Sequence[Hashable] | bool) -> list[int]:
-    """Positions of the nodes whose names are written."""
-    if isinstance(labels, bool):
-        return list(range(graph.num_nodes)) if labels else []
-    places = {node: k for k, node in enumerate(graph.nodes)}
-    unknown = [node for node in labels if node not in places]
-    if unknown:
-        raise ValueError(f"the graph has no node {unknown[0]!r}; its first labels are {list(graph.nodes)[:5]}")
-    return [places[node] for node in labels]
-
-
-def _draw_names(ax: Axes, graph: Graph, where: np.ndarray, named: list[int]) -> None:
-    for k in named:
-        words = ax.annotate(str(graph.nodes[k]), where[k], (4, 3), textcoords="offset points", fontsize=7, color=INK)
-        words.set_parse_math(False)
-        words.set_bbox({"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.3})
 
 
 def _placed(graph: Graph, positions: Any) -> np.ndarray:
@@ -141,8 +128,7 @@ def _axes(ax: Axes | None, shown: np.ndarray | None, groups: Any, scale: Normali
     if shown is None or groups is not None:
         return figure.add_axes((0.02, 0.02, 0.76 if groups is not None else 0.96, 0.88))
     assert scale is not None
-    cut = clipped(scale, shown)
-    colour_bar(figure.add_axes((0.8, 0.05, 0.035, 0.84)), scale, scale_label(name, scale, cut, narrow=True), cut)
+    colour_bar(figure.add_axes((0.8, 0.05, 0.035, 0.84)), scale, name, shown, narrow=True)
     return figure.add_axes((0.02, 0.02, 0.74, 0.88))
 
 
@@ -167,7 +153,7 @@ def _draw_nodes(ax: Axes, where: np.ndarray, shown: np.ndarray | None, groups: A
     elif groups is not None:
         for colour, (name, inside) in zip(PALETTE, groups.items(), strict=False):
             ax.scatter(where[inside, 0], where[inside, 1], color=colour, label=name, **style)
-        ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1), handletextpad=0.1, borderpad=0)
+        ax.legend(fontsize=8, handletextpad=0.1, borderpad=0, **BESIDE)
     else:
         hidden = np.isnan(shown)
         if hidden.any():

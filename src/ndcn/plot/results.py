@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .style import INK
+from .style import INK, inches
 
 ROW = 0.2  # inches
 LETTER = 0.068  # inches, of text of size 8
@@ -117,10 +117,7 @@ def _bold(frame: Any, best: str | None) -> np.ndarray:
 
 def _room(ax: Axes, widths: list[int], rows: int) -> tuple[float, int]:
     """The size of text with which the table fits into the axes, and how many rows are then shown."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    box = ax.get_window_extent()
-    high, wide = box.height / figure.dpi, box.width / figure.dpi
+    wide, high = inches(ax)
     needed = LETTER * (sum(widths) + 2 * len(widths))
     size = float(np.clip(LARGEST * min(1.02 * high / (ROW * (rows + 1)), 1.02 * wide / needed), SMALLEST, LARGEST))
     lines = int(1.02 * high / (ROW * size / LARGEST) + 1e-6)  # with the heads

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from .style import INK, PREDICTION, QUIET, TRUTH, short_label
+from .style import INK, PREDICTION, QUIET, TRUTH, new_axes, short_label
 
 if TYPE_CHECKING:
     from ..forecast import NetworkTest
@@ -28,8 +27,7 @@ def network_test(answer: NetworkTest, *, ax: Axes | None = None) -> Axes:
         >>> ax.get_ylabel()
         'shuffled graphs'
     """
-    if ax is None:
-        ax = Figure(figsize=(6.4, 3.6), layout="constrained").add_subplot()
+    ax = new_axes(6.4, 3.6) if ax is None else ax
     shuffled = np.array(answer.shuffled)[:, 0]
     ax.hist(shuffled, bins=min(20, max(5, len(shuffled) // 5)), color=QUIET, alpha=0.6, label="shuffled graphs")
     ax.axvline(answer.network[0], color=PREDICTION, lw=2, label="the graph")
@@ -38,8 +36,7 @@ def network_test(answer: NetworkTest, *, ax: Axes | None = None) -> Axes:
     verdict = "the network matters" if answer.helps else "no effect of the network is seen"
     ax.set_title(f"{verdict}: {size} with it, p = {answer.p_value:.2g}", fontsize=10, color=INK)
     of = f" of {short_label(answer.feature)}" if answer.untested else ""
-    ax.set_xlabel(f"mean |error|{of} one step ahead, persistence = 1")
-    ax.set_ylabel("shuffled graphs")
+    ax.set(xlabel=f"mean |error|{of} one step ahead, persistence = 1", ylabel="shuffled graphs")
     ax.ticklabel_format(axis="x", useOffset=False)
     ax.xaxis.set_major_locator(MaxNLocator(6))
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D
 
-from .square import Snapshot, snapshot, squares
-from .style import INK, QUIET, STATE_MAP, clipped, colour_bar, finish_picture, scale_label
+from .square import snapshot
+from .style import INK, QUIET, STATE_MAP, colour_bar, finish_picture
 
 if TYPE_CHECKING:
     from ..data import Trajectory
@@ -53,8 +52,8 @@ def heat_map(
     if ax is None:
         figure = Figure(figsize=(3.6, 3.0))
         ax = figure.add_axes((0.04, 0.05, 0.7, 0.84))
-        _draw_bar(figure.add_axes((0.78, 0.05, 0.035, 0.84)), shown)
-    draw_heat_map(ax, _picture(shown), shown.scale)
+        colour_bar(figure.add_axes((0.78, 0.05, 0.035, 0.84)), shown.scale, shown.feature, shown.states)
+    draw_heat_map(ax, shown.picture, shown.scale)
     ax.set_title(shown.title, fontsize=10, color=INK, pad=5)
     return ax
 
@@ -96,23 +95,14 @@ def surface(
     if ax is None:
         figure = Figure(figsize=(4.2, 3.2))
         ax = figure.add_axes((0.02, 0.02, 0.74, 0.88), projection="3d")
-        _draw_bar(figure.add_axes((0.8, 0.14, 0.03, 0.66)), shown)
+        colour_bar(figure.add_axes((0.8, 0.14, 0.03, 0.66)), shown.scale, shown.feature, shown.states)
     assert isinstance(ax, Axes3D)
-    draw_surface(ax, _picture(shown), shown.scale)
+    draw_surface(ax, shown.picture, shown.scale)
     ax.set_zlabel(shown.feature, fontsize=8, color=INK, labelpad=-6)
     ax.set_xlabel("column", fontsize=8, color=INK, labelpad=-14)
     ax.set_ylabel("row", fontsize=8, color=INK, labelpad=-14)
     ax.set_title(shown.title, fontsize=10, color=INK, pad=0)
     return ax
-
-
-def _picture(shown: Snapshot) -> np.ndarray:
-    return squares(torch.from_numpy(shown.states)[None])[0]
-
-
-def _draw_bar(ax: Axes, shown: Snapshot) -> None:
-    cut = clipped(shown.scale, shown.states)
-    colour_bar(ax, shown.scale, scale_label(shown.feature, shown.scale, cut), cut)
 
 
 def check_surface(data: Trajectory) -> None:
@@ -136,18 +126,9 @@ def draw_surface(ax: Axes3D, picture: np.ndarray, scale: Normalize) -> None:
     side = len(picture)
     low, high = float(scale.vmin or 0.0), float(scale.vmax or 0.0)
     columns, rows = np.meshgrid(np.arange(side), np.arange(side))
-    ax.plot_surface(
-        columns,
-        rows,
-        np.clip(picture, low, high),
-        cmap=STATE_MAP,
-        norm=scale,
-        rcount=FINEST,
-        ccount=FINEST,
-        linewidth=0.15,
-        edgecolor=(1, 1, 1, 0.25),
-        antialiased=True,
-    )
+    style: dict[str, Any] = {"linewidth": 0.15, "edgecolor": (1, 1, 1, 0.25), "antialiased": True}
+    fine = {"rcount": FINEST, "ccount": FINEST}
+    ax.plot_surface(columns, rows, np.clip(picture, low, high), cmap=STATE_MAP, norm=scale, **fine, **style)
     ax.set(xlim=(0, side - 1), ylim=(side - 1, 0), zlim=(low, high), xticks=[], yticks=[])
     ax.zaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
     ax.view_init(elev=28, azim=-60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from matplotlib.colors import Normalize
 
 from ..data import Trajectory
+from ..graph import Graph
 from .style import at_time, colour_scale
 
 
@@ -76,6 +78,23 @@ def checked_feature(data: Trajectory, feature: int | str) -> int:
     return feature
 
 
+def checked_nodes(graph: Graph, labels: Sequence[Hashable]) -> list[int]:
+    """The positions of nodes given by their labels."""
+    places = {node: k for k, node in enumerate(graph.nodes)}
+    unknown = [node for node in labels if node not in places]
+    if unknown:
+        raise ValueError(f"the graph has no node {unknown[0]!r}; its first labels are {list(graph.nodes)[:5]}")
+    return [places[node] for node in labels]
+
+
+def checked_moments(name: str, given: Sequence[float]) -> np.ndarray:
+    """Times, or shares of time, as an array."""
+    wanted = np.array(given, dtype=float)
+    if wanted.ndim != 1 or len(wanted) == 0 or not np.isfinite(wanted).all():
+        raise ValueError(f"{name} must be a list of at least one finite number, got {given!r}")
+    return wanted
+
+
 def closest(available: torch.Tensor, wanted: float) -> int:
     """The position of the available time nearest to the wanted one; the first of them if several are.
 
@@ -100,6 +119,11 @@ class Snapshot(NamedTuple):
     title: str
     states: np.ndarray
     scale: Normalize
+
+    @property
+    def picture(self) -> np.ndarray:
+        """The states on the square, shape (N, N)."""
+        return squares(torch.from_numpy(self.states)[None])[0]
 
 
 def snapshot(data: Trajectory, time: float | None, feature: int | str, scale: Normalize | None) -> Snapshot:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -18,6 +20,7 @@ QUIET = "#8A8A8A"
 TINT = "#F1EDE4"  # behind what lies after the training window
 SHADE = "#E9EFF4"  # behind the training window
 SHADES = 256  # colours of a colour map
+BESIDE: dict[str, Any] = {"frameon": False, "loc": "upper left", "bbox_to_anchor": (1, 1)}  # a legend at the right
 
 
 def colour_scale(*pictures: np.ndarray) -> Normalize:
@@ -72,15 +75,17 @@ def scale_label(name: str, scale: Normalize, cut: str = "neither", *, narrow: bo
     return "\n".join(lines if cut == "neither" else [*lines, note])
 
 
-def colour_bar(
-    ax: Axes, scale: Normalize, text: str, cut: str = "neither", *, horizontal: bool = False, size: float = 9
-) -> Colorbar:
-    """A colour bar of states that fills ``ax``, with arrows where values are cut off."""
+def colour_bar(ax: Axes, scale: Normalize, name: str, *pictures: np.ndarray, narrow: bool = False) -> None:
+    """A colour bar of states that fills ``ax``, with arrows where values of the pictures are cut off."""
+    cut = clipped(scale, *pictures)
+    bar_of(ax, ScalarMappable(scale, STATE_MAP), scale_label(name, scale, cut, narrow=narrow), extend=cut)
+
+
+def bar_of(ax: Axes, colours: ScalarMappable, text: str, *, size: float = 9, **how: Any) -> Colorbar:
+    """A colour bar that fills ``ax``, labelled and light."""
     figure = ax.get_figure(root=True)
     assert figure is not None  # axes that were just placed
-    bar = figure.colorbar(
-        ScalarMappable(scale, STATE_MAP), cax=ax, extend=cut, orientation="horizontal" if horizontal else "vertical"
-    )
+    bar = figure.colorbar(colours, cax=ax, **how)
     finish_colour_bar(bar, text, size=size)
     return bar
 
@@ -96,8 +101,7 @@ def finish_colour_bar(bar: Colorbar, text: str, *, size: float = 9) -> None:
 def finish_picture(ax: Axes) -> None:
     """No ticks and a thin quiet frame."""
     ax.set(xticks=[], yticks=[])
-    for spine in ax.spines.values():
-        spine.set(color=QUIET, linewidth=0.6)
+    ax.spines[:].set(color=QUIET, linewidth=0.6)
 
 
 def axes_at(figure: Figure, x: float, y: float, w: float, h: float, projection: str | None = None) -> Axes:
@@ -106,11 +110,24 @@ def axes_at(figure: Figure, x: float, y: float, w: float, h: float, projection: 
     return figure.add_axes((x / width, 1 - (y + h) / height, w / width, h / height), projection=projection)
 
 
+def inches(ax: Axes) -> tuple[float, float]:
+    """Width and height of axes."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    box = ax.get_window_extent()
+    return box.width / figure.dpi, box.height / figure.dpi
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """The axes of a new figure, which make room for their labels."""
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
 def curve_axes(ax: Axes | None) -> Axes:
-    """The axes given, or those of a new figure of our own; lightened in the second case."""
+    """The axes given, or light ones of a new figure."""
     if ax is not None:
         return ax
-    new = Figure(figsize=(6.0, 3.4), layout="constrained").add_subplot()
+    new = new_axes(6.0, 3.4)
     lighten(new)
     return new
 

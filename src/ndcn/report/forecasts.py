@@ -11,9 +11,9 @@ from ..data import Trajectory
 from ..regressor import Parts, check_forecast_data
 from .encode import plain
 from .frames import AFTER, FUTURE, KINDS, Frames
+from .section import PageContext
 
 if TYPE_CHECKING:
-    from ..forecast import Forecast
     from ..regressor import DynamicsRegressor
 
 LEVEL = 0.9  # of the intervals
@@ -52,47 +52,23 @@ def forecast_frames(estimator: DynamicsRegressor, data: Trajectory | None) -> Fr
         parts = Parts(~after, torch.zeros_like(after), compared, None)
         if compared.any():
             made = torch.from_numpy(prediction[where])
-            measured = (
-                data,
-                Trajectory(
-                    times=data.times, states=made, graph=data.graph, mask=made.isfinite(), features=data.features
-                ),
-            )
-    return Frames(
-        times=times.numpy(),
-        kinds="".join(kinds),
-        prediction=prediction,
-        std=None,
-        band=band,
-        truth=truth,
-        known=data,
-        measured=measured,
-        parts=parts,
-        features=guess.features,
-        notes=(),
-    )
+            same: dict[str, Any] = {"times": data.times, "graph": data.graph, "features": data.features}
+            measured = (data, Trajectory(states=made, mask=made.isfinite(), **same))
+    return Frames(times.numpy(), "".join(kinds), prediction, truth, data, measured, parts, guess.features, band=band)
 
 
-def about_forecast(found: Forecast) -> dict[str, Any]:
-    """What was chosen and why, and the past errors of all candidates."""
-    return {
-        "sentence": found.sentence,
-        "level": LEVEL,
-        "horizon": found.horizon,
-        "rows": ROWS,
-        "features": [
-            {
-                "name": name,
-                "kind": kind,
-                "horizons": list(table.horizons),
-                "table": [
-                    [row, *plain(np.array([np.nan if e is None else e for e in errors]), 3)]
-                    for row, _, errors in table.rows
-                ],
-            }
-            for name, kind, table in zip(found.features, found.kinds, found.tables, strict=True)
-        ],
-    }
+def about_forecast(page: PageContext) -> dict[str, Any] | None:
+    """What was chosen and why, and the past errors of all candidates; None for models of dynamics."""
+    found = page.forecast
+    if found is None:
+        return None
+    features = []
+    for name, kind, table in zip(found.features, found.kinds, found.tables, strict=True):
+        known = [(row, np.array([np.nan if e is None else e for e in errors])) for row, _, errors in table.rows]
+        rows = [[row, *plain(errors, 3)] for row, errors in known]
+        features.append({"name": name, "kind": kind, "horizons": list(table.horizons), "table": rows})
+    about = {"sentence": found.sentence, "level": LEVEL, "horizon": found.horizon, "rows": ROWS}
+    return {**about, "features": features}
 
 
 def _spread_out(states: torch.Tensor, where: torch.Tensor) -> np.ndarray:

@@ -32,26 +32,26 @@ class Frames:
         kinds: a letter for each: "t" trained on, "i" interpolation, "e" extrapolation, "g" given, "f" after all data,
             "w" within the training window without data, "a" after a forecast.
         prediction: shape (F, n, d), NaN where nothing was predicted.
-        std: of the prediction, where the model knows it.
-        band: lower and upper ends of intervals, of a forecast.
         truth: shape (F, n, d), NaN where nothing was observed; None without data.
         known: the data, by time; None without data.
         measured: the data, and the prediction at their times; None where nothing can be compared.
         parts: which of the data are what.
+        std: of the prediction, where the model knows it.
+        band: lower and upper ends of intervals, of a forecast.
         notes: what the reader has to know.
     """
 
     times: np.ndarray
     kinds: str
     prediction: np.ndarray
-    std: np.ndarray | None
-    band: tuple[np.ndarray, np.ndarray] | None
     truth: np.ndarray | None
     known: Trajectory | None
     measured: tuple[Trajectory, Trajectory] | None
     parts: Parts | None
     features: tuple[str, ...]
-    notes: tuple[str, ...]
+    std: np.ndarray | None = None
+    band: tuple[np.ndarray, np.ndarray] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
@@ -82,24 +82,17 @@ def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
         std, why = _spread(estimator, prediction.times, x0)
     notes += [] if why is None else [why]
     notes += list(dict.fromkeys(f"{str(w.message)[:1].upper()}{str(w.message)[1:]}." for w in said))
-    moments, count = prediction.times.numpy(), len(times)
-    truth = None
+    moments = prediction.times.numpy()
+    states = prediction.states.detach().cpu().double().numpy()
+    kinds = _kinds(parts, times, trained_times(estimator)[-1].item(), len(moments))
+    truth = measured = None
     if data is not None:
-        truth = np.full(tuple(prediction.states.shape), np.nan)
-        truth[:count] = data.states.detach().cpu().double().numpy()
-    return Frames(
-        times=moments,
-        kinds=_kinds(parts, times, trained_times(estimator)[-1].item(), len(moments)),
-        prediction=prediction.states.detach().cpu().double().numpy(),
-        std=None if std is None else std.numpy(),
-        band=None,
-        truth=truth,
-        known=data,
-        measured=None if data is None else (data, prediction[:count]),
-        parts=parts,
-        features=prediction.features,
-        notes=tuple(notes),
-    )
+        truth = np.full(states.shape, np.nan)
+        truth[: len(times)] = data.states.detach().cpu().double().numpy()
+        measured = (data, prediction[: len(times)])
+    spread = None if std is None else std.numpy()
+    about = (data, measured, parts, prediction.features)
+    return Frames(moments, kinds, states, truth, *about, std=spread, notes=tuple(notes))
 
 
 def _kinds(parts: Parts | None, times: torch.Tensor, last: float, count: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +52,7 @@ def gather(
     shift = shift_of(about.calendar)
     judged = None if frames.measured is None else frames.measured[0].times.numpy()
     until = trained_times(estimator)[-1].item() if fitted.ahead is None else fitted.ahead.start
-    content = {
+    content: dict[str, Any] = {
         "model": estimator.title_,
         "members": len(estimator.models_),
         "parameters": sum(p.numel() for p in estimator.model_.parameters()),
@@ -72,17 +72,11 @@ def gather(
         "notes": [*about.notes, *frames.notes, *notes, *about_links],
     }
     context = PageContext(estimator, fitted.forecast, about, frames, scores, model_name, data_words)
-    return {**content, **_sections(context, taken=content)}
-
-
-def _sections(context: PageContext, taken: Container[str]) -> dict[str, Any]:
-    """The part of each section by its name; None for those that this page does not have."""
-    parts = {}
     for name in SECTIONS:
-        if name in taken:
+        if name in content:
             raise ValueError(f"a section cannot be called {name!r}: the page has a part of that name")
-        parts[name] = SECTIONS[name].part(context)
-    return parts
+        content[name] = SECTIONS[name].part(context)
+    return content
 
 
 def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:
@@ -147,11 +141,10 @@ def _scale(frames: Frames, feature: int) -> dict[str, Any]:
     scale = style.colour_scale(states if frames.band is None else np.stack([states, guess]))
     low, high = float(scale.vmin or 0.0), float(scale.vmax or 0.0)
     content = {"low": low, "high": high, "gamma": float(getattr(scale, "gamma", 1.0))}
-    if frames.measured is not None:
-        error = np.abs(guess - states)
-        error = error[np.isfinite(error)]
-        content["error"] = (float(np.quantile(error, 0.98)) if len(error) else 0.0) or 1e-6 * (high - low)
-    if frames.std is not None:
-        finite = frames.std[:, :, feature][np.isfinite(frames.std[:, :, feature])]
-        content["std"] = (float(np.quantile(finite, 0.98)) if len(finite) else 0.0) or 1e-6 * (high - low)
+    error = None if frames.measured is None else np.abs(guess - states)
+    std = None if frames.std is None else frames.std[:, :, feature]
+    for name, values in (("error", error), ("std", std)):
+        if values is not None:
+            finite = values[np.isfinite(values)]
+            content[name] = (float(np.quantile(finite, 0.98)) if len(finite) else 0.0) or 1e-6 * (high - low)
     return content

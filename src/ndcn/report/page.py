@@ -52,13 +52,7 @@ def page(content: dict[str, Any]) -> str:
         "CONTENT": script_json({**content, "sections": sections, "colours": _state_colours()}),
         "SCRIPT": script,
     }
-    text = _read("report.html")
-    first, *rest = text.split("{{")
-    pieces = [first]
-    for piece in rest:
-        name, _, after = piece.partition("}}")
-        pieces += [filled[name], after]
-    return "".join(pieces)
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _read("report.html"))
 
 
 def scripts(sections: Iterable[str] = SECTIONS) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import torch
 from .._support.checks import dtype_name, dtype_named
 from .._support.version import __version__
 from ..data import Trajectory, split
-from .frames import Frames
+from .section import PageContext
 
 if TYPE_CHECKING:
     from ..regressor import DynamicsRegressor
@@ -23,27 +22,26 @@ OPTIONS = (  # settings that `ndcn fit` has options for, besides model and seed
     "preset", "hidden", "operator", "activation", "objective", "epochs", "learning_rate", "weight_decay", "clip_norm",
     "validation", "patience", "ensemble", "device", "dtype",
 )  # fmt: skip
+PLACEHOLDERS = {  # words for data whose files are not known, and what they stand for; True for two files
+    True: (["EDGES", "STATES"], "EDGES and STATES stand for the two files that the data were read from."),
+    False: (["DATA"], "DATA stands for the folder that the data were saved in, with Trajectory.save."),
+}
 
 
-def repetition(
-    estimator: DynamicsRegressor,
-    frames: Frames,
-    model_name: str,
-    data_words: Sequence[str] | None,
-    *,
-    two_files: bool,
-) -> dict[str, Any]:
+def repetition(page: PageContext) -> dict[str, Any]:
     """Settings, versions, fingerprints and commands, all as text; what the commands call the data stands for them."""
+    estimator, data_words = page.estimator, page.data_words
     settings = _settings(estimator)
     default = _settings(type(estimator)())
-    truth, note = frames.known, None
+    truth = page.frames.known
+    note = None
     if data_words is None and truth is not None:
-        data_words, note = _placeholders(two_files)
+        data_words, note = PLACEHOLDERS[page.shown.two_files]
     words = list(data_words or ())
     prints = {"graph": estimator.train_[0].graph.fingerprint}
     if truth is not None:
         prints["data"] = truth.fingerprint
-    report = ["ndcn", "report", model_name, *words, "--out", "report.html"]
+    report = ["ndcn", "report", page.model_name, *words, "--out", "report.html"]
     return {
         "settings": {k: {"value": _text(v), "default": v == default[k]} for k, v in settings.items()},
         "versions": {
@@ -54,7 +52,7 @@ def repetition(
             "SciPy": scipy.__version__,
         },
         "fingerprints": prints,
-        "commands": [*_fit(estimator, settings, default, truth, model_name, words), shlex.join(report)],
+        "commands": [*_fit(page, settings, default, words), shlex.join(report)],
         "note": note,
         "training_times": len(estimator.train_[0].times),
         "trajectories": len(estimator.train_),
@@ -74,15 +72,9 @@ def _text(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
-def _fit(
-    estimator: DynamicsRegressor,
-    settings: dict[str, Any],
-    default: dict[str, Any],
-    truth: Trajectory | None,
-    model_name: str,
-    data_words: list[str],
-) -> list[str]:
+def _fit(page: PageContext, settings: dict[str, Any], default: dict[str, Any], data_words: list[str]) -> list[str]:
     """`ndcn fit` as it was, or nothing where the command line cannot say it."""
+    estimator, truth = page.estimator, page.frames.known
     unsaid = [k for k, v in settings.items() if v != default[k] and k not in (*OPTIONS, "model", "seed")]
     if unsaid or truth is None or not isinstance(estimator.objective, str):
         return []
@@ -93,15 +85,8 @@ def _fit(
     for name in OPTIONS:
         if settings[name] != default[name]:
             words += [f"--{name.replace('_', '-')}", str(settings[name])]
-    words += ["--seed", str(estimator.seed), *model[2:], *parts, "--out", model_name]
+    words += ["--seed", str(estimator.seed), *model[2:], *parts, "--out", page.model_name]
     return [shlex.join(words)]
-
-
-def _placeholders(two_files: bool) -> tuple[list[str], str]:
-    """Words for data whose files are not known, and what they stand for."""
-    if two_files:
-        return ["EDGES", "STATES"], "EDGES and STATES stand for the two files that the data were read from."
-    return ["DATA"], "DATA stands for the folder that the data were saved in, with Trajectory.save."
 
 
 def _split(estimator: DynamicsRegressor, truth: Trajectory) -> list[str] | None:
@@ -115,9 +100,6 @@ def _split(estimator: DynamicsRegressor, truth: Trajectory) -> list[str] | None:
     again = split(truth, **rule._asdict()).train.times
     if len(again) != len(seen) or not torch.allclose(again, seen, rtol=0, atol=estimator.train_[0].tolerance):
         return None
-    words = [
-        f"--{name} {value:.6g}".split()
-        for name, value in zip(rule._fields[:2], rule[:2], strict=True)
-        if value != 1 / 6
-    ]
-    return [word for pair in words for word in pair] + (["--split-seed", str(rule.seed)] if rule.seed else [])
+    words = ["--split-seed", str(rule.seed)] if rule.seed else []
+    shares = zip(rule._fields[:2], rule[:2], strict=True)
+    return [word for name, value in shares if value != 1 / 6 for word in (f"--{name}", f"{value:.6g}")] + words

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from ..section import Section
 
-from ..section import PageContext, Section
-
-
-def part(page: PageContext) -> dict[str, Any] | None:
-    """Nothing of its own: the scores are part of every page that has data, because its first lines show them too."""
-    return None if page.scores is None else {}
-
-
-SECTION = Section("Errors", "errors.js", part)
+# Nothing of its own: the scores are part of every page that has data, because its first lines show them too.
+SECTION = Section("Errors", "errors.js", lambda page: None if page.scores is None else {})

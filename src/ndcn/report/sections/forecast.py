@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..forecasts import about_forecast
-from ..section import PageContext, Section
+from ..section import Section
 
-
-def part(page: PageContext) -> dict[str, Any] | None:
-    """The choice, its reason and the candidates."""
-    return None if page.forecast is None else about_forecast(page.forecast)
-
-
-SECTION = Section("Model selection", "forecast.js", part)
+SECTION = Section("Model selection", "forecast.js", about_forecast)

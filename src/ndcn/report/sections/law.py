@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,6 @@ from ..encode import plain
 from ..section import Section
 
 if TYPE_CHECKING:
-    from ...identify import Estimates
-    from ...laws import Equations
     from ...regressor import DynamicsRegressor
 
 POINTS = 41
@@ -24,28 +23,25 @@ def law_of(estimator: DynamicsRegressor) -> dict[str, Any] | None:
     """
     if not estimator.fitted_.can.law:
         return None
-    equations: Equations | Estimates | None
-    try:
+    text, latex = None, None
+    with suppress(ValueError):  # f and g are splines
         equations = estimator.equations()
-    except ValueError:  # f and g are splines
-        equations = None
-    text, latex = (None, None) if equations is None else (str(equations), equations.latex())
+        text, latex = str(equations), equations.latex()
     found = estimator.functions(POINTS)
     middle = (0, POINTS // 2, POINTS - 1)
-    curves = []
-    for a, name in enumerate(found.features):
-        curves.append(
-            {
-                "feature": name,
-                "x": plain(found.x[a]),
-                "f": plain(found.f[a, :, a]),
-                "f_std": plain(found.f_std[a, :, a]),
-                "g_at": plain(found.x[a, list(middle)]),
-                "g": [plain(found.g[a, k, :, a]) for k in middle],
-                "g_std": [plain(found.g_std[a, k, :, a]) for k in middle],
-                "density": plain(found.density[a] / max(float(np.max(found.density[a])), 1e-300), 3),
-            }
-        )
+    curves = [
+        {
+            "feature": name,
+            "x": plain(found.x[a]),
+            "f": plain(found.f[a, :, a]),
+            "f_std": plain(found.f_std[a, :, a]),
+            "g_at": plain(found.x[a, list(middle)]),
+            "g": [plain(found.g[a, k, :, a]) for k in middle],
+            "g_std": [plain(found.g_std[a, k, :, a]) for k in middle],
+            "density": plain(found.density[a] / max(float(np.max(found.density[a])), 1e-300), 3),
+        }
+        for a, name in enumerate(found.features)
+    ]
     return {"equation": text, "latex": latex, "reason": str(estimator.evidence_), "curves": curves}
 
 

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..repeat import repetition
-from ..section import PageContext, Section
+from ..section import Section
 
-
-def part(page: PageContext) -> dict[str, Any]:
-    """Settings, versions, fingerprints and commands, all as text."""
-    return repetition(page.estimator, page.frames, page.model_name, page.data_words, two_files=page.shown.two_files)
-
-
-SECTION = Section("Reproduce it", "repeat.js", part)
+SECTION = Section("Reproduce it", "repeat.js", repetition)
