@@ -82,9 +82,10 @@ def joined(modules: dict[str, str]) -> str:
         alert(a);
         })();
     """
-    before = {name: set(IMPORT.findall(text)) for name, text in modules.items()}
     sections = [name for name in modules if name.startswith("sections/")]
-    before.get("main", set()).update(sections)
+    before = {  # lists, not sets, so that the order is always the same
+        name: [*IMPORT.findall(text), *(sections if name == "main" else ())] for name, text in modules.items()
+    }
     bodies = []
     for name in TopologicalSorter(before).static_order():
         body = EXPORT.sub("", IMPORT.sub("", modules[name]))
