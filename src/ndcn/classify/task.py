@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
+from torch import nn
 from torch.nn import functional
 
 from ..graph import Graph
 from ..solve import IntegrationError
-from ..training import History, Plan, Score, Task, as_text, train
+from ..training import Score, Task, as_text
 from .features import FeatureTable
 
 
@@ -35,7 +36,11 @@ class LabelledNodes:
 class NodeTask(Task):
     """The classes of the training nodes. Best is the highest accuracy on the validation nodes, then the lowest cross-entropy."""
 
-    data: LabelledNodes
+    def __init__(self, model: nn.Module, data: LabelledNodes, width: int) -> None:
+        self.model = model
+        self.data = data
+        self.size = data.graph.num_nodes * width
+        self.held_out = len(data.validation) > 0
 
     def losses(self, epoch: int) -> Iterator[torch.Tensor]:
         """The loss of one run of the network."""
@@ -65,11 +70,3 @@ class NodeTask(Task):
         """Drop what is needed in training only."""
         for p in self.model.parameters():
             p.grad = None
-
-
-def learn(task: NodeTask, plan: Plan, history: History, *, resume: bool) -> None:
-    """Train on a ``NodeTask``; see ``training.train``."""
-    try:
-        train(task, plan, history, resume=resume)
-    finally:
-        task.close()

@@ -26,49 +26,31 @@ FIELDS = ("diffusion", "relu")
 class ClassifierRecipe:
     """Choices of a ``NodeClassifier`` that None leaves to the preset; described there.
 
-    ``decay_all`` says whether weight decay holds for all weights, or for those of the encoder only.
+    The values here were chosen on the validation nodes of Cora and Citeseer: docs/classification.md. ``decay_all`` says
+    whether weight decay holds for all weights, or for those of the encoder only.
     """
 
-    T: float
-    alpha: float
-    hidden: int
-    field: str | nn.Module
-    source: float
-    activation: str
-    solver: Solver | str | None
-    dropout: float
-    hidden_dropout: float
-    row_dropout: float
-    passes: int
-    consistency: float
-    temperature: float
-    epochs: int
-    learning_rate: float
-    weight_decay: float
-    decay_all: bool
+    T: float = 8.0
+    alpha: float = 0.5
+    hidden: int = 64
+    field: str | nn.Module = "diffusion"
+    source: float = 0.2
+    activation: str = "relu"
+    solver: Solver | str | None = None
+    dropout: float = 0.5
+    hidden_dropout: float = 0.5
+    row_dropout: float = 0.7
+    passes: int = 4
+    consistency: float = 1.0
+    temperature: float = 0.4
+    epochs: int = 300
+    learning_rate: float = 0.01
+    weight_decay: float = 2e-3
+    decay_all: bool = False
 
 
 RECIPES = {
-    # Chosen on the validation nodes of Cora and Citeseer: docs/classification.md.
-    "default": ClassifierRecipe(
-        T=8.0,
-        alpha=0.5,
-        hidden=64,
-        field="diffusion",
-        source=0.2,
-        activation="relu",
-        solver=None,
-        dropout=0.5,
-        hidden_dropout=0.5,
-        row_dropout=0.7,
-        passes=4,
-        consistency=1.0,
-        temperature=0.4,
-        epochs=300,
-        learning_rate=0.01,
-        weight_decay=2e-3,
-        decay_all=False,
-    ),
+    "default": ClassifierRecipe(),
     # What the published code does, with its inaccurate solver; T and alpha are those of Cora.
     "paper": ClassifierRecipe(
         T=1.2,
@@ -139,29 +121,17 @@ def recipe_of(given: Mapping[str, Any]) -> ClassifierRecipe:
 
 
 def build(
-    recipe: ClassifierRecipe, features: int, classes: int, *, learn_T: bool, learn_alpha: bool, seed: int
+    recipe: ClassifierRecipe, features: int, classes: int, learn_T: bool, learn_alpha: bool, seed: int
 ) -> DiffusionClassifier:
     """The network of a recipe, its weights drawn from the seed."""
-    operator = DiffusionOperator(recipe.alpha, learn=learn_alpha)
-    field: nn.Module
-    if isinstance(recipe.field, nn.Module):
-        field = recipe.field
-    else:
-        field = LinearDiffusion(operator, recipe.source) if recipe.field == "diffusion" else ReluDiffusion(operator)
+    field = recipe.field
+    if not isinstance(field, nn.Module):
+        operator = DiffusionOperator(recipe.alpha, learn=learn_alpha)
+        field = LinearDiffusion(operator, recipe.source) if field == "diffusion" else ReluDiffusion(operator)
+    same = ("T", "activation", "solver", "dropout", "hidden_dropout", "row_dropout")
+    choices: dict[str, Any] = {name: getattr(recipe, name) for name in same}
     with seeded(seed):
-        model = DiffusionClassifier(
-            features,
-            recipe.hidden,
-            classes,
-            field,
-            recipe.T,
-            learn_T=learn_T,
-            activation=recipe.activation,
-            solver=recipe.solver,
-            dropout=recipe.dropout,
-            hidden_dropout=recipe.hidden_dropout,
-            row_dropout=recipe.row_dropout,
-        )
+        model = DiffusionClassifier(features, recipe.hidden, classes, field, learn_T=learn_T, **choices)
         if recipe.activation == "relu":
             for layer in (model.encoder, model.decoder):
                 nn.init.xavier_uniform_(layer.weight)
@@ -176,18 +146,27 @@ class ClassifierTask(NodeTask):
     model: DiffusionClassifier
 
     def __init__(self, model: DiffusionClassifier, data: LabelledNodes, recipe: ClassifierRecipe, seed: int) -> None:
-        self.model = model
-        self.data = data
+        super().__init__(model, data, recipe.hidden)
         self.recipe = recipe
-        self.size = data.graph.num_nodes * recipe.hidden
-        self.held_out = len(data.validation) > 0
         self.generator = torch.Generator(data.labels.device).manual_seed(seed)
         model.generator = self.generator
 
     def loss(self) -> torch.Tensor:
-        """Cross-entropy and consistency."""
-        logits = self.model(self.data.table, self.data.graph, self.recipe.passes)
-        return _loss(logits, self.data, self.recipe)
+        """Mean cross-entropy of the passes on the training nodes + weight * mean squared distance of each pass from the target.
+
+        The target, on all nodes, is the mean of the passes' probabilities, sharpened: p^(1/temperature), normalised.
+        """
+        data, recipe = self.data, self.recipe
+        logits = self.model(data.table, data.graph, recipe.passes)
+        passes, _, classes = logits.shape
+        known = logits[:, data.train].reshape(-1, classes)
+        loss = functional.cross_entropy(known, data.labels[data.train].repeat(passes))
+        if passes > 1 and recipe.consistency > 0:
+            # (passes, c, n): twenty times faster than along a short axis
+            p = logits.transpose(1, 2).contiguous().softmax(dim=1)
+            target = (p.detach().mean(dim=0).clamp_min(1e-12).log() / recipe.temperature).softmax(dim=0)
+            loss = loss + recipe.consistency * (p - target).square().sum(dim=1).mean()
+        return loss
 
     def logits(self) -> torch.Tensor:
         """Logits of all nodes, shape (n, c)."""
@@ -216,20 +195,3 @@ class ClassifierTask(NodeTask):
         """Drop what is needed in training only."""
         super().close()
         self.model.generator = None
-
-
-def _loss(logits: torch.Tensor, data: LabelledNodes, recipe: ClassifierRecipe) -> torch.Tensor:
-    """Mean cross-entropy of the passes on the training nodes + weight * mean squared distance of each pass from the target.
-
-    The target, on all nodes, is the mean of the passes' probabilities, sharpened: p^(1/temperature), normalised.
-    """
-    passes, _, classes = logits.shape
-    known = logits[:, data.train].reshape(-1, classes)
-    loss = functional.cross_entropy(known, data.labels[data.train].repeat(passes))
-    if passes > 1 and recipe.consistency > 0:
-        p = (
-            logits.transpose(1, 2).contiguous().softmax(dim=1)
-        )  # (passes, c, n): twenty times faster than along a short axis
-        target = (p.detach().mean(dim=0).clamp_min(1e-12).log() / recipe.temperature).softmax(dim=0)
-        loss = loss + recipe.consistency * (p - target).square().sum(dim=1).mean()
-    return loss
