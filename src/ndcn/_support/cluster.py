@@ -6,7 +6,6 @@ import logging
 import socket
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from .processes import Failed, Lost
@@ -42,9 +41,8 @@ class Ray:
             ray.init(log_to_driver=False, logging_level=logging.ERROR)
         self.capacity = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self.work = work
-        self.remote = ray.remote(num_cpus=1, max_retries=0)(
-            _carry_out
-        )  # whoever gets Lost decides whether to repeat it
+        # whoever gets Lost decides whether to repeat it
+        self.remote = ray.remote(num_cpus=1, max_retries=0)(_carry_out)
         self.pending: dict[Any, Any] = {}
 
     def __enter__(self) -> Ray:
@@ -70,9 +68,7 @@ class Ray:
         except self.ray.exceptions.RayError as error:
             return Lost(f"{type(error).__name__}: {str(error).splitlines()[0]}")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.ray.shutdown()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -49,8 +48,6 @@ class Progress:
             self.drawn = time.monotonic()
             self.bar.update(self.task, completed=done, note="" if loss is None else f"loss {loss:.4g}")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.bar is not None:
             self.bar.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ import torch
 from scipy import sparse
 from torch.nn import functional
 
-from .._support.checks import LARGEST_SEED, check_number, check_whole, named
+from .._support.checks import named
 from .._support.generators import seeded
 from .._support.threads import threads_for
 from ..training import History, NothingAsGood, Stopping
 from .baseline_networks import AGNN, GAT, GCN, HEADS, MLP, NodeNetwork, label_propagation
 from .node_data import UNKNOWN, checked_features
 from .node_estimator import NodeEstimator
-from .task import LabelledNodes, NodeTask
+from .training import LabelledNodes, NodeTask, overridden
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,13 @@ OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience",
 
 def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
     """The recipe that the arguments of a ``NodeBaseline`` ask for, or an error that says what is wrong with them."""
-    published: BaselineRecipe = named(PUBLISHED, "model", given["model"])
-    check_number("learning_rate", given["learning_rate"], "a number > 0", lambda v: v > 0)
-    check_number("weight_decay", given["weight_decay"], "a number >= 0", lambda v: v >= 0)
-    check_number("dropout", given["dropout"], "a probability in [0, 1)", lambda v: 0 <= v < 1)
-    for name in ("hidden", "epochs", "patience"):
-        check_whole(name, given[name], 1, optional=True)
-    check_whole("seed", given["seed"], 0, LARGEST_SEED)
-    chosen = {f.name: given[f.name] for f in fields(published) if given[f.name] is not None}
+    recipe: BaselineRecipe = overridden(named(PUBLISHED, "model", given["model"]), given)
     unused = [name for name in OF_NETWORKS if given[name] is not None]
     if unused and given["model"] == "label_propagation":
         raise ValueError(
             f"label_propagation does not use {', '.join(unused)}; remove {'it' if len(unused) == 1 else 'them'}"
         )
-    return replace(published, **chosen)
+    return recipe
 
 
 class BaselineTask(NodeTask):
@@ -77,8 +70,7 @@ class BaselineTask(NodeTask):
 
     def logits(self) -> torch.Tensor:
         """Logits of all nodes, shape (n, c)."""
-        logits: torch.Tensor = self.model(self.data.table, self.data.graph)
-        return logits
+        return self.model(self.data.table, self.data.graph)
 
     def groups(self, weight_decay: float) -> list[dict[str, Any]]:
         """Weight decay for all weights, or for the first only, as the network was published."""
@@ -141,9 +133,8 @@ class NodeBaseline(NodeEstimator):
 
     Example:
         >>> import ndcn
-        >>> from ndcn.classify.baselines import NodeBaseline
         >>> data = ndcn.datasets.karate_club()
-        >>> baseline = NodeBaseline("label_propagation")
+        >>> baseline = ndcn.NodeBaseline("label_propagation")
         >>> baseline = baseline.fit(data.graph, data.features, data.labels, data.train_mask)
         >>> baseline.predict_proba().shape
         torch.Size([34, 2])

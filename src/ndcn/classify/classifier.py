@@ -21,8 +21,7 @@ from . import files as classifier_files
 from .network import DiffusionClassifier
 from .node_data import check_graph, checked_features
 from .node_estimator import NodeEstimator
-from .task import LabelledNodes
-from .training import ClassifierRecipe, ClassifierTask, build, recipe_of
+from .training import ClassifierRecipe, ClassifierTask, LabelledNodes, build, recipe_of
 
 
 @dataclass(eq=False, repr=False)

@@ -58,8 +58,7 @@ class FeatureTable:
         if dropout > 0:
             kept = torch.rand(values.shape, generator=generator, dtype=values.dtype, device=values.device) >= dropout
             values = values * kept / (1 - dropout)
-        product: torch.Tensor = _Product.apply(weight, self, values)
-        return product
+        return _Product.apply(weight, self, values)
 
 
 def _gather(rows: tuple[torch.Tensor, torch.Tensor], table: torch.Tensor, values: torch.Tensor) -> torch.Tensor:

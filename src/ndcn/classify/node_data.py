@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from .._support.checks import dtype_name
 from ..graph import Graph
 
 UNKNOWN = -1
@@ -93,17 +94,13 @@ def _is_gap(value: Any) -> bool:
 
 def checked_mask(name: str, mask: Any, codes: torch.Tensor) -> torch.Tensor:
     """A mask of n nodes, all of known class, or an error that says what is wrong with it."""
+    expected = f"{name} must say True or False for each of the {len(codes)} nodes"
     try:
         chosen = torch.as_tensor(mask).cpu()
     except (TypeError, ValueError, RuntimeError):
-        raise ValueError(
-            f"{name} must say True or False for each of the {len(codes)} nodes, got {type(mask).__name__}"
-        ) from None
+        raise ValueError(f"{expected}, got {type(mask).__name__}") from None
     if chosen.dtype != torch.bool or chosen.shape != codes.shape:
-        raise ValueError(
-            f"{name} must say True or False for each of the {len(codes)} nodes, got {str(chosen.dtype).removeprefix('torch.')} "
-            f"of shape {tuple(chosen.shape)}"
-        )
+        raise ValueError(f"{expected}, got {dtype_name(chosen.dtype)} of shape {tuple(chosen.shape)}")
     lost = int((codes[chosen] == UNKNOWN).sum())
     if lost:
         raise ValueError(f"{lost} nodes in {name} have no known class; take them out of it")

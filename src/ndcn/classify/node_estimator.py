@@ -17,7 +17,7 @@ from ..graph import Graph
 from ..training import History, Plan, fingerprint, train
 from .features import FeatureTable
 from .node_data import UNKNOWN, check_graph, checked_features, checked_mask, checked_masks, coded_labels
-from .task import LabelledNodes, NodeTask
+from .training import LabelledNodes, NodeTask
 
 
 class NodeEstimator(BaseEstimator, ABC):

@@ -1,10 +1,12 @@
-"""Training a ``NodeClassifier``: recipes, what its arguments must be, its network, and its task."""
+"""Training on the classes of nodes; recipes, network and task of a ``NodeClassifier``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -12,11 +14,12 @@ from torch.nn import functional
 
 from .._support.checks import LARGEST_SEED, check_number, check_whole, named
 from .._support.generators import seeded
-from ..solve import Solver
-from ..training import SinceBest, Stopping
+from ..graph import Graph
+from ..solve import IntegrationError, Solver
+from ..training import Score, SinceBest, Stopping, Task, as_text
 from .diffusion import DiffusionOperator, LinearDiffusion, ReluDiffusion
+from .features import FeatureTable
 from .network import ACTIVATIONS, PUBLISHED, DiffusionClassifier
-from .task import LabelledNodes, NodeTask
 
 LONGEST = 1000  # time to diffuse for: by then everything that diffusion can do has been done
 FIELDS = ("diffusion", "relu")
@@ -74,23 +77,28 @@ RECIPES = {
 }
 
 
+R = TypeVar("R", bound=Any)
+
+
+def overridden(recipe: R, given: Mapping[str, Any]) -> R:
+    """The recipe with those choices that were given in place of its own, or an error that says which is out of its range."""
+    check_number("T", given.get("T"), f"a number > 0 and at most {LONGEST}", lambda v: 0 < v <= LONGEST)
+    for name in ("learning_rate", "temperature"):
+        check_number(name, given.get(name), "a number > 0", lambda v: v > 0)
+    for name in ("source", "consistency", "weight_decay"):
+        check_number(name, given.get(name), "a number >= 0", lambda v: v >= 0)
+    check_number("alpha", given.get("alpha"), "between 0 and 1", lambda v: 0 <= v <= 1)
+    for name in ("dropout", "hidden_dropout", "row_dropout"):
+        check_number(name, given.get(name), "a probability in [0, 1)", lambda v: 0 <= v < 1)
+    for name in ("hidden", "epochs", "passes", "patience"):
+        check_whole(name, given.get(name), 1, optional=True)
+    check_whole("seed", given["seed"], 0, LARGEST_SEED)
+    return replace(recipe, **{f.name: given[f.name] for f in fields(recipe) if given.get(f.name) is not None})
+
+
 def recipe_of(given: Mapping[str, Any]) -> ClassifierRecipe:
     """The recipe that the arguments of a ``NodeClassifier`` ask for, or an error that says what is wrong with them."""
-    preset: ClassifierRecipe = named(RECIPES, "preset", given["preset"])
-    chosen = {f.name: given[f.name] for f in fields(preset) if given.get(f.name) is not None}
-    check_number("T", chosen.get("T"), f"a number > 0 and at most {LONGEST}", lambda v: 0 < v <= LONGEST)
-    for name in ("learning_rate", "temperature"):
-        check_number(name, chosen.get(name), "a number > 0", lambda v: v > 0)
-    for name in ("source", "consistency", "weight_decay"):
-        check_number(name, chosen.get(name), "a number >= 0", lambda v: v >= 0)
-    check_number("alpha", chosen.get("alpha"), "between 0 and 1", lambda v: 0 <= v <= 1)
-    for name in ("dropout", "hidden_dropout", "row_dropout"):
-        check_number(name, chosen.get(name), "a probability in [0, 1)", lambda v: 0 <= v < 1)
-    for name in ("hidden", "epochs", "passes"):
-        check_whole(name, chosen.get(name), 1, optional=True)
-    check_whole("patience", given["patience"], 1, optional=True)
-    check_whole("seed", given["seed"], 0, LARGEST_SEED)
-    recipe = replace(preset, **chosen)
+    recipe: ClassifierRecipe = overridden(named(RECIPES, "preset", given["preset"]), given)
     named(ACTIVATIONS, "activation", recipe.activation)
     if isinstance(recipe.field, str) and recipe.field not in FIELDS:
         raise ValueError(f"unknown field {recipe.field!r}; known are {', '.join(FIELDS)}, or pass an nn.Module")
@@ -139,6 +147,61 @@ def build(
     return model
 
 
+@dataclass(frozen=True)
+class LabelledNodes:
+    """What is learned from: features, the classes of some nodes, and nodes to validate on (perhaps none)."""
+
+    table: FeatureTable
+    graph: Graph
+    labels: torch.Tensor
+    train: torch.Tensor
+    validation: torch.Tensor
+
+    def fingerprints(self) -> list[str]:
+        """What tells these data from others: a checkpoint is refused with others."""
+        parts = (self.table.values, *self.table.rows, self.labels, self.train, self.validation)
+        return [self.graph.fingerprint, *(as_text(part) for part in parts)]
+
+
+class NodeTask(Task):
+    """The classes of the training nodes. Best is the highest accuracy on the validation nodes, then the lowest cross-entropy."""
+
+    def __init__(self, model: nn.Module, data: LabelledNodes, width: int) -> None:
+        self.model = model
+        self.data = data
+        self.size = data.graph.num_nodes * width
+        self.held_out = len(data.validation) > 0
+
+    def losses(self, epoch: int) -> Iterator[torch.Tensor]:
+        """The loss of one run of the network."""
+        yield self.loss()
+
+    @abstractmethod
+    def loss(self) -> torch.Tensor:
+        """What is minimised on the training nodes."""
+
+    @abstractmethod
+    def logits(self) -> torch.Tensor:
+        """Logits of all nodes, shape (n, c)."""
+
+    def score(self) -> Score:
+        """Accuracy and cross-entropy on the validation nodes; the worst where the solution cannot be followed."""
+        nodes = self.data.validation
+        labels = self.data.labels[nodes]
+        try:
+            logits = self.logits()[nodes]
+        except IntegrationError:
+            return Score(math.inf, (0.0, -math.inf))
+        accuracy = (logits.argmax(dim=1) == labels).double().mean().item()
+        entropy = functional.cross_entropy(logits, labels).item()
+        return Score(entropy, (accuracy, -entropy))
+
+    def close(self) -> None:
+        """Drop what is needed in training only."""
+        for p in self.model.parameters():
+            p.grad = None
+
+
 class ClassifierTask(NodeTask):
     """The cross-entropy of the training nodes at T, plus the consistency of the passes."""
 
@@ -170,8 +233,7 @@ class ClassifierTask(NodeTask):
 
     def logits(self) -> torch.Tensor:
         """Logits of all nodes, shape (n, c)."""
-        logits: torch.Tensor = self.model(self.data.table, self.data.graph)[0]
-        return logits
+        return self.model(self.data.table, self.data.graph)[0]
 
     def groups(self, weight_decay: float) -> list[dict[str, Any]]:
         """Weight decay for all weights, or for those of the encoder only."""

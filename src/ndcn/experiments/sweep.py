@@ -12,7 +12,9 @@ from statistics import mean
 from typing import Any
 
 from .._support.work import Workers
+from .classify import run_classification
 from .result import Failed, Outcome, Result
+from .run import run_dynamics
 from .spec import Run
 from .store import STALE, Store, new_owner
 
@@ -61,6 +63,16 @@ def sweep(
                 else:
                     left.appendleft(run)
                 report(run, outcome)
+
+
+def attempt(run: Run) -> Result | Failed:
+    """Carry out a run; what goes wrong in it becomes its outcome."""
+    try:
+        if "dataset" in run.settings:
+            return run_classification(run.settings, run.data)
+        return run_dynamics(run.settings, run.keep_states)
+    except Exception as error:
+        return Failed.of(error)
 
 
 def missing(runs: Iterable[Run], store: Store) -> list[Run]:

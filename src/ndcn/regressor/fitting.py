@@ -59,7 +59,13 @@ def problem_of(
     """
     spread = rows = None
     if isinstance(model, TemporalGNN):
-        _check_step(model, units.time(whole.times))
+        times = units.time(whole.times)  # a ready TemporalGNN must have their step; a named one was made for it
+        if TimeGrid(times[0].item(), model.step).index(times)[-1] != len(times) - 1:
+            gap = (times[-1] - times[0]).item() / (len(times) - 1)
+            raise ValueError(
+                f"this TemporalGNN takes steps of {model.step:.6g}, and the snapshots are {gap:.6g} apart: make it with "
+                f"step={gap:.6g}"
+            )
         here = torch.searchsorted(whole.times, part.times)
         part, rows = part[(here > 0).numpy()], here[here > 0] - 1
         if part.mask is not None and not part.mask.any():
@@ -75,17 +81,6 @@ def problem_of(
         spread=spread,
         rows=rows,
     )
-
-
-def _check_step(model: TemporalGNN, times: torch.Tensor) -> None:
-    """A ready temporal GNN must have the step of the data; a named one was made for it."""
-    index = TimeGrid(times[0].item(), model.step).index(times)
-    if index[-1] != len(times) - 1:
-        gap = (times[-1] - times[0]).item() / (len(times) - 1)
-        raise ValueError(
-            f"this TemporalGNN takes steps of {model.step:.6g}, and the snapshots are {gap:.6g} apart: make it with "
-            f"step={gap:.6g}"
-        )
 
 
 def check_model(model: nn.Module, problem: Problem, objective: Objective) -> None:

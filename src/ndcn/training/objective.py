@@ -120,15 +120,11 @@ class Objective:
         states = data.states.to(device, dtype) / scale.to(device, dtype)
         mask = None if data.mask is None else data.mask.to(device)
         T, n, d = states.shape
-        if self.time_weights == "gaps" and T > 1:
-            gaps = data.times.diff()
-            weights = torch.zeros_like(data.times)
-            weights[:-1] += gaps / 2
-            weights[1:] += gaps / 2
-        else:
-            weights = torch.ones_like(data.times)
         observed = torch.full((T,), float(n * d)).double() if mask is None else mask.sum(dim=(1, 2)).double().cpu()
         if self.time_weights == "gaps":  # a snapshot counts by its time, however many entries it has
+            weights = torch.zeros_like(data.times) if T > 1 else torch.ones_like(data.times)
+            weights[:-1] += data.times.diff() / 2
+            weights[1:] += data.times.diff() / 2
             per_entry = torch.where(observed > 0, weights / observed.clamp(min=1), 0)
             per_entry = per_entry / (weights * (observed > 0)).sum()
         else:  # every observed entry counts alike

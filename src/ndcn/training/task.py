@@ -26,11 +26,9 @@ class Stopping(Protocol):
 
     def see(self, epoch: int, rank: Rank) -> None:
         """Take note of the rank after an epoch, counted from 1."""
-        ...
 
     def stops(self, done: int) -> bool:
         """Whether training ends after ``done`` epochs."""
-        ...
 
 
 class SinceBest:
