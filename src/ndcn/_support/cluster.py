@@ -15,10 +15,8 @@ from .threads import one_thread
 class Ray:
     """Workers of a Ray cluster on which ndcn is installed: ``start`` and ``wait`` are those of ``Processes``.
 
-    Args:
-        work: a function of a task.
-        address: of the cluster, such as "ray://head:10001", or "auto" for the one that runs on this machine; if there is
-            none, "auto" starts one here.
+    An address is "ray://head:10001", say, or "auto" for the cluster that runs on this machine; if there is none, "auto"
+    starts one here.
 
     Raises:
         ModuleNotFoundError: Ray is not installed.

@@ -56,11 +56,8 @@ class _Worker:
 class Processes:
     """Workers on this machine: ``start`` gives one a task, ``wait`` returns what has ended since.
 
-    Ctrl-C interrupts the process that made them and not the workers; when that process dies, they end too.
-
-    Args:
-        work: a function of a task, at the top level of a module. What it raises is answered as ``Failed``.
-        jobs: how many run at once; the number of cores that this process may use by default.
+    Ctrl-C interrupts the process that made them and not the workers; when that process dies, they end too. ``work`` is a
+    function of a task, at the top level of a module; what it raises is answered as ``Failed``.
     """
 
     def __init__(self, work: Callable[[Any], Any], jobs: int | None = None) -> None:

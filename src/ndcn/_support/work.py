@@ -31,7 +31,6 @@ def run_all(
 
     Args:
         work: a function of a task, at the top level of a module.
-        tasks: what it is called with.
         jobs: how many at a time, one for each core by default; or the address of a Ray cluster, or "auto".
         name: of the tasks, in messages.
 

@@ -8,7 +8,6 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from scipy import sparse
 from torch.nn import functional
@@ -51,9 +50,7 @@ def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
     recipe: BaselineRecipe = overridden(named(PUBLISHED, "model", given["model"]), given)
     unused = [name for name in OF_NETWORKS if given[name] is not None]
     if unused and given["model"] == "label_propagation":
-        raise ValueError(
-            f"label_propagation does not use {', '.join(unused)}; remove {'it' if len(unused) == 1 else 'them'}"
-        )
+        raise ValueError(f"label_propagation does not use {', '.join(unused)}; remove {'them' if unused[1:] else 'it'}")
     return recipe
 
 
@@ -165,39 +162,32 @@ class NodeBaseline(NodeEstimator):
         none_needed = self.model == "label_propagation" and features is None
         return sparse.csr_array((n, 0)) if none_needed else checked_features(features, n)
 
-    def _learn(
-        self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, classes: np.ndarray, resume: bool
-    ) -> None:
+    def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
         history = History()
         network: NodeNetwork | None = None
         device = nodes.labels.device
+        classes = len(nodes.classes)
         if self.model == "label_propagation":
             began = time.monotonic()
             known = torch.full_like(nodes.labels, UNKNOWN)
             known[nodes.train] = nodes.labels[nodes.train]
-            probabilities = label_propagation(nodes.graph, known, len(classes), steps=recipe.epochs).float()
+            probabilities = label_propagation(nodes.graph, known, classes, steps=recipe.epochs).float()
             history.seconds = time.monotonic() - began
         else:
             width = recipe.hidden * (HEADS if self.model == "gat" else 1)
             with seeded(int(self.seed), device), threads_for(nodes.graph.num_nodes * width):
-                network = NETWORKS[self.model](features.shape[1], recipe.hidden, len(classes), recipe.dropout).to(
-                    device
-                )
+                network = NETWORKS[self.model](features.shape[1], recipe.hidden, classes, recipe.dropout).to(device)
                 task = BaselineTask(network, nodes, width)
                 self._train(task, recipe, recipe.patience, history, resume)
                 with torch.no_grad():
                     probabilities = task.logits().softmax(dim=1)
         self.model_: NodeNetwork | None = network
         self.history_ = history
-        self.classes_ = classes
+        self.classes_ = nodes.classes
         self.codes_ = nodes.labels.cpu()
         self.probabilities_: torch.Tensor = probabilities.cpu()
 
     def predict_proba(self) -> torch.Tensor:
-        """Probabilities of the classes, shape (n, c), in the order of ``classes_``.
-
-        Raises:
-            NotFittedError: before fit.
-        """
+        """Probabilities of the classes, shape (n, c), in the order of ``classes_``; NotFittedError before fit."""
         self._fitted()
         return self.probabilities_.clone()

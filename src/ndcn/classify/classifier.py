@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from scipy import sparse
 from torch import nn
@@ -110,15 +109,11 @@ class NodeClassifier(NodeEstimator):
     def _recipe(self) -> ClassifierRecipe:
         return recipe_of(self.get_params(deep=False))
 
-    # Learning ---------------------------------------------------------------------------------------------------
-
-    def _learn(
-        self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, classes: np.ndarray, resume: bool
-    ) -> None:
-        model = self._build(recipe, features.shape[1], len(classes))
+    def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
+        model = self._build(recipe, features.shape[1], len(nodes.classes))
         self.model_: DiffusionClassifier = model
         self.history_ = History()
-        self.classes_ = classes
+        self.classes_ = nodes.classes
         self.codes_ = nodes.labels.cpu()
         self.graph_: Graph = nodes.graph
         self.features_: sparse.csr_array = features
@@ -130,8 +125,6 @@ class NodeClassifier(NodeEstimator):
             recipe = replace(recipe, field=copy.deepcopy(recipe.field))
         model = build(recipe, features, classes, self.learn_T, self.learn_alpha, int(self.seed))
         return model.to(device_named(self.device), dtype_named(self.dtype)).eval()
-
-    # Using what was learned -------------------------------------------------------------------------------------
 
     def predict_proba(self, *, graph: Graph | None = None, features: Any = None) -> torch.Tensor:
         """Probabilities of the classes, shape (n, c), in the order of ``classes_``: of the training graph, or of another.
@@ -148,19 +141,15 @@ class NodeClassifier(NodeEstimator):
         else:
             check_graph(graph)
             table = checked_features(features, graph.num_nodes)
-            if table.shape[1] != self.features_.shape[1]:
-                raise ValueError(
-                    f"there are {table.shape[1]} features, the model was trained on {self.features_.shape[1]}"
-                )
+            d = self.features_.shape[1]
+            if table.shape[1] != d:
+                raise ValueError(f"there are {table.shape[1]} features, the model was trained on {d}")
         with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
-            probabilities: torch.Tensor = self.model_(self._table(table), graph)[0].softmax(dim=1)
-        return probabilities.cpu()
+            return self.model_(self._table(table), graph)[0].softmax(dim=1).cpu()
 
     def predict(self, *, graph: Graph | None = None, features: Any = None) -> Any:
         """The likeliest class of each node, shape (n,): a tensor, or an array of strings if the labels were strings."""
         return self._likeliest(self.predict_proba(graph=graph, features=features))
-
-    # Files ------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write the trained classifier with its graph, features and labels into one file: safetensors and JSON, no pickle."""

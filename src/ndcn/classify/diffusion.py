@@ -55,9 +55,7 @@ class DiffusionOperator(nn.Module):
         alpha = torch.sigmoid(self.logit)
         operators.diffusion(graph, 0.5)  # refuses negative weights
         adjacency = graph.adjacency
-        incoming, outgoing = (
-            torch.as_tensor(adjacency.csr.sum(axis=axis), dtype=x.dtype, device=x.device) for axis in (1, 0)
-        )
+        incoming, outgoing = (torch.as_tensor(adjacency.csr.sum(axis=axis)).to(x) for axis in (1, 0))
         left, right = ((alpha + (1 - alpha) * degree).rsqrt().unsqueeze(1) for degree in (incoming, outgoing))
         scaled = right * x
         return left * (alpha * scaled + (1 - alpha) * (adjacency @ scaled))

@@ -59,9 +59,9 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
         raise ValueError(f"{path} needs no field: it is rebuilt from the file; pass none")
     try:
         if own:
-            settings = {**settings, "field": field}
+            settings["field"] = field
         if isinstance(settings["solver"], dict):
-            settings = {**settings, "solver": Solver(**settings["solver"])}
+            settings["solver"] = Solver(**settings["solver"])
         classifier = NodeClassifier(**settings)
         n, d = about["shape"]
         weights = {name[len("model.") :]: value for name, value in tensors.items() if name.startswith("model.")}

@@ -71,21 +71,18 @@ class NodeEstimator(BaseEstimator, ABC):
         if self.patience is not None and not val_nodes.any():
             raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
         where = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
-        self._learn(recipe, LabelledNodes(self._table(csr), graph, codes.to(device), *where), csr, classes, resume)
+        self._learn(recipe, LabelledNodes(self._table(csr), graph, codes.to(device), classes, *where), csr, resume)
         return self
 
     def _checked_features(self, features: Any, n: int) -> sparse.csr_array:
         return checked_features(features, n)
 
     def _table(self, features: sparse.csr_array) -> FeatureTable:
-        return FeatureTable(
-            features, normalize=self.normalize, dtype=dtype_named(self.dtype), device=device_named(self.device)
-        )
+        dtype = dtype_named(self.dtype)
+        return FeatureTable(features, normalize=self.normalize, dtype=dtype, device=device_named(self.device))
 
     @abstractmethod
-    def _learn(
-        self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, classes: np.ndarray, resume: bool
-    ) -> None:
+    def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
         """Learn from checked data, and set the attributes that end in an underscore."""
 
     @abstractmethod

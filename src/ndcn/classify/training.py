@@ -6,8 +6,9 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -77,10 +78,7 @@ RECIPES = {
 }
 
 
-R = TypeVar("R", bound=Any)
-
-
-def overridden(recipe: R, given: Mapping[str, Any]) -> R:
+def overridden(recipe: Any, given: Mapping[str, Any]) -> Any:
     """The recipe with those choices that were given in place of its own, or an error that says which is out of its range."""
     check_number("T", given.get("T"), f"a number > 0 and at most {LONGEST}", lambda v: 0 < v <= LONGEST)
     for name in ("learning_rate", "temperature"):
@@ -105,22 +103,16 @@ def recipe_of(given: Mapping[str, Any]) -> ClassifierRecipe:
     if not isinstance(recipe.field, (str, nn.Module)):
         raise TypeError(f"field must be a name or an nn.Module, got {type(recipe.field).__name__}")
     if recipe.solver is not None and not isinstance(recipe.solver, Solver) and recipe.solver != PUBLISHED:
-        raise TypeError(
-            f'solver must be an ndcn.Solver such as Solver("dopri5"), or "published", got {recipe.solver!r}'
-        )
+        raise TypeError(f'solver must be an ndcn.Solver, say Solver("dopri5"), or "published", got {recipe.solver!r}')
     linear = recipe.field == "diffusion"
     if not linear and given["source"] not in (None, 0):
         raise ValueError('source belongs to field="diffusion"; drop it, or put it into the field')
     if linear and recipe.source and given["solver"] is not None:
         raise ValueError("diffusion with a source is solved by its series: drop the solver, or use source=0")
     if given["learn_T"] and not (linear and given["solver"] is None):
-        raise ValueError(
-            'learn_T needs field="diffusion" without a solver: other solutions are not differentiated by T'
-        )
+        raise ValueError('learn_T needs field="diffusion" without a solver: others are not differentiated by T')
     if given["learn_alpha"] and not isinstance(recipe.field, str):
-        raise ValueError(
-            "learn_alpha belongs to the fields diffusion and relu; a module of your own has its own parameters"
-        )
+        raise ValueError("learn_alpha belongs to the fields diffusion and relu; your module has its own parameters")
     if linear and recipe.solver == PUBLISHED and given["solver"] is None:  # preset="paper", field="diffusion"
         recipe = replace(recipe, solver=None)
     if not linear and recipe.solver is None:
@@ -154,6 +146,7 @@ class LabelledNodes:
     table: FeatureTable
     graph: Graph
     labels: torch.Tensor
+    classes: np.ndarray
     train: torch.Tensor
     validation: torch.Tensor
 

@@ -33,11 +33,7 @@ def sweep(
     Several sweeps may share a store: none starts what another is at work on, and all end when everything is done. What a
     killed sweep had begun is free again at once on its own machine, and after half a minute on others.
 
-    Args:
-        runs: those wanted; the same may come twice.
-        path: of the store.
-        workers: where they are carried out.
-        report: called with every run of this sweep that has ended.
+    The same run may come twice. ``report`` is called with every run of this sweep that has ended.
     """
     with Store(path, new_owner()) as store, _signs_of_life(store):
         left = deque(missing(runs, store))

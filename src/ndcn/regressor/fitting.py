@@ -20,9 +20,7 @@ def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Traj
         data = data.pieces()
     trajectories = [data] if isinstance(data, Trajectory) else list(data)
     if not trajectories or not all(isinstance(t, Trajectory) for t in trajectories):
-        raise TypeError(
-            "fit needs an ndcn.Trajectory, or a list of them; Trajectory(times=..., states=..., graph=...) makes one"
-        )
+        raise TypeError("fit needs an ndcn.Trajectory, or a list of them: Trajectory(times=..., states=..., graph=...)")
     for trajectory in trajectories:
         if trajectory.mask is not None and not trajectory.mask.any():
             raise ValueError("the mask marks every entry as missing: there is nothing to learn from")
@@ -32,14 +30,13 @@ def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Traj
             raise ValueError("the times of the training data must be in increasing order, each once")
         if trajectory.states.dtype == torch.bfloat16:
             raise ValueError("states in bfloat16 have too few digits to learn from: use states.float()")
-    if len({t.num_features for t in trajectories}) > 1:
-        raise ValueError(
-            f"the trajectories have different numbers of features: {[t.num_features for t in trajectories]}"
-        )
+    counts = [t.num_features for t in trajectories]
+    if len(set(counts)) > 1:
+        raise ValueError(f"the trajectories have different numbers of features: {counts}")
     if len({t.features for t in trajectories}) > 1:
         known = "; ".join(sorted({", ".join(t.features) for t in trajectories}))
         raise ValueError(
-            f"the trajectories have features of different names ({known}): give them the same, in one order"
+            f"the trajectories have features of different names ({known}): give all the same, in one order"
         )
     return trajectories
 

@@ -87,10 +87,9 @@ def _put(about: dict[str, Any], tensors: dict[str, torch.Tensor], run: Run) -> N
     run.best_rank = (-about["best_loss"],) if first_version else tuple(about["best_rank"])
     run.best_epoch = about["best_epoch"]
     with torch.no_grad():
-        for k, value in enumerate(run.tensors):
-            value.copy_(tensors[f"weight.{k}"])
-            run.good[k].copy_(tensors[f"good.{k}"])
-            run.best[k].copy_(tensors[f"best.{k}"])
+        for name, kept in (("weight", run.tensors), ("good", run.good), ("best", run.best)):
+            for k, value in enumerate(kept):
+                value.copy_(tensors[f"{name}.{k}"])
     fused = run.optimizer.defaults["fused"]
     for k, p in enumerate(run.parameters):
         if f"step.{k}" in tensors:
@@ -102,13 +101,7 @@ def _put(about: dict[str, Any], tensors: dict[str, torch.Tensor], run: Run) -> N
 
 
 def fingerprint(settings: Mapping[str, Any], model: nn.Module, data: Sequence[str]) -> str:
-    """A hash of all that decides the result of a fit: settings, the model with its first weights, kernel and data.
-
-    Args:
-        settings: by name.
-        model: before training.
-        data: the fingerprints of what is learned from.
-    """
+    """A hash of all that decides the result of a fit: settings, the model before training, kernel, fingerprints of the data."""
     texts = {name: as_text(value) for name, value in settings.items()}
     weights = {name: as_text(value) for name, value in model.state_dict().items()}
     # What weights do not tell: the kinds of the modules, their solvers, and the functions that they were given.

@@ -25,11 +25,7 @@ from .task import WORST, Rank, Task
 
 
 class TrainingError(RuntimeError):
-    """Training could not go on; the model keeps its last good weights.
-
-    Attributes:
-        fitted: what was learned until then, where a model with good weights is left.
-    """
+    """Training could not go on; ``fitted`` is what was learned until then, where a model with good weights is left."""
 
     fitted: Any = None
 

@@ -86,15 +86,8 @@ class Problem:
 class TrajectoryTask(Task):
     """The mean objective over trajectories; held-out snapshots are scored by the running loss.
 
-    The terminal loss is defined at the last time only, which is never held out.
-
-    Args:
-        model: called as model(x0, times, graph, t0).
-        problems: to learn.
-        held_out: to score.
-        objective: to minimise.
-        seed: of random layers: that of epoch k is seed + k, so that a resumed run draws the same.
-        width: features of the hidden state.
+    The terminal loss is defined at the last time only, which is never held out. The seed of random layers in epoch k is
+    seed + k, so that a resumed run draws the same. ``width`` counts the features of a hidden state.
     """
 
     validate_every = 10

@@ -38,12 +38,7 @@ STEPPED = (TemporalGNN, ResidualGNN)  # modules that know only times on a grid o
 
 
 class TrainedModel(Fitted):
-    """Modules that answer in their own units: X(t) = scale module(X(t0) / scale), one for each member of an ensemble.
-
-    Args:
-        rescaled: False for a ready module, which computes in the data's units and may decode to other features.
-        width: of the hidden state.
-    """
+    """Modules that answer in their own units: X(t) = scale module(X(t0) / scale), one for each member of an ensemble."""
 
     def __init__(
         self,
@@ -55,7 +50,9 @@ class TrainedModel(Fitted):
     ) -> None:
         can = replace(settings.kind.can, spread=len(modules) > 1)
         super().__init__(can, initial, histories, modules=modules, units=units)
-        self.rescaled, self.width = not settings.kind.accepts(settings.model), settings.width
+        # A ready module computes in the data's units and may decode to other features.
+        self.rescaled = not settings.kind.accepts(settings.model)
+        self.width = settings.width
         self.dtype, self.device = settings.dtype, settings.device
         first = self.modules[0]
         if isinstance(first, STEPPED):
@@ -131,11 +128,10 @@ def fit_module(build: Build, trajectories: list[Trajectory], settings: Settings)
     if not isinstance(module, Continuation):
         check_model(module, learn[0], objective)
     fitted = TrainedModel(settings, [module], [History()], units, initial)
-    plan = _plan(settings, module, trajectories)
     validation = problems(held_out) if held_out else []
     task = TrajectoryTask(module, learn, validation, objective, seed=settings.seed, width=settings.width)
     try:
-        train(task, plan, fitted.histories[0], resume=settings.resume)
+        train(task, _plan(settings, module, trajectories), fitted.histories[0], resume=settings.resume)
     except (TrainingError, TrainingInterrupted) as error:
         error.fitted = fitted
         raise
