@@ -11,7 +11,7 @@ import pytest
 from miniature import miniature
 from ndcn._support.cluster import Ray
 from ndcn._support.processes import Lost
-from ndcn.experiments.attempt import attempt
+from ndcn.experiments import attempt
 from ndcn.experiments.result import Outcome, Result
 from ndcn.experiments.spec import Run
 from ndcn.experiments.store import Store

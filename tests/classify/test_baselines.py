@@ -17,8 +17,7 @@ from sklearn.exceptions import NotFittedError
 import ndcn
 from ndcn import Graph, TrainingError
 from ndcn.classify.baseline_networks import AGNN, GAT, GCN, MLP, NodeNetwork, label_propagation
-from ndcn.classify.baseline_training import BaselineTask, recipe_of
-from ndcn.classify.baselines import NodeBaseline
+from ndcn.classify.baselines import BaselineTask, NodeBaseline, recipe_of
 from ndcn.classify.features import FeatureTable
 from places import SHARED
 

@@ -19,9 +19,8 @@ from ndcn.datasets import NodeDataset, karate_club
 
 import ndcn
 from ndcn import Graph, NodeBaseline, NodeClassifier, Solver
-from ndcn.classify.baseline_training import BaselineTask
-from ndcn.classify.task import NodeTask
-from ndcn.classify.training import ClassifierTask
+from ndcn.classify.baselines import BaselineTask
+from ndcn.classify.training import ClassifierTask, NodeTask
 from ndcn.training import loop
 
 Estimator = NodeClassifier | NodeBaseline

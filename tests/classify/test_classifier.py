@@ -144,7 +144,7 @@ def test_patience_stops(karate: NodeDataset) -> None:
 def test_ctrl_c_keeps_what_was_learned(karate: NodeDataset, monkeypatch: pytest.MonkeyPatch) -> None:
     from ndcn.classify import training as classification
 
-    real, calls = classification._loss, []
+    real, calls = classification.ClassifierTask.loss, []
 
     def interrupted(*arguments: object) -> torch.Tensor:
         calls.append(1)
@@ -152,7 +152,7 @@ def test_ctrl_c_keeps_what_was_learned(karate: NodeDataset, monkeypatch: pytest.
             signal.raise_signal(signal.SIGINT)  # the epoch is finished first
         return real(*arguments)
 
-    monkeypatch.setattr(classification, "_loss", interrupted)
+    monkeypatch.setattr(classification.ClassifierTask, "loss", interrupted)
     with pytest.warns(RuntimeWarning, match="interrupted after 7 of 40 epochs"):
         classifier = fitted(karate)
     assert classifier.history_.stopped == "interrupted"

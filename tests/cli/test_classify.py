@@ -64,7 +64,7 @@ def test_help_shows_an_example() -> None:
     text = run("classify", "--help").output
     assert "Example: ndcn classify edges.csv" in text
     assert "classify" in run("--help").output
-    from ndcn.classify.baseline_training import PUBLISHED
+    from ndcn.classify.baselines import PUBLISHED
 
     assert [model.value for model in options.NodeModel] == ["ndcn", *PUBLISHED]
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from miniature import miniature
 from ndcn.cli import app
-from ndcn.experiments.attempt import attempt
+from ndcn.experiments import attempt
 from ndcn.experiments.result import Result
 from ndcn.experiments.store import Store
 

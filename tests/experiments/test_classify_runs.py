@@ -10,8 +10,7 @@ import pytest
 import torch
 
 import ndcn
-from ndcn.experiments import classify
-from ndcn.experiments.attempt import attempt
+from ndcn.experiments import attempt, classify
 from ndcn.experiments.classify import load_classification, run_classification
 from ndcn.experiments.report import class_rows
 from ndcn.experiments.result import Failed, Result

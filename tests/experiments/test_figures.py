@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from miniature import miniature
-from ndcn.experiments.attempt import attempt
+from ndcn.experiments import attempt
 from ndcn.experiments.classify import load_classification
 from ndcn.experiments.figures import draw, draw_sweep
 from ndcn.experiments.result import Result

@@ -14,7 +14,7 @@ import pytest
 
 from miniature import miniature, result, some_runs
 from ndcn._support.processes import Lost, Processes
-from ndcn.experiments.attempt import attempt
+from ndcn.experiments import attempt
 from ndcn.experiments.result import Failed, Outcome, Result
 from ndcn.experiments.spec import Run
 from ndcn.experiments.store import Store

@@ -6,7 +6,6 @@ import logging
 import socket
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from .processes import Failed, Lost
@@ -16,10 +15,8 @@ from .threads import one_thread
 class Ray:
     """Workers of a Ray cluster on which ndcn is installed: ``start`` and ``wait`` are those of ``Processes``.
 
-    Args:
-        work: a function of a task.
-        address: of the cluster, such as "ray://head:10001", or "auto" for the one that runs on this machine; if there is
-            none, "auto" starts one here.
+    An address is "ray://head:10001", say, or "auto" for the cluster that runs on this machine; if there is none, "auto"
+    starts one here.
 
     Raises:
         ModuleNotFoundError: Ray is not installed.
@@ -42,9 +39,8 @@ class Ray:
             ray.init(log_to_driver=False, logging_level=logging.ERROR)
         self.capacity = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self.work = work
-        self.remote = ray.remote(num_cpus=1, max_retries=0)(
-            _carry_out
-        )  # whoever gets Lost decides whether to repeat it
+        # whoever gets Lost decides whether to repeat it
+        self.remote = ray.remote(num_cpus=1, max_retries=0)(_carry_out)
         self.pending: dict[Any, Any] = {}
 
     def __enter__(self) -> Ray:
@@ -70,9 +66,7 @@ class Ray:
         except self.ray.exceptions.RayError as error:
             return Lost(f"{type(error).__name__}: {str(error).splitlines()[0]}")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.ray.shutdown()
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -56,11 +56,8 @@ class _Worker:
 class Processes:
     """Workers on this machine: ``start`` gives one a task, ``wait`` returns what has ended since.
 
-    Ctrl-C interrupts the process that made them and not the workers; when that process dies, they end too.
-
-    Args:
-        work: a function of a task, at the top level of a module. What it raises is answered as ``Failed``.
-        jobs: how many run at once; the number of cores that this process may use by default.
+    Ctrl-C interrupts the process that made them and not the workers; when that process dies, they end too. ``work`` is a
+    function of a task, at the top level of a module; what it raises is answered as ``Failed``.
     """
 
     def __init__(self, work: Callable[[Any], Any], jobs: int | None = None) -> None:
@@ -72,9 +69,8 @@ class Processes:
 
     def start(self, task: Any) -> None:
         """Hand a task to a worker that is free; a new one is started if there is none."""
-        message = pickle.dumps(
-            task
-        )  # pipe.send would move tensors through shared memory, of which containers have little
+        # pipe.send would move tensors through shared memory, of which containers have little
+        message = pickle.dumps(task)
         worker = next((w for w in self.workers if w.task is None), None) or self._new_worker()
         worker.task = task
         with suppress(OSError):  # it died while it was idle: `wait` will find out
@@ -106,9 +102,7 @@ class Processes:
         self.workers.append(worker)
         return worker
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for worker in self.workers:
             worker.process.terminate()
         for worker in self.workers:

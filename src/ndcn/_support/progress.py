@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -13,15 +12,7 @@ from rich.progress import Progress as Bar
 
 
 class Progress:
-    """Shows long work on standard error; silent when that is not a terminal, unless asked for.
-
-    Args:
-        total: epochs (or other units) in all.
-        done: how many are done already.
-        show: True or False, or None to show on a terminal only.
-        unit: what is counted.
-        name: what is being done.
-    """
+    """Shows on standard error how many of ``total`` units are done; with ``show=None``, only if that is a terminal."""
 
     def __init__(self, total: int, done: int, show: bool | None, unit: str = "epochs", name: str = "training") -> None:
         self.total, self.done, self.unit, self.name = total, done, unit, name
@@ -49,8 +40,6 @@ class Progress:
             self.drawn = time.monotonic()
             self.bar.update(self.task, completed=done, note="" if loss is None else f"loss {loss:.4g}")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.bar is not None:
             self.bar.stop()

@@ -7,32 +7,13 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from .cluster import Ray
 from .processes import Failed, Lost, Processes
 from .threads import cores
 
-
-class Workers(Protocol):
-    """Where tasks are carried out: ``Processes`` of this machine, or a ``Ray`` cluster."""
-
-    capacity: int
-
-    def __enter__(self) -> Workers: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def start(self, task: Any) -> None:
-        """Begin a task; at most ``capacity`` at a time."""
-        ...
-
-    def wait(self, seconds: float | None) -> list[tuple[Any, Any]]:
-        """Tasks that have ended and the answers to them, ``Failed`` and ``Lost`` among them; None waits for one."""
-        ...
+Workers = Processes | Ray
 
 
 def workers_for(work: Callable[[Any], Any], jobs: int | str | None) -> Workers:
@@ -50,7 +31,6 @@ def run_all(
 
     Args:
         work: a function of a task, at the top level of a module.
-        tasks: what it is called with.
         jobs: how many at a time, one for each core by default; or the address of a Ray cluster, or "auto".
         name: of the tasks, in messages.
 
@@ -59,7 +39,6 @@ def run_all(
         OSError: a process died.
 
     Example:
-        >>> from ndcn._support.work import run_all
         >>> dict(run_all(abs, [-1, 2], jobs=1))
         {0: 1, 1: 2}
     """

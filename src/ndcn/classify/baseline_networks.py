@@ -24,6 +24,9 @@ class NodeNetwork(nn.Module, ABC):
         features: d, columns of F.
         width: columns of W.
         dropout: the probability, in training, that an entry of F, or of what the last layer reads, is dropped.
+
+    Raises:
+        ImportError: its layers are those of PyTorch Geometric, which is not installed.
     """
 
     decay_all = True  # whether weight decay holds for all weights, or for W only
@@ -66,8 +69,7 @@ class MLP(NodeNetwork):
 
     def forward(self, table: FeatureTable, graph: Graph) -> torch.Tensor:
         """Logits, shape (n, c)."""
-        logits: torch.Tensor = self.readout(self.dropped(torch.relu(self.first(table) + self.bias)))
-        return logits
+        return self.readout(self.dropped(torch.relu(self.first(table) + self.bias)))
 
 
 class GCN(NodeNetwork):
@@ -76,7 +78,6 @@ class GCN(NodeNetwork):
     T. Kipf, M. Welling, Semi-supervised classification with graph convolutional networks, ICLR 2017.
 
     Raises:
-        ImportError: PyTorch Geometric is not installed.
         ValueError: when called with a graph that has negative weights.
     """
 
@@ -94,25 +95,16 @@ class GCN(NodeNetwork):
         target = torch.arange(graph.num_nodes, device=weight.device).repeat_interleave(pointers.diff().long())
         edges = torch.stack([source.long(), target])
         x = torch.relu(self.inner(self.first(table), edges, weight))
-        logits: torch.Tensor = self.outer(self.dropped(x), edges, weight)
-        return logits
+        return self.outer(self.dropped(x), edges, weight)
 
 
 class GAT(NodeNetwork):
     """x_i = ELU(sum_j a_ij (F W)_j + b) in 8 heads side by side, then one more such layer, without ELU, that gives the logits.
 
     a_ij is the softmax over j, the nodes that act on i and i itself, of LeakyReLU(u . (F W)_i + v . (F W)_j), with u, v learned
-    for each head; it is dropped like entries. Weights of edges are not looked at.
+    for each head; it is dropped like entries. ``hidden`` is the width of a head. Weights of edges are not looked at.
 
     P. Veličković et al., Graph attention networks, ICLR 2018.
-
-    Args:
-        features, classes: columns of F and of the logits.
-        hidden: the width of each head.
-        dropout: the probability that an entry or an a_ij is dropped.
-
-    Raises:
-        ImportError: PyTorch Geometric is not installed.
     """
 
     def __init__(self, features: int, hidden: int, classes: int, dropout: float) -> None:
@@ -125,8 +117,7 @@ class GAT(NodeNetwork):
         """Logits, shape (n, c)."""
         edges = _edges(graph, self.weight.device)
         x = functional.elu(self.inner(self.first(table), edges))
-        logits: torch.Tensor = self.outer(self.dropped(x), edges)
-        return logits
+        return self.outer(self.dropped(x), edges)
 
 
 class AGNN(NodeNetwork):
@@ -135,9 +126,6 @@ class AGNN(NodeNetwork):
     j are the nodes that act on i and i itself; beta is 1 in P_1 and learned in P_2. Weights of edges are not looked at.
 
     K. Thekumparampil et al., Attention-based graph neural network for semi-supervised learning, 2018.
-
-    Raises:
-        ImportError: PyTorch Geometric is not installed.
     """
 
     def __init__(self, features: int, hidden: int, classes: int, dropout: float) -> None:
@@ -152,8 +140,7 @@ class AGNN(NodeNetwork):
         edges = _edges(graph, self.weight.device)
         x = torch.relu(self.first(table) + self.bias)
         x = self.outer(self.inner(x, edges), edges)
-        logits: torch.Tensor = self.readout(self.dropped(x))
-        return logits
+        return self.readout(self.dropped(x))
 
 
 def label_propagation(

@@ -3,24 +3,93 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from scipy import sparse
+from torch.nn import functional
 
-from .._support.checks import device_named
+from .._support.checks import named
 from .._support.generators import seeded
 from .._support.threads import threads_for
-from ..graph import Graph
-from ..training import History
-from .baseline_networks import HEADS, NodeNetwork, label_propagation
-from .baseline_training import NETWORKS, BaselineRecipe, BaselineTask, recipe_of
-from .features import FeatureTable
-from .node_data import UNKNOWN, check_graph, checked_features, checked_masks, coded_labels
+from ..training import History, NothingAsGood, Stopping
+from .baseline_networks import AGNN, GAT, GCN, HEADS, MLP, NodeNetwork, label_propagation
+from .node_data import UNKNOWN, checked_features
 from .node_estimator import NodeEstimator
-from .task import LabelledNodes, learn
+from .training import LabelledNodes, NodeTask, overridden
 
 
+@dataclass(frozen=True)
+class BaselineRecipe:
+    """Choices of a ``NodeBaseline`` that None leaves to the publication; described there."""
+
+    hidden: int
+    epochs: int
+    learning_rate: float
+    weight_decay: float
+    dropout: float
+    patience: int | None
+
+
+PUBLISHED = {
+    "gcn": BaselineRecipe(16, 200, 0.01, 5e-4, 0.5, None),
+    "gat": BaselineRecipe(8, 1000, 0.005, 5e-4, 0.6, 100),
+    "agnn": BaselineRecipe(16, 1000, 0.01, 5e-4, 0.5, 100),
+    "mlp": BaselineRecipe(16, 200, 0.01, 5e-4, 0.5, None),
+    "label_propagation": BaselineRecipe(0, 500, 0.0, 0.0, 0.0, None),
+}
+NETWORKS: dict[str, type[GCN] | type[GAT] | type[AGNN] | type[MLP]] = {"gcn": GCN, "gat": GAT, "agnn": AGNN, "mlp": MLP}
+OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience", "checkpoint")
+
+
+def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
+    """The recipe that the arguments of a ``NodeBaseline`` ask for, or an error that says what is wrong with them."""
+    recipe: BaselineRecipe = overridden(named(PUBLISHED, "model", given["model"]), given)
+    unused = [name for name in OF_NETWORKS if given[name] is not None]
+    if unused and given["model"] == "label_propagation":
+        raise ValueError(f"label_propagation does not use {', '.join(unused)}; remove {'them' if unused[1:] else 'it'}")
+    return recipe
+
+
+class BaselineTask(NodeTask):
+    """The cross-entropy of the training nodes; entries are dropped by torch's global generators."""
+
+    fused = False
+    model: NodeNetwork
+
+    def loss(self) -> torch.Tensor:
+        """Cross-entropy."""
+        nodes = self.data.train
+        return functional.cross_entropy(self.logits()[nodes], self.data.labels[nodes])
+
+    def logits(self) -> torch.Tensor:
+        """Logits of all nodes, shape (n, c)."""
+        return self.model(self.data.table, self.data.graph)
+
+    def groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Weight decay for all weights, or for the first only, as the network was published."""
+        rest = [p for p in self.model.parameters() if p is not self.model.weight]
+        return [
+            {"params": [self.model.weight], "weight_decay": weight_decay},
+            {"params": rest, "weight_decay": weight_decay if self.model.decay_all else 0.0},
+        ]
+
+    def stopping(self, patience: int | None) -> Stopping:
+        """Stop when neither accuracy nor cross-entropy is as good as it was (Veličković et al.)."""
+        return NothingAsGood(patience)
+
+    def generators(self) -> list[torch.Generator]:
+        """The global one of the CPU, and that of the device."""
+        device = self.data.labels.device
+        if device.type != "cuda":
+            return [torch.default_generator]
+        return [torch.default_generator, torch.cuda.default_generators[device.index or 0]]
+
+
+@dataclass(eq=False, repr=False)
 class NodeBaseline(NodeEstimator):
     """P(class | F, G) by a graph network, by features alone, or by the graph alone: to compare ``NodeClassifier`` with.
 
@@ -61,9 +130,8 @@ class NodeBaseline(NodeEstimator):
 
     Example:
         >>> import ndcn
-        >>> from ndcn.classify.baselines import NodeBaseline
         >>> data = ndcn.datasets.karate_club()
-        >>> baseline = NodeBaseline("label_propagation")
+        >>> baseline = ndcn.NodeBaseline("label_propagation")
         >>> baseline = baseline.fit(data.graph, data.features, data.labels, data.train_mask)
         >>> baseline.predict_proba().shape
         torch.Size([34, 2])
@@ -71,99 +139,55 @@ class NodeBaseline(NodeEstimator):
         True
     """
 
-    def __init__(
-        self,
-        model: str = "gcn",
-        *,
-        hidden: int | None = None,
-        epochs: int | None = None,
-        learning_rate: float | None = None,
-        weight_decay: float | None = None,
-        dropout: float | None = None,
-        patience: int | None = None,
-        seed: int = 0,
-        device: str | torch.device = "cpu",
-        checkpoint: str | Path | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.model = model
-        self.hidden = hidden
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.dropout = dropout
-        self.patience = patience
-        self.seed = seed
-        self.device = device
-        self.checkpoint = checkpoint
-        self.progress = progress
-        self._recipe()  # says at once what is wrong
+    model: str = "gcn"
+    _: KW_ONLY
+    hidden: int | None = None
+    epochs: int | None = None
+    learning_rate: float | None = None
+    weight_decay: float | None = None
+    dropout: float | None = None
+    patience: int | None = None
+    seed: int = 0
+    device: str | torch.device = "cpu"
+    checkpoint: str | Path | None = None
+    progress: bool | None = None
 
-    model_: NodeNetwork | None
-    history_: History
-    probabilities_: torch.Tensor
+    def __post_init__(self) -> None:
+        self._recipe()  # says at once what is wrong
 
     def _recipe(self) -> BaselineRecipe:
         return recipe_of(self.get_params(deep=False))
 
-    def fit(
-        self, graph: Graph, features: Any, labels: Any, train_mask: Any, val_mask: Any = None, *, resume: bool = False
-    ) -> NodeBaseline:
-        """Learn from the nodes in ``train_mask``; the features of all nodes take part.
+    def _checked_features(self, features: Any, n: int) -> sparse.csr_array:
+        none_needed = self.model == "label_propagation" and features is None
+        return sparse.csr_array((n, 0)) if none_needed else checked_features(features, n)
 
-        Args:
-            graph: n nodes, weights >= 0.
-            features: F, shape (n, d): a scipy.sparse matrix (which stays sparse), an array or a tensor; label propagation also
-                takes None.
-            labels: the class of each node, shape (n,): whole numbers, with negative ones for unknown, or strings, with None, NaN
-                or "" for unknown.
-            train_mask: the nodes whose class may be used, shape (n,), bool.
-            val_mask: nodes by which the best epoch is chosen, shape (n,), bool: that of the highest accuracy and, of equals, the
-                lowest cross-entropy. Without them training runs its epochs. Label propagation has no use for them.
-            resume: go on from ``checkpoint`` if that file exists; the result is bit for bit that of an uninterrupted fit.
-
-        Ctrl-C ends after the current epoch with the best weights so far, and a second Ctrl-C at once.
-
-        Raises:
-            ImportError: the model needs PyTorch Geometric, which is not installed.
-            TypeError: ``graph`` is no Graph.
-            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, or a class
-                that no training node has; with ``resume``, a checkpoint of other data or settings.
-            TrainingError: the loss became NaN or infinite.
-        """
-        recipe, device = self._recipe(), device_named(self.device)
-        check_graph(graph)
-        featureless = self.model == "label_propagation"
-        csr = None if featureless and features is None else checked_features(features, graph.num_nodes)
-        classes, codes = coded_labels(labels, graph.num_nodes)
-        train_nodes, val_nodes = checked_masks(train_mask, val_mask, classes, codes)
-        if self.patience is not None and not val_nodes.any():
-            raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
-        history, network = History(), None
-        if featureless or csr is None:
+    def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
+        history = History()
+        network: NodeNetwork | None = None
+        device = nodes.labels.device
+        classes = len(nodes.classes)
+        if self.model == "label_propagation":
             began = time.monotonic()
-            known = torch.where(train_nodes, codes, UNKNOWN).to(device)
-            probabilities = label_propagation(graph, known, len(classes), steps=recipe.epochs).float()
+            known = torch.full_like(nodes.labels, UNKNOWN)
+            known[nodes.train] = nodes.labels[nodes.train]
+            probabilities = label_propagation(nodes.graph, known, classes, steps=recipe.epochs).float()
             history.seconds = time.monotonic() - began
         else:
             width = recipe.hidden * (HEADS if self.model == "gat" else 1)
-            with seeded(int(self.seed), device), threads_for(graph.num_nodes * width):
-                network = NETWORKS[self.model](csr.shape[1], recipe.hidden, len(classes), recipe.dropout).to(device)
-                where = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
-                nodes = LabelledNodes(FeatureTable(csr, device=device), graph, codes.to(device), *where)
+            with seeded(int(self.seed), device), threads_for(nodes.graph.num_nodes * width):
+                network = NETWORKS[self.model](features.shape[1], recipe.hidden, classes, recipe.dropout).to(device)
                 task = BaselineTask(network, nodes, width)
-                learn(task, self._plan(recipe, task, recipe.patience), history, resume=resume)
+                self._train(task, recipe, recipe.patience, history, resume)
                 with torch.no_grad():
                     probabilities = task.logits().softmax(dim=1)
-        self.model_, self.history_, self.classes_, self.codes_ = network, history, classes, codes
-        self.probabilities_ = probabilities.cpu()
-        return self
+        self.model_: NodeNetwork | None = network
+        self.history_ = history
+        self.classes_ = nodes.classes
+        self.codes_ = nodes.labels.cpu()
+        self.probabilities_: torch.Tensor = probabilities.cpu()
 
     def predict_proba(self) -> torch.Tensor:
-        """Probabilities of the classes, shape (n, c), in the order of ``classes_``.
-
-        Raises:
-            NotFittedError: before fit.
-        """
+        """Probabilities of the classes, shape (n, c), in the order of ``classes_``; NotFittedError before fit."""
         self._fitted()
         return self.probabilities_.clone()

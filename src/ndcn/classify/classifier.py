@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,13 @@ from ..graph import Graph
 from ..solve import Solver
 from ..training import History
 from . import files as classifier_files
-from .features import FeatureTable
 from .network import DiffusionClassifier
-from .node_data import check_graph, checked_features, checked_masks, coded_labels
+from .node_data import check_graph, checked_features
 from .node_estimator import NodeEstimator
-from .task import LabelledNodes, learn
-from .training import ClassifierRecipe, ClassifierTask, build, recipe_of
+from .training import ClassifierRecipe, ClassifierTask, LabelledNodes, build, recipe_of
 
 
+@dataclass(eq=False, repr=False)
 class NodeClassifier(NodeEstimator):
     """X(0) = ReLU(F W_e + b_e); dX/dt = (Phi - I) X + beta (X(0) - X); classes by softmax(X(T) W_d + b_d).
 
@@ -76,131 +75,56 @@ class NodeClassifier(NodeEstimator):
         True
     """
 
-    def __init__(
-        self,
-        T: float | None = None,
-        alpha: float | None = None,
-        *,
-        preset: str = "default",
-        hidden: int | None = None,
-        field: str | nn.Module | None = None,
-        source: float | None = None,
-        activation: str | None = None,
-        solver: Solver | str | None = None,
-        learn_T: bool = False,
-        learn_alpha: bool = False,
-        dropout: float | None = None,
-        hidden_dropout: float | None = None,
-        row_dropout: float | None = None,
-        passes: int | None = None,
-        consistency: float | None = None,
-        temperature: float | None = None,
-        normalize: bool = True,
-        epochs: int | None = None,
-        learning_rate: float | None = None,
-        weight_decay: float | None = None,
-        patience: int | None = None,
-        seed: int = 0,
-        device: str | torch.device = "cpu",
-        dtype: str | torch.dtype = "float32",
-        checkpoint: str | Path | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.T = T
-        self.alpha = alpha
-        self.preset = preset
-        self.hidden = hidden
-        self.field = field
-        self.source = source
-        self.activation = activation
-        self.solver = solver
-        self.learn_T = learn_T
-        self.learn_alpha = learn_alpha
-        self.dropout = dropout
-        self.hidden_dropout = hidden_dropout
-        self.row_dropout = row_dropout
-        self.passes = passes
-        self.consistency = consistency
-        self.temperature = temperature
-        self.normalize = normalize
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.patience = patience
-        self.seed = seed
-        self.device = device
-        self.dtype = dtype
-        self.checkpoint = checkpoint
-        self.progress = progress
-        self._recipe()  # says at once what is wrong
+    T: float | None = None
+    alpha: float | None = None
+    _: KW_ONLY
+    preset: str = "default"
+    hidden: int | None = None
+    field: str | nn.Module | None = None
+    source: float | None = None
+    activation: str | None = None
+    solver: Solver | str | None = None
+    learn_T: bool = False
+    learn_alpha: bool = False
+    dropout: float | None = None
+    hidden_dropout: float | None = None
+    row_dropout: float | None = None
+    passes: int | None = None
+    consistency: float | None = None
+    temperature: float | None = None
+    normalize: bool = True
+    epochs: int | None = None
+    learning_rate: float | None = None
+    weight_decay: float | None = None
+    patience: int | None = None
+    seed: int = 0
+    device: str | torch.device = "cpu"
+    dtype: str | torch.dtype = "float32"
+    checkpoint: str | Path | None = None
+    progress: bool | None = None
 
-    model_: DiffusionClassifier
-    history_: History
-    graph_: Graph
-    features_: sparse.csr_array
+    def __post_init__(self) -> None:
+        self._recipe()  # says at once what is wrong
 
     def _recipe(self) -> ClassifierRecipe:
         return recipe_of(self.get_params(deep=False))
 
-    # Learning ---------------------------------------------------------------------------------------------------
-
-    def fit(
-        self, graph: Graph, features: Any, labels: Any, train_mask: Any, val_mask: Any = None, *, resume: bool = False
-    ) -> NodeClassifier:
-        """Learn from the nodes in ``train_mask``; the features of all nodes take part.
-
-        Args:
-            graph: n nodes, weights >= 0.
-            features: F, shape (n, d): a scipy.sparse matrix (which stays sparse), an array or a tensor.
-            labels: the class of each node, shape (n,): whole numbers, with negative ones for unknown, or strings, with None, NaN
-                or "" for unknown.
-            train_mask: the nodes whose class may be used, shape (n,), bool.
-            val_mask: nodes by which the best epoch is chosen, shape (n,), bool: that of the highest accuracy and, of equals, the
-                lowest cross-entropy. Without them training runs its epochs.
-            resume: go on from ``checkpoint`` if that file exists; the result is bit for bit that of an uninterrupted fit.
-
-        Ctrl-C ends after the current epoch with the best weights so far, and a second Ctrl-C at once.
-
-        Raises:
-            TypeError: ``graph`` is no Graph.
-            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, or a class
-                that no training node has; with ``resume``, a checkpoint of other data or settings.
-            TrainingError: the loss became NaN or infinite; the last weights that gave a finite one are kept.
-        """
-        recipe = self._recipe()
-        dtype, device = dtype_named(self.dtype), device_named(self.device)
-        check_graph(graph)
-        n = graph.num_nodes
-        table = checked_features(features, n)
-        classes, codes = coded_labels(labels, n)
-        train_nodes, val_nodes = checked_masks(train_mask, val_mask, classes, codes)
-        if self.patience is not None and not val_nodes.any():
-            raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
-        model = self._build(recipe, table.shape[1], len(classes)).to(device, dtype).eval()
-        self.model_, self.history_, self.classes_ = model, History(), classes
-        self.graph_, self.features_, self.codes_ = graph, table, codes
-        nodes = LabelledNodes(
-            self._table(table),
-            graph,
-            codes.to(device),
-            train_nodes.nonzero().flatten().to(device),
-            val_nodes.nonzero().flatten().to(device),
-        )
+    def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
+        model = self._build(recipe, features.shape[1], len(nodes.classes))
+        self.model_: DiffusionClassifier = model
+        self.history_ = History()
+        self.classes_ = nodes.classes
+        self.codes_ = nodes.labels.cpu()
+        self.graph_: Graph = nodes.graph
+        self.features_: sparse.csr_array = features
         task = ClassifierTask(model, nodes, recipe, int(self.seed))
-        learn(task, self._plan(recipe, task, self.patience), self.history_, resume=resume)
-        return self
+        self._train(task, recipe, self.patience, self.history_, resume)
 
     def _build(self, recipe: ClassifierRecipe, features: int, classes: int) -> DiffusionClassifier:
         if isinstance(recipe.field, nn.Module):
             recipe = replace(recipe, field=copy.deepcopy(recipe.field))
-        return build(recipe, features, classes, learn_T=self.learn_T, learn_alpha=self.learn_alpha, seed=int(self.seed))
-
-    def _table(self, features: sparse.csr_array) -> FeatureTable:
-        return FeatureTable(
-            features, normalize=self.normalize, dtype=dtype_named(self.dtype), device=device_named(self.device)
-        )
-
-    # Using what was learned -------------------------------------------------------------------------------------
+        model = build(recipe, features, classes, self.learn_T, self.learn_alpha, int(self.seed))
+        return model.to(device_named(self.device), dtype_named(self.dtype)).eval()
 
     def predict_proba(self, *, graph: Graph | None = None, features: Any = None) -> torch.Tensor:
         """Probabilities of the classes, shape (n, c), in the order of ``classes_``: of the training graph, or of another.
@@ -217,19 +141,15 @@ class NodeClassifier(NodeEstimator):
         else:
             check_graph(graph)
             table = checked_features(features, graph.num_nodes)
-            if table.shape[1] != self.features_.shape[1]:
-                raise ValueError(
-                    f"there are {table.shape[1]} features, the model was trained on {self.features_.shape[1]}"
-                )
+            d = self.features_.shape[1]
+            if table.shape[1] != d:
+                raise ValueError(f"there are {table.shape[1]} features, the model was trained on {d}")
         with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
-            probabilities: torch.Tensor = self.model_(self._table(table), graph)[0].softmax(dim=1)
-        return probabilities.cpu()
+            return self.model_(self._table(table), graph)[0].softmax(dim=1).cpu()
 
     def predict(self, *, graph: Graph | None = None, features: Any = None) -> Any:
         """The likeliest class of each node, shape (n,): a tensor, or an array of strings if the labels were strings."""
         return self._likeliest(self.predict_proba(graph=graph, features=features))
-
-    # Files ------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write the trained classifier with its graph, features and labels into one file: safetensors and JSON, no pickle."""

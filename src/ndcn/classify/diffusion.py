@@ -28,7 +28,6 @@ class DiffusionOperator(nn.Module):
 
     Example:
         >>> import ndcn, torch
-        >>> from ndcn.classify.diffusion import DiffusionOperator
         >>> pair = ndcn.Graph.from_edges([(0, 1)])
         >>> DiffusionOperator(0.2)(torch.tensor([[1.0], [0.0]]), pair)
         tensor([[0.2000],
@@ -49,19 +48,14 @@ class DiffusionOperator(nn.Module):
         """alpha as it is now."""
         return torch.sigmoid(self.logit.detach()).item() if self.fixed is None else self.fixed
 
-    def matrix(self, graph: Graph) -> SparseMatrix:
-        """Phi of a graph, for an alpha that is not learned."""
-        assert self.fixed is not None
-        return operators.diffusion(graph, self.fixed)
-
     def forward(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """Phi x, shape (n, d)."""
         if self.fixed is not None:
-            return self.matrix(graph) @ x
+            return operators.diffusion(graph, self.fixed) @ x
         alpha = torch.sigmoid(self.logit)
         operators.diffusion(graph, 0.5)  # refuses negative weights
-        a, adjacency = graph.adjacency.csr, graph.adjacency
-        incoming, outgoing = (torch.as_tensor(a.sum(axis=axis), dtype=x.dtype, device=x.device) for axis in (1, 0))
+        adjacency = graph.adjacency
+        incoming, outgoing = (torch.as_tensor(adjacency.csr.sum(axis=axis)).to(x) for axis in (1, 0))
         left, right = ((alpha + (1 - alpha) * degree).rsqrt().unsqueeze(1) for degree in (incoming, outgoing))
         scaled = right * x
         return left * (alpha * scaled + (1 - alpha) * (adjacency @ scaled))
@@ -79,7 +73,6 @@ class LinearDiffusion(Field):
 
     Example:
         >>> import ndcn, torch
-        >>> from ndcn.classify.diffusion import DiffusionOperator, LinearDiffusion
         >>> pair = ndcn.Graph.from_edges([(0, 1)])
         >>> field = LinearDiffusion(DiffusionOperator(0.0))
         >>> field.state(torch.tensor([[1.0], [0.0]]), torch.tensor(9.0), pair)
@@ -97,12 +90,10 @@ class LinearDiffusion(Field):
 
     def state(self, x0: torch.Tensor, time: torch.Tensor, graph: Graph, tolerance: float = 1e-5) -> torch.Tensor:
         """X(T), with an error of at most ``tolerance`` times the size of X(0); differentiable, also with respect to T."""
-        matrix = None if self.operator.fixed is None else self.operator.matrix(graph)
         chebyshev = graph.adjacency.symmetric  # then all eigenvalues of Phi lie in [-1, 1]
-        if matrix is not None and not time.requires_grad:
+        if self.operator.fixed is not None and not time.requires_grad:
             fixed = _fixed_weights(time.item(), self.source, tolerance, chebyshev)
-            evaluated: torch.Tensor = _Series.apply(x0, matrix, fixed, chebyshev)
-            return evaluated
+            return _Series.apply(x0, operators.diffusion(graph, self.operator.fixed), fixed, chebyshev)
         weights = (chebyshev_weights if chebyshev else power_weights)(time.double(), self.source, tolerance)
         return series(lambda x: self.operator(x, graph), x0, weights.to(x0.dtype).unbind(), chebyshev)
 
@@ -112,7 +103,6 @@ class ReluDiffusion(Field):
 
     Example:
         >>> import ndcn, torch
-        >>> from ndcn.classify.diffusion import DiffusionOperator, ReluDiffusion
         >>> pair = ndcn.Graph.from_edges([(0, 1)])
         >>> ReluDiffusion(DiffusionOperator(0.0))(torch.tensor(0.0), torch.tensor([[1.0], [-2.0]]), pair)
         tensor([[0.],

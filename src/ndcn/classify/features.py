@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
+from torch.nn.functional import embedding_bag
 
 
 class FeatureTable:
@@ -58,16 +59,13 @@ class FeatureTable:
         if dropout > 0:
             kept = torch.rand(values.shape, generator=generator, dtype=values.dtype, device=values.device) >= dropout
             values = values * kept / (1 - dropout)
-        product: torch.Tensor = _Product.apply(weight, self, values)
-        return product
+        return _Product.apply(weight, self, values)
 
 
 def _gather(rows: tuple[torch.Tensor, torch.Tensor], table: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """Row i of the result: the sum of ``values[e] * table[column of e]`` over the entries e of row i."""
     columns, offsets = rows
-    return torch.nn.functional.embedding_bag(
-        columns, table, offsets, mode="sum", per_sample_weights=values, include_last_offset=True
-    )
+    return embedding_bag(columns, table, offsets, mode="sum", per_sample_weights=values, include_last_offset=True)
 
 
 class _Product(torch.autograd.Function):

@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from .._support.checks import device_named, dtype_name, dtype_named
+from .._support.checks import dtype_name, dtype_named
 from .._support.container import read_model, write_model
 from ..data import plain_labels
 from ..graph import Graph
@@ -59,17 +59,15 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
         raise ValueError(f"{path} needs no field: it is rebuilt from the file; pass none")
     try:
         if own:
-            settings = {**settings, "field": field}
+            settings["field"] = field
         if isinstance(settings["solver"], dict):
-            settings = {**settings, "solver": Solver(**settings["solver"])}
+            settings["solver"] = Solver(**settings["solver"])
         classifier = NodeClassifier(**settings)
         n, d = about["shape"]
         weights = {name[len("model.") :]: value for name, value in tensors.items() if name.startswith("model.")}
-        model = classifier._build(classifier._recipe(), d, len(about["classes"]))
-        model = model.to(device_named(classifier.device), dtype_named(classifier.dtype)).eval()
-        model.load_state_dict(weights)
+        classifier.model_ = classifier._build(classifier._recipe(), d, len(about["classes"]))
+        classifier.model_.load_state_dict(weights)
         validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
-        classifier.model_ = model
         classifier.history_ = History(tensors["loss"].tolist(), validation, **about["history"])
         classifier.classes_ = np.array(about["classes"])
         classifier.graph_ = Graph(_matrix(tensors, "graph", (n, n)), nodes=about["nodes"], directed=about["directed"])

@@ -100,8 +100,7 @@ class DiffusionClassifier(nn.Module):
             end = self._flow(self._starts(table, weight, passes, self.decoder.weight), graph)
             return end.unflatten(1, (passes, -1)).transpose(0, 1) + self.decoder.bias
         ends = [self._flow(self._starts(table, weight, 1, None), graph) for _ in range(passes)]
-        logits: torch.Tensor = self.decoder(torch.stack(ends))
-        return logits
+        return self.decoder(torch.stack(ends))
 
     def state(self, table: FeatureTable, graph: Graph) -> torch.Tensor:
         """X(T), shape (n, h); in training, with entries and rows dropped."""
@@ -121,17 +120,14 @@ class DiffusionClassifier(nn.Module):
                 entry = entry[rows]
             x = ACTIVATIONS[self.activation](entry + self.encoder.bias)
             if self.training and self.hidden_dropout > 0:
-                x = x * self._mask(x, self.hidden_dropout)
+                some = torch.rand(x.shape, generator=self.generator, dtype=x.dtype, device=x.device)
+                x = x * ((some >= self.hidden_dropout) / (1 - self.hidden_dropout))
             if readout is not None:
                 x = x @ readout.T
             if rows is not None:
                 x = x.new_zeros(len(kept), x.shape[1]).index_copy(0, rows, x / (1 - self.row_dropout))
             columns.append(x)
         return torch.cat(columns, dim=1) if passes > 1 else columns[0]
-
-    def _mask(self, like: torch.Tensor, probability: float) -> torch.Tensor:
-        kept = torch.rand(like.shape, generator=self.generator, dtype=like.dtype, device=like.device) >= probability
-        return kept / (1 - probability)
 
     def _flow(self, x0: torch.Tensor, graph: Graph) -> torch.Tensor:
         if self.solver is None:
@@ -183,7 +179,11 @@ def published_dopri5(
         if not size.isfinite():
             raise IntegrationError(f"the state became NaN or infinite after t = {t.item():g}", time=t.item())
         if size <= 1 and t + h >= T:
-            return _published_between(x, stages, h, (T - t) / h)
+            assert DOPRI5.dense is not None
+            s = (T - t) / h  # x(t + s h) = x + h sum_m s^m sum_i p_im k_i
+            for m, column in enumerate(zip(*DOPRI5.dense, strict=True)):
+                x = x + h * s ** (m + 1) * _combined(column, stages)
+            return x
         factor, least = 0.9 * size.clamp_min(1e-30) ** -0.2, 1.0 if size < 1 else 0.2
         if least < factor < 10:  # at the ends the next step does not depend on the error
             factor = 0.9 * _published_error(x, new, stages, h, rtol, atol) ** -0.2
@@ -197,16 +197,6 @@ def _published_error(
 ) -> torch.Tensor:
     error = h * _combined([b - other for b, other in zip(DOPRI5.b, SHAMPINE, strict=True)], stages)
     return _rms(error / (atol + rtol * torch.maximum(x.abs(), new.abs())))
-
-
-def _published_between(
-    x: torch.Tensor, stages: Sequence[torch.Tensor], h: torch.Tensor, s: torch.Tensor
-) -> torch.Tensor:
-    """x(t + s h) = x + h sum_m s^m sum_i p_im k_i."""
-    assert DOPRI5.dense is not None
-    for m, column in enumerate(zip(*DOPRI5.dense, strict=True)):
-        x = x + h * s ** (m + 1) * _combined(column, stages)
-    return x
 
 
 def _published_first_step(

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from .._support.checks import dtype_name
 from ..graph import Graph
 
 UNKNOWN = -1
@@ -17,9 +18,7 @@ UNKNOWN = -1
 def check_graph(graph: object) -> None:
     """Refuse what is no graph."""
     if not isinstance(graph, Graph):
-        raise TypeError(
-            f"graph must be an ndcn.Graph, got {type(graph).__name__}; Graph.from_edges and others make one"
-        )
+        raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}; Graph.from_edges makes one")
 
 
 def checked_features(features: Any, n: int) -> sparse.csr_array:
@@ -93,19 +92,14 @@ def _is_gap(value: Any) -> bool:
 
 def checked_mask(name: str, mask: Any, codes: torch.Tensor) -> torch.Tensor:
     """A mask of n nodes, all of known class, or an error that says what is wrong with it."""
+    expected = f"{name} must say True or False for each of the {len(codes)} nodes"
     try:
         chosen = torch.as_tensor(mask).cpu()
     except (TypeError, ValueError, RuntimeError):
-        raise ValueError(
-            f"{name} must say True or False for each of the {len(codes)} nodes, got {type(mask).__name__}"
-        ) from None
+        raise ValueError(f"{expected}, got {type(mask).__name__}") from None
     if chosen.dtype != torch.bool or chosen.shape != codes.shape:
-        raise ValueError(
-            f"{name} must say True or False for each of the {len(codes)} nodes, got {str(chosen.dtype).removeprefix('torch.')} "
-            f"of shape {tuple(chosen.shape)}"
-        )
-    lost = int((codes[chosen] == UNKNOWN).sum())
-    if lost:
+        raise ValueError(f"{expected}, got {dtype_name(chosen.dtype)} of shape {tuple(chosen.shape)}")
+    if lost := int((codes[chosen] == UNKNOWN).sum()):
         raise ValueError(f"{lost} nodes in {name} have no known class; take them out of it")
     return chosen
 
@@ -122,8 +116,7 @@ def checked_masks(
         raise ValueError("train_mask holds no node: there is nothing to learn from")
     if bool((train_nodes & val_nodes).any()):
         raise ValueError(f"{int((train_nodes & val_nodes).sum())} nodes are in both train_mask and val_mask")
-    untaught = sorted(set(range(len(classes))) - set(codes[train_nodes].tolist()))
-    if untaught:
+    if untaught := sorted(set(range(len(classes))) - set(codes[train_nodes].tolist())):
         names = ", ".join(repr(classes[k].item()) for k in untaught)
         raise ValueError(
             f"no training node has the class{'es' * (len(untaught) > 1)} {names}: add one to train_mask, or mark nodes of "

@@ -4,30 +4,86 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import torch
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from ..training import Plan, fingerprint
-from .node_data import UNKNOWN, checked_mask, coded_labels
-
-if TYPE_CHECKING:
-    from .baseline_training import BaselineRecipe
-    from .task import NodeTask
-    from .training import ClassifierRecipe
+from .._support.checks import device_named, dtype_named
+from ..graph import Graph
+from ..training import History, Plan, fingerprint, train
+from .features import FeatureTable
+from .node_data import UNKNOWN, check_graph, checked_features, checked_mask, checked_masks, coded_labels
+from .training import LabelledNodes, NodeTask
 
 
 class NodeEstimator(BaseEstimator, ABC):
     """Learns the classes of a graph's nodes; ``fit`` sets ``classes_`` and ``codes_``, the place of each node's class there."""
 
+    patience: int | None
     device: str | torch.device
     checkpoint: str | Path | None
     progress: bool | None
+    normalize = True
+    dtype: str | torch.dtype = "float32"
+    history_: History
     classes_: np.ndarray
     codes_: torch.Tensor
+
+    @abstractmethod
+    def _recipe(self) -> Any:
+        """The recipe that the arguments ask for, or an error that says what is wrong with them."""
+
+    def fit(
+        self, graph: Graph, features: Any, labels: Any, train_mask: Any, val_mask: Any = None, *, resume: bool = False
+    ) -> Self:
+        """Learn from the nodes in ``train_mask``; the features of all nodes take part.
+
+        Args:
+            graph: n nodes, weights >= 0.
+            features: F, shape (n, d): a scipy.sparse matrix (which stays sparse), an array or a tensor; label propagation also
+                takes None.
+            labels: the class of each node, shape (n,): whole numbers, with negative ones for unknown, or strings, with None, NaN
+                or "" for unknown.
+            train_mask: the nodes whose class may be used, shape (n,), bool.
+            val_mask: nodes by which the best epoch is chosen, shape (n,), bool: that of the highest accuracy and, of equals, the
+                lowest cross-entropy. Without them training runs its epochs. Label propagation has no use for them.
+            resume: go on from ``checkpoint`` if that file exists; the result is bit for bit that of an uninterrupted fit.
+
+        Ctrl-C ends after the current epoch with the best weights so far, and a second Ctrl-C at once.
+
+        Raises:
+            ImportError: the model needs PyTorch Geometric, which is not installed.
+            TypeError: ``graph`` is no Graph.
+            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, or a class
+                that no training node has; with ``resume``, a checkpoint of other data or settings.
+            TrainingError: the loss became NaN or infinite; a ``NodeClassifier`` keeps the last weights that gave a finite one.
+        """
+        recipe = self._recipe()
+        device = device_named(self.device)
+        check_graph(graph)
+        csr = self._checked_features(features, graph.num_nodes)
+        classes, codes = coded_labels(labels, graph.num_nodes)
+        train_nodes, val_nodes = checked_masks(train_mask, val_mask, classes, codes)
+        if self.patience is not None and not val_nodes.any():
+            raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
+        where = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
+        self._learn(recipe, LabelledNodes(self._table(csr), graph, codes.to(device), classes, *where), csr, resume)
+        return self
+
+    def _checked_features(self, features: Any, n: int) -> sparse.csr_array:
+        return checked_features(features, n)
+
+    def _table(self, features: sparse.csr_array) -> FeatureTable:
+        dtype = dtype_named(self.dtype)
+        return FeatureTable(features, normalize=self.normalize, dtype=dtype, device=device_named(self.device))
+
+    @abstractmethod
+    def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
+        """Learn from checked data, and set the attributes that end in an underscore."""
 
     @abstractmethod
     def predict_proba(self) -> torch.Tensor:
@@ -65,15 +121,15 @@ class NodeEstimator(BaseEstimator, ABC):
         best = self.predict_proba().argmax(dim=1)
         return (best[nodes] == codes[nodes]).double().mean().item()
 
-    def _plan(self, recipe: ClassifierRecipe | BaselineRecipe, task: NodeTask, patience: int | None) -> Plan:
-        """How to train; with a checkpoint, it is known by a fingerprint of the settings, the first weights and the data."""
+    def _train(self, task: NodeTask, recipe: Any, patience: int | None, history: History, resume: bool) -> None:
+        """Train; a checkpoint is known by a fingerprint of the settings, the first weights and the data."""
         known_by = ""
         if self.checkpoint is not None:
             given = {**self.get_params(deep=False), **vars(recipe), "device": str(self.device)}
             elsewhere = ("checkpoint", "progress", "dtype")  # without effect on the result, or told by the weights
             settings = {name: value for name, value in given.items() if name not in elsewhere}
             known_by = fingerprint(settings, task.model, task.data.fingerprints())
-        return Plan(
+        plan = Plan(
             epochs=recipe.epochs,
             learning_rate=recipe.learning_rate,
             weight_decay=recipe.weight_decay,
@@ -82,6 +138,10 @@ class NodeEstimator(BaseEstimator, ABC):
             fingerprint=known_by,
             progress=self.progress,
         )
+        try:
+            train(task, plan, history, resume=resume)
+        finally:
+            task.close()
 
     def _fitted(self) -> None:
         if not hasattr(self, "codes_"):

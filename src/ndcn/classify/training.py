@@ -1,22 +1,26 @@
-"""Training a ``NodeClassifier``: recipes, what its arguments must be, its network, and its task."""
+"""Training on the classes of nodes; recipes, network and task of a ``NodeClassifier``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
 from .._support.checks import LARGEST_SEED, check_number, check_whole, named
 from .._support.generators import seeded
-from ..solve import Solver
-from ..training import SinceBest, Stopping
+from ..graph import Graph
+from ..solve import IntegrationError, Solver
+from ..training import Score, SinceBest, Stopping, Task, as_text
 from .diffusion import DiffusionOperator, LinearDiffusion, ReluDiffusion
+from .features import FeatureTable
 from .network import ACTIVATIONS, PUBLISHED, DiffusionClassifier
-from .task import LabelledNodes, NodeTask
 
 LONGEST = 1000  # time to diffuse for: by then everything that diffusion can do has been done
 FIELDS = ("diffusion", "relu")
@@ -26,49 +30,31 @@ FIELDS = ("diffusion", "relu")
 class ClassifierRecipe:
     """Choices of a ``NodeClassifier`` that None leaves to the preset; described there.
 
-    ``decay_all`` says whether weight decay holds for all weights, or for those of the encoder only.
+    The values here were chosen on the validation nodes of Cora and Citeseer: docs/classification.md. ``decay_all`` says
+    whether weight decay holds for all weights, or for those of the encoder only.
     """
 
-    T: float
-    alpha: float
-    hidden: int
-    field: str | nn.Module
-    source: float
-    activation: str
-    solver: Solver | str | None
-    dropout: float
-    hidden_dropout: float
-    row_dropout: float
-    passes: int
-    consistency: float
-    temperature: float
-    epochs: int
-    learning_rate: float
-    weight_decay: float
-    decay_all: bool
+    T: float = 8.0
+    alpha: float = 0.5
+    hidden: int = 64
+    field: str | nn.Module = "diffusion"
+    source: float = 0.2
+    activation: str = "relu"
+    solver: Solver | str | None = None
+    dropout: float = 0.5
+    hidden_dropout: float = 0.5
+    row_dropout: float = 0.7
+    passes: int = 4
+    consistency: float = 1.0
+    temperature: float = 0.4
+    epochs: int = 300
+    learning_rate: float = 0.01
+    weight_decay: float = 2e-3
+    decay_all: bool = False
 
 
 RECIPES = {
-    # Chosen on the validation nodes of Cora and Citeseer: docs/classification.md.
-    "default": ClassifierRecipe(
-        T=8.0,
-        alpha=0.5,
-        hidden=64,
-        field="diffusion",
-        source=0.2,
-        activation="relu",
-        solver=None,
-        dropout=0.5,
-        hidden_dropout=0.5,
-        row_dropout=0.7,
-        passes=4,
-        consistency=1.0,
-        temperature=0.4,
-        epochs=300,
-        learning_rate=0.01,
-        weight_decay=2e-3,
-        decay_all=False,
-    ),
+    "default": ClassifierRecipe(),
     # What the published code does, with its inaccurate solver; T and alpha are those of Cora.
     "paper": ClassifierRecipe(
         T=1.2,
@@ -92,45 +78,41 @@ RECIPES = {
 }
 
 
+def overridden(recipe: Any, given: Mapping[str, Any]) -> Any:
+    """The recipe with those choices that were given in place of its own, or an error that says which is out of its range."""
+    check_number("T", given.get("T"), f"a number > 0 and at most {LONGEST}", lambda v: 0 < v <= LONGEST)
+    for name in ("learning_rate", "temperature"):
+        check_number(name, given.get(name), "a number > 0", lambda v: v > 0)
+    for name in ("source", "consistency", "weight_decay"):
+        check_number(name, given.get(name), "a number >= 0", lambda v: v >= 0)
+    check_number("alpha", given.get("alpha"), "between 0 and 1", lambda v: 0 <= v <= 1)
+    for name in ("dropout", "hidden_dropout", "row_dropout"):
+        check_number(name, given.get(name), "a probability in [0, 1)", lambda v: 0 <= v < 1)
+    for name in ("hidden", "epochs", "passes", "patience"):
+        check_whole(name, given.get(name), 1, optional=True)
+    check_whole("seed", given["seed"], 0, LARGEST_SEED)
+    return replace(recipe, **{f.name: given[f.name] for f in fields(recipe) if given.get(f.name) is not None})
+
+
 def recipe_of(given: Mapping[str, Any]) -> ClassifierRecipe:
     """The recipe that the arguments of a ``NodeClassifier`` ask for, or an error that says what is wrong with them."""
-    preset: ClassifierRecipe = named(RECIPES, "preset", given["preset"])
-    chosen = {f.name: given[f.name] for f in fields(preset) if given.get(f.name) is not None}
-    check_number("T", chosen.get("T"), f"a number > 0 and at most {LONGEST}", lambda v: 0 < v <= LONGEST)
-    for name in ("learning_rate", "temperature"):
-        check_number(name, chosen.get(name), "a number > 0", lambda v: v > 0)
-    for name in ("source", "consistency", "weight_decay"):
-        check_number(name, chosen.get(name), "a number >= 0", lambda v: v >= 0)
-    check_number("alpha", chosen.get("alpha"), "between 0 and 1", lambda v: 0 <= v <= 1)
-    for name in ("dropout", "hidden_dropout", "row_dropout"):
-        check_number(name, chosen.get(name), "a probability in [0, 1)", lambda v: 0 <= v < 1)
-    for name in ("hidden", "epochs", "passes"):
-        check_whole(name, chosen.get(name), 1, optional=True)
-    check_whole("patience", given["patience"], 1, optional=True)
-    check_whole("seed", given["seed"], 0, LARGEST_SEED)
-    recipe = replace(preset, **chosen)
+    recipe: ClassifierRecipe = overridden(named(RECIPES, "preset", given["preset"]), given)
     named(ACTIVATIONS, "activation", recipe.activation)
     if isinstance(recipe.field, str) and recipe.field not in FIELDS:
         raise ValueError(f"unknown field {recipe.field!r}; known are {', '.join(FIELDS)}, or pass an nn.Module")
     if not isinstance(recipe.field, (str, nn.Module)):
         raise TypeError(f"field must be a name or an nn.Module, got {type(recipe.field).__name__}")
     if recipe.solver is not None and not isinstance(recipe.solver, Solver) and recipe.solver != PUBLISHED:
-        raise TypeError(
-            f'solver must be an ndcn.Solver such as Solver("dopri5"), or "published", got {recipe.solver!r}'
-        )
+        raise TypeError(f'solver must be an ndcn.Solver, say Solver("dopri5"), or "published", got {recipe.solver!r}')
     linear = recipe.field == "diffusion"
     if not linear and given["source"] not in (None, 0):
         raise ValueError('source belongs to field="diffusion"; drop it, or put it into the field')
     if linear and recipe.source and given["solver"] is not None:
         raise ValueError("diffusion with a source is solved by its series: drop the solver, or use source=0")
     if given["learn_T"] and not (linear and given["solver"] is None):
-        raise ValueError(
-            'learn_T needs field="diffusion" without a solver: other solutions are not differentiated by T'
-        )
+        raise ValueError('learn_T needs field="diffusion" without a solver: others are not differentiated by T')
     if given["learn_alpha"] and not isinstance(recipe.field, str):
-        raise ValueError(
-            "learn_alpha belongs to the fields diffusion and relu; a module of your own has its own parameters"
-        )
+        raise ValueError("learn_alpha belongs to the fields diffusion and relu; your module has its own parameters")
     if linear and recipe.solver == PUBLISHED and given["solver"] is None:  # preset="paper", field="diffusion"
         recipe = replace(recipe, solver=None)
     if not linear and recipe.solver is None:
@@ -139,34 +121,78 @@ def recipe_of(given: Mapping[str, Any]) -> ClassifierRecipe:
 
 
 def build(
-    recipe: ClassifierRecipe, features: int, classes: int, *, learn_T: bool, learn_alpha: bool, seed: int
+    recipe: ClassifierRecipe, features: int, classes: int, learn_T: bool, learn_alpha: bool, seed: int
 ) -> DiffusionClassifier:
     """The network of a recipe, its weights drawn from the seed."""
-    operator = DiffusionOperator(recipe.alpha, learn=learn_alpha)
-    field: nn.Module
-    if isinstance(recipe.field, nn.Module):
-        field = recipe.field
-    else:
-        field = LinearDiffusion(operator, recipe.source) if recipe.field == "diffusion" else ReluDiffusion(operator)
+    field = recipe.field
+    if not isinstance(field, nn.Module):
+        operator = DiffusionOperator(recipe.alpha, learn=learn_alpha)
+        field = LinearDiffusion(operator, recipe.source) if field == "diffusion" else ReluDiffusion(operator)
+    same = ("T", "activation", "solver", "dropout", "hidden_dropout", "row_dropout")
+    choices: dict[str, Any] = {name: getattr(recipe, name) for name in same}
     with seeded(seed):
-        model = DiffusionClassifier(
-            features,
-            recipe.hidden,
-            classes,
-            field,
-            recipe.T,
-            learn_T=learn_T,
-            activation=recipe.activation,
-            solver=recipe.solver,
-            dropout=recipe.dropout,
-            hidden_dropout=recipe.hidden_dropout,
-            row_dropout=recipe.row_dropout,
-        )
+        model = DiffusionClassifier(features, recipe.hidden, classes, field, learn_T=learn_T, **choices)
         if recipe.activation == "relu":
             for layer in (model.encoder, model.decoder):
                 nn.init.xavier_uniform_(layer.weight)
                 nn.init.zeros_(layer.bias)
     return model
+
+
+@dataclass(frozen=True)
+class LabelledNodes:
+    """What is learned from: features, the classes of some nodes, and nodes to validate on (perhaps none)."""
+
+    table: FeatureTable
+    graph: Graph
+    labels: torch.Tensor
+    classes: np.ndarray
+    train: torch.Tensor
+    validation: torch.Tensor
+
+    def fingerprints(self) -> list[str]:
+        """What tells these data from others: a checkpoint is refused with others."""
+        parts = (self.table.values, *self.table.rows, self.labels, self.train, self.validation)
+        return [self.graph.fingerprint, *(as_text(part) for part in parts)]
+
+
+class NodeTask(Task):
+    """The classes of the training nodes. Best is the highest accuracy on the validation nodes, then the lowest cross-entropy."""
+
+    def __init__(self, model: nn.Module, data: LabelledNodes, width: int) -> None:
+        self.model = model
+        self.data = data
+        self.size = data.graph.num_nodes * width
+        self.held_out = len(data.validation) > 0
+
+    def losses(self, epoch: int) -> Iterator[torch.Tensor]:
+        """The loss of one run of the network."""
+        yield self.loss()
+
+    @abstractmethod
+    def loss(self) -> torch.Tensor:
+        """What is minimised on the training nodes."""
+
+    @abstractmethod
+    def logits(self) -> torch.Tensor:
+        """Logits of all nodes, shape (n, c)."""
+
+    def score(self) -> Score:
+        """Accuracy and cross-entropy on the validation nodes; the worst where the solution cannot be followed."""
+        nodes = self.data.validation
+        labels = self.data.labels[nodes]
+        try:
+            logits = self.logits()[nodes]
+        except IntegrationError:
+            return Score(math.inf, (0.0, -math.inf))
+        accuracy = (logits.argmax(dim=1) == labels).double().mean().item()
+        entropy = functional.cross_entropy(logits, labels).item()
+        return Score(entropy, (accuracy, -entropy))
+
+    def close(self) -> None:
+        """Drop what is needed in training only."""
+        for p in self.model.parameters():
+            p.grad = None
 
 
 class ClassifierTask(NodeTask):
@@ -176,23 +202,31 @@ class ClassifierTask(NodeTask):
     model: DiffusionClassifier
 
     def __init__(self, model: DiffusionClassifier, data: LabelledNodes, recipe: ClassifierRecipe, seed: int) -> None:
-        self.model = model
-        self.data = data
+        super().__init__(model, data, recipe.hidden)
         self.recipe = recipe
-        self.size = data.graph.num_nodes * recipe.hidden
-        self.held_out = len(data.validation) > 0
         self.generator = torch.Generator(data.labels.device).manual_seed(seed)
         model.generator = self.generator
 
     def loss(self) -> torch.Tensor:
-        """Cross-entropy and consistency."""
-        logits = self.model(self.data.table, self.data.graph, self.recipe.passes)
-        return _loss(logits, self.data, self.recipe)
+        """Mean cross-entropy of the passes on the training nodes + weight * mean squared distance of each pass from the target.
+
+        The target, on all nodes, is the mean of the passes' probabilities, sharpened: p^(1/temperature), normalised.
+        """
+        data, recipe = self.data, self.recipe
+        logits = self.model(data.table, data.graph, recipe.passes)
+        passes, _, classes = logits.shape
+        known = logits[:, data.train].reshape(-1, classes)
+        loss = functional.cross_entropy(known, data.labels[data.train].repeat(passes))
+        if passes > 1 and recipe.consistency > 0:
+            # (passes, c, n): twenty times faster than along a short axis
+            p = logits.transpose(1, 2).contiguous().softmax(dim=1)
+            target = (p.detach().mean(dim=0).clamp_min(1e-12).log() / recipe.temperature).softmax(dim=0)
+            loss = loss + recipe.consistency * (p - target).square().sum(dim=1).mean()
+        return loss
 
     def logits(self) -> torch.Tensor:
         """Logits of all nodes, shape (n, c)."""
-        logits: torch.Tensor = self.model(self.data.table, self.data.graph)[0]
-        return logits
+        return self.model(self.data.table, self.data.graph)[0]
 
     def groups(self, weight_decay: float) -> list[dict[str, Any]]:
         """Weight decay for all weights, or for those of the encoder only."""
@@ -216,20 +250,3 @@ class ClassifierTask(NodeTask):
         """Drop what is needed in training only."""
         super().close()
         self.model.generator = None
-
-
-def _loss(logits: torch.Tensor, data: LabelledNodes, recipe: ClassifierRecipe) -> torch.Tensor:
-    """Mean cross-entropy of the passes on the training nodes + weight * mean squared distance of each pass from the target.
-
-    The target, on all nodes, is the mean of the passes' probabilities, sharpened: p^(1/temperature), normalised.
-    """
-    passes, _, classes = logits.shape
-    known = logits[:, data.train].reshape(-1, classes)
-    loss = functional.cross_entropy(known, data.labels[data.train].repeat(passes))
-    if passes > 1 and recipe.consistency > 0:
-        p = (
-            logits.transpose(1, 2).contiguous().softmax(dim=1)
-        )  # (passes, c, n): twenty times faster than along a short axis
-        target = (p.detach().mean(dim=0).clamp_min(1e-12).log() / recipe.temperature).softmax(dim=0)
-        loss = loss + recipe.consistency * (p - target).square().sum(dim=1).mean()
-    return loss

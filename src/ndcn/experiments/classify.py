@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import ndcn
@@ -29,31 +30,18 @@ class ClassModel(Model):
 
 @dataclass(frozen=True)
 class Classification:
-    """The table of accuracies: data sets by models.
-
-    Attributes:
-        title: what it shows.
-        titles: of the data sets.
-        datasets: names of the columns.
-        models: the rows.
-        paper: by data set and model, mean and standard deviation in percent.
-        runs: how many.
-        first_seed: of the first run.
-        grid: T and alpha of the sweep, and its runs.
-        epochs: of training, if not each model's own.
-        folder: with the files of the data sets, if they are not in the usual one.
-    """
+    """The table of accuracies: data sets by models."""
 
     title: str
-    titles: dict[str, str]
-    datasets: tuple[str, ...]
-    models: tuple[ClassModel, ...]
-    paper: dict[str, dict[str, list[float]]]
+    titles: dict[str, str]  # of the data sets
+    datasets: tuple[str, ...]  # names of the columns
+    models: tuple[ClassModel, ...]  # the rows
+    paper: dict[str, dict[str, list[float]]]  # by data set and model, mean and standard deviation in percent
     runs: int
     first_seed: int
-    grid: dict[str, Any]
-    epochs: int | None = None
-    folder: str | None = None
+    grid: dict[str, Any]  # T and alpha of the sweep, and its runs
+    epochs: int | None = None  # if not each model's own
+    folder: str | None = None  # with the files of the data sets, if they are not in the usual one
 
     name = "classification"
 
@@ -82,10 +70,8 @@ class Classification:
 
     def all_runs(self) -> Iterator[Run]:
         """All runs of the table, those of the first seed first."""
-        for k in range(self.runs):
-            for dataset in self.datasets:
-                for model in self.models:
-                    yield self._run(dataset, model, k, {})
+        for k, dataset, model in product(range(self.runs), self.datasets, self.models):
+            yield self._run(dataset, model, k, {})
 
     def sweep_models(self) -> list[ClassModel]:
         """Those that have a T and an alpha."""
@@ -93,10 +79,9 @@ class Classification:
 
     def sweep_runs(self, dataset: str, model: ClassModel) -> Iterator[tuple[float, float, list[Run]]]:
         """T, alpha and their runs, for accuracy over both."""
-        for T in self.grid["T"]:
-            for alpha in self.grid["alpha"]:
-                count = range(self.grid["runs"])
-                yield T, alpha, [self._run(dataset, model, k, {"T": T, "alpha": alpha}) for k in count]
+        for T, alpha in product(self.grid["T"], self.grid["alpha"]):
+            chosen = {"T": T, "alpha": alpha}
+            yield T, alpha, [self._run(dataset, model, k, chosen) for k in range(self.grid["runs"])]
 
     def _run(self, dataset: str, model: ClassModel, k: int, chosen: dict[str, float]) -> Run:
         arguments = {**model.settings, **model.special.get(dataset, {}), **chosen}
@@ -136,34 +121,27 @@ def load_classification() -> Classification:
         )
         for name, row in content["models"].items()
     )
-    runs = content["runs"]
     return Classification(
         title=content["title"],
         titles={name: row["title"] for name, row in content["datasets"].items()},
         datasets=datasets,
         models=models,
         paper=content["paper"],
-        runs=runs["count"],
-        first_seed=runs["first_seed"],
+        runs=content["runs"]["count"],
+        first_seed=content["runs"]["first_seed"],
         grid=content["sweep"],
     )
 
 
 @one_thread()
 def run_classification(settings: dict[str, Any], folder: str | None = None) -> Result:
-    """Train on the standard split from fresh weights, and measure the share of nodes whose class is predicted right.
-
-    Args:
-        settings: of a ``spec.Run``.
-        folder: with the files of the data set, if they are not in the usual one.
-    """
+    """Train on the standard split, by the settings of a ``spec.Run``, and measure the share of nodes predicted right."""
     data = _dataset(settings["dataset"], folder)
     kind = {"classifier": ndcn.NodeClassifier, "baseline": ndcn.NodeBaseline}[settings["estimator"]]
     estimator = kind(**settings["model"], seed=settings["seed"], progress=False)
     began = time.monotonic()
-    estimator.fit(
-        data.graph, data.features, data.labels, data.train_mask, data.val_mask if settings["validation"] else None
-    )
+    validation = data.val_mask if settings["validation"] else None
+    estimator.fit(data.graph, data.features, data.labels, data.train_mask, validation)
     seconds = time.monotonic() - began
     masks = {"train": data.train_mask, "validation": data.val_mask, "test": data.test_mask}
     return Result(

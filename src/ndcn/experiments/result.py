@@ -9,17 +9,15 @@ from .._support.processes import Failed, Lost
 
 @dataclass(frozen=True)
 class Result:
-    """What a run measured.
+    """What a run measured."""
 
-    ``scores`` go by part and metric: errors "l1" and "normalized_l1" on "train", "interpolation" and "extrapolation", or
-    "accuracy" on "train", "validation" and "test".
-    """
-
+    # By part and metric: errors "l1" and "normalized_l1" on "train", "interpolation" and "extrapolation", or "accuracy" on
+    # "train", "validation" and "test".
     scores: dict[str, dict[str, float]]
     per_time: dict[str, list[float]]  # "times", and at each mean |prediction - truth| ("l1") and mean |truth| ("truth")
     parameters: int  # how many were learned
     seconds: float  # of learning
-    versions: dict[str, str]  # what computed it
+    versions: dict[str, str]
     states: bytes | None = None  # predictions at all times as compressed float32 of shape (T, n, d), if asked for
 
 

@@ -25,11 +25,7 @@ def run_dynamics(settings: dict[str, Any], keep_states: bool = False) -> Result:
     """Train one model of a table and measure its errors after the last epoch.
 
     The prediction is asked for at all times of the data at once, as the published code does: the answer of its recipe
-    depends on that.
-
-    Args:
-        settings: of a ``spec.Run``.
-        keep_states: whether the result holds the predicted states.
+    depends on that. ``settings`` are those of a ``spec.Run``.
     """
     parts, data = truth(settings)
     estimator = ndcn.DynamicsRegressor(**settings["model"], seed=settings["seed"], progress=False)
@@ -102,6 +98,5 @@ def pack(states: torch.Tensor) -> bytes:
 def unpack(packed: bytes, like: Trajectory) -> Trajectory:
     """Packed predictions at the times of ``like``, on its graph."""
     values = np.frombuffer(zlib.decompress(packed), dtype=np.float32).reshape(like.states.shape)
-    return Trajectory(
-        times=like.times, states=torch.from_numpy(values.copy()), graph=like.graph, features=like.features
-    )
+    states = torch.from_numpy(values.copy())
+    return Trajectory(times=like.times, states=states, graph=like.graph, features=like.features)

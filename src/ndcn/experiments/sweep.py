@@ -12,7 +12,9 @@ from statistics import mean
 from typing import Any
 
 from .._support.work import Workers
+from .classify import run_classification
 from .result import Failed, Outcome, Result
+from .run import run_dynamics
 from .spec import Run
 from .store import STALE, Store, new_owner
 
@@ -31,11 +33,7 @@ def sweep(
     Several sweeps may share a store: none starts what another is at work on, and all end when everything is done. What a
     killed sweep had begun is free again at once on its own machine, and after half a minute on others.
 
-    Args:
-        runs: those wanted; the same may come twice.
-        path: of the store.
-        workers: where they are carried out.
-        report: called with every run of this sweep that has ended.
+    The same run may come twice. ``report`` is called with every run of this sweep that has ended.
     """
     with Store(path, new_owner()) as store, _signs_of_life(store):
         left = deque(missing(runs, store))
@@ -61,6 +59,16 @@ def sweep(
                 else:
                     left.appendleft(run)
                 report(run, outcome)
+
+
+def attempt(run: Run) -> Result | Failed:
+    """Carry out a run; what goes wrong in it becomes its outcome."""
+    try:
+        if "dataset" in run.settings:
+            return run_classification(run.settings, run.data)
+        return run_dynamics(run.settings, run.keep_states)
+    except Exception as error:
+        return Failed.of(error)
 
 
 def missing(runs: Iterable[Run], store: Store) -> list[Run]:

@@ -20,9 +20,7 @@ def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Traj
         data = data.pieces()
     trajectories = [data] if isinstance(data, Trajectory) else list(data)
     if not trajectories or not all(isinstance(t, Trajectory) for t in trajectories):
-        raise TypeError(
-            "fit needs an ndcn.Trajectory, or a list of them; Trajectory(times=..., states=..., graph=...) makes one"
-        )
+        raise TypeError("fit needs an ndcn.Trajectory, or a list of them: Trajectory(times=..., states=..., graph=...)")
     for trajectory in trajectories:
         if trajectory.mask is not None and not trajectory.mask.any():
             raise ValueError("the mask marks every entry as missing: there is nothing to learn from")
@@ -32,14 +30,13 @@ def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Traj
             raise ValueError("the times of the training data must be in increasing order, each once")
         if trajectory.states.dtype == torch.bfloat16:
             raise ValueError("states in bfloat16 have too few digits to learn from: use states.float()")
-    if len({t.num_features for t in trajectories}) > 1:
-        raise ValueError(
-            f"the trajectories have different numbers of features: {[t.num_features for t in trajectories]}"
-        )
+    counts = [t.num_features for t in trajectories]
+    if len(set(counts)) > 1:
+        raise ValueError(f"the trajectories have different numbers of features: {counts}")
     if len({t.features for t in trajectories}) > 1:
         known = "; ".join(sorted({", ".join(t.features) for t in trajectories}))
         raise ValueError(
-            f"the trajectories have features of different names ({known}): give them the same, in one order"
+            f"the trajectories have features of different names ({known}): give all the same, in one order"
         )
     return trajectories
 
@@ -59,7 +56,13 @@ def problem_of(
     """
     spread = rows = None
     if isinstance(model, TemporalGNN):
-        _check_step(model, units.time(whole.times))
+        times = units.time(whole.times)  # a ready TemporalGNN must have their step; a named one was made for it
+        if TimeGrid(times[0].item(), model.step).index(times)[-1] != len(times) - 1:
+            gap = (times[-1] - times[0]).item() / (len(times) - 1)
+            raise ValueError(
+                f"this TemporalGNN takes steps of {model.step:.6g}, and the snapshots are {gap:.6g} apart: make it with "
+                f"step={gap:.6g}"
+            )
         here = torch.searchsorted(whole.times, part.times)
         part, rows = part[(here > 0).numpy()], here[here > 0] - 1
         if part.mask is not None and not part.mask.any():
@@ -75,17 +78,6 @@ def problem_of(
         spread=spread,
         rows=rows,
     )
-
-
-def _check_step(model: TemporalGNN, times: torch.Tensor) -> None:
-    """A ready temporal GNN must have the step of the data; a named one was made for it."""
-    index = TimeGrid(times[0].item(), model.step).index(times)
-    if index[-1] != len(times) - 1:
-        gap = (times[-1] - times[0]).item() / (len(times) - 1)
-        raise ValueError(
-            f"this TemporalGNN takes steps of {model.step:.6g}, and the snapshots are {gap:.6g} apart: make it with "
-            f"step={gap:.6g}"
-        )
 
 
 def check_model(model: nn.Module, problem: Problem, objective: Objective) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .fingerprints import as_text as as_text
-from .fingerprints import fingerprint as fingerprint
+from .checkpoint import as_text as as_text
+from .checkpoint import fingerprint as fingerprint
 from .loop import History, TrainingError
 from .loop import Plan as Plan
 from .loop import TrainingInterrupted as TrainingInterrupted
@@ -22,7 +22,7 @@ from .task import Stopping as Stopping
 from .task import Task as Task
 from .trajectories import Problem as Problem
 from .trajectories import TrajectoryTask as TrajectoryTask
-from .units import Units as Units
-from .units import units_of as units_of
+from .trajectories import Units as Units
+from .trajectories import units_of as units_of
 
 __all__ = ["CrossEntropy", "History", "Objective", "TrainingError"]

@@ -1,16 +1,22 @@
-"""Checkpoints: all that training needs to go on exactly where it stopped, in one safetensors file."""
+"""Checkpoints: all that training needs to go on exactly where it stopped, in one safetensors file; and what a run is known by."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import nn
 
 from .._support.files import write
+from ..solve import Solver, kernel_in_use
+from .objective import CrossEntropy, Objective
 
 if TYPE_CHECKING:
     from .loop import Run
@@ -81,18 +87,57 @@ def _put(about: dict[str, Any], tensors: dict[str, torch.Tensor], run: Run) -> N
     run.best_rank = (-about["best_loss"],) if first_version else tuple(about["best_rank"])
     run.best_epoch = about["best_epoch"]
     with torch.no_grad():
-        for k, value in enumerate(run.tensors):
-            value.copy_(tensors[f"weight.{k}"])
-            run.good[k].copy_(tensors[f"good.{k}"])
-            run.best[k].copy_(tensors[f"best.{k}"])
+        for name, kept in (("weight", run.tensors), ("good", run.good), ("best", run.best)):
+            for k, value in enumerate(kept):
+                value.copy_(tensors[f"{name}.{k}"])
     fused = run.optimizer.defaults["fused"]
     for k, p in enumerate(run.parameters):
         if f"step.{k}" in tensors:
             state = {name: tensors[f"{name}.{k}"].to(p.device) for name in ("exp_avg", "exp_avg_sq")}
-            step = tensors[f"step.{k}"]
-            run.optimizer.state[p] = {
-                "step": step.to(p.device) if fused else step,
-                **state,
-            }  # else Adam wants it on the CPU
+            step = tensors[f"step.{k}"]  # which only the fused Adam wants on the device
+            run.optimizer.state[p] = {"step": step.to(p.device) if fused else step, **state}
     for k, generator in enumerate(run.generators):
         generator.set_state(tensors[f"generator.{k}"])
+
+
+def fingerprint(settings: Mapping[str, Any], model: nn.Module, data: Sequence[str]) -> str:
+    """A hash of all that decides the result of a fit: settings, the model before training, kernel, fingerprints of the data."""
+    texts = {name: as_text(value) for name, value in settings.items()}
+    weights = {name: as_text(value) for name, value in model.state_dict().items()}
+    # What weights do not tell: the kinds of the modules, their solvers, and the functions that they were given.
+    parts = [repr(model)]
+    for where, module in model.named_modules():
+        for name, value in sorted(vars(module).items()):
+            if not name.startswith("_") and (isinstance(value, Solver) or callable(value)):
+                parts.append(f"{where}.{name} {as_text(value)}")
+    text = json.dumps([texts, parts, weights, kernel_in_use(), list(data)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def as_text(value: Any) -> str:
+    """A value as text that is the same in another process; tensors and large objects by their hash."""
+    if isinstance(value, torch.Tensor):
+        data = value.detach().cpu().contiguous()
+        return f"{data.dtype} {tuple(data.shape)} {hashlib.sha256(data.numpy().tobytes()).hexdigest()}"
+    if isinstance(value, Objective):
+        return f"{value.running} {as_text(value.terminal)} {value.terminal_weight} {value.time_weights}"
+    if isinstance(value, CrossEntropy):
+        return f"CrossEntropy {as_text(value.labels)} {as_text(value.mask)}"
+    if isinstance(value, functools.partial):
+        return f"partial {as_text(value.func)} {[as_text(a) for a in value.args]} {value.keywords}"
+    if isinstance(value, nn.Module) or (callable(value) and not hasattr(value, "__qualname__")):
+        return type(value).__qualname__  # a module's weights are counted among the first weights
+    if callable(value):
+        module = value.__module__.replace("ndcn.graph.operators", "ndcn.operators")  # where 0.1 had it: its runs go on
+        return f"{module}.{value.__qualname__} {_body(value)}"
+    return repr(value)
+
+
+def _body(function: Any) -> list[str]:
+    """What tells one lambda from another: the names and plain values in it."""
+    code = getattr(function, "__code__", None)
+    if code is None:  # not written in Python: its name says it all
+        return []
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    plain = [repr(value) for value in (*code.co_consts, *cells) if isinstance(value, (int, float, str, tuple))]
+    return [*code.co_names, *plain]

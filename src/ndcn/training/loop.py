@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,15 +21,11 @@ from .._support.threads import threads_for
 from .._support.warn import warn
 from ..solve import IntegrationError
 from .checkpoint import load_checkpoint, save_checkpoint
-from .task import WORST, Rank, Stopping, Task
+from .task import WORST, Rank, Task
 
 
 class TrainingError(RuntimeError):
-    """Training could not go on; the model keeps its last good weights.
-
-    Attributes:
-        fitted: what was learned until then, where a model with good weights is left.
-    """
+    """Training could not go on; ``fitted`` is what was learned until then, where a model with good weights is left."""
 
     fitted: Any = None
 
@@ -60,10 +56,6 @@ class Plan:
             return self.learning_rate
         return 0.5 * self.learning_rate * (1 + math.cos(math.pi * epoch / self.epochs))
 
-    def place(self, epoch: int) -> str:
-        """An epoch, counted from 0, in words."""
-        return f"in epoch {epoch + 1} of {self.epochs}"
-
 
 @dataclass
 class History:
@@ -81,43 +73,26 @@ class History:
 SAVE_EVERY = 20.0  # seconds between checkpoints
 
 
-@dataclass
 class Run:
     """All that changes while training; a checkpoint holds exactly this."""
 
-    parameters: list[nn.Parameter]
-    tensors: list[torch.Tensor]  # the parameters, then the model's buffers
-    optimizer: torch.optim.Adam
-    generators: list[torch.Generator]
-    history: History
-    stopping: Stopping
-    good: list[torch.Tensor]  # the last weights that gave a finite loss
-    best: list[torch.Tensor]
-    best_rank: Rank = WORST
-    best_epoch: int = 0
-    ranks: list[Rank] = field(default_factory=list)  # of the validated epochs
-
-    @classmethod
-    def of(cls, task: Task, plan: Plan, history: History) -> Run:
-        """A run at its beginning."""
-        parameters = [p for p in task.model.parameters() if p.requires_grad]
-        if not parameters:
+    def __init__(self, task: Task, plan: Plan, history: History) -> None:
+        self.parameters = [p for p in task.model.parameters() if p.requires_grad]
+        if not self.parameters:
             raise TrainingError("the model has no parameters that could be learned")
-        can_fuse = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in parameters)
-        optimizer = torch.optim.Adam(
+        can_fuse = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in self.parameters)
+        self.optimizer = torch.optim.Adam(
             task.groups(plan.weight_decay), lr=plan.learning_rate, fused=True if task.fused and can_fuse else None
         )
-        tensors = [*parameters, *task.model.buffers()]
-        return cls(
-            parameters=parameters,
-            tensors=tensors,
-            optimizer=optimizer,
-            generators=task.generators(),
-            history=history,
-            stopping=task.stopping(plan.patience),
-            good=_copy(tensors),
-            best=_copy(tensors),
-        )
+        self.tensors: list[torch.Tensor] = [*self.parameters, *task.model.buffers()]
+        self.generators = task.generators()
+        self.history = history
+        self.stopping = task.stopping(plan.patience)
+        self.good = [p.detach().clone() for p in self.tensors]  # the last weights that gave a finite loss
+        self.best = [p.detach().clone() for p in self.tensors]
+        self.best_rank = WORST
+        self.best_epoch = 0
+        self.ranks: list[Rank] = []  # of the validated epochs
 
     def keep_if_best(self, rank: Rank, epoch: int) -> None:
         """Keep the weights, made by ``epoch`` steps, if their rank is the best so far."""
@@ -126,10 +101,11 @@ class Run:
             self.best_epoch = epoch
             _copy_into(self.best, self.tensors)
 
-    def fail(self, what: str, where: str, epoch: int, task: Task) -> TrainingError:
+    def fail(self, what: str, epoch: int, task: Task, plan: Plan, reason: str = "") -> TrainingError:
         """The error to raise in an epoch, counted from 0, after the last good weights were put back."""
-        _restore(self.tensors, self.good)
+        _copy_into(self.tensors, self.good)
         self.history.stopped = "failed"
+        where = f"in epoch {epoch + 1} of {plan.epochs}{reason}"
         return TrainingError(f"{what} {where}; the weights of epoch {epoch} are kept. {task.advice}")
 
 
@@ -144,7 +120,7 @@ def train(task: Task, plan: Plan, history: History, *, resume: bool = False) -> 
         TrainingInterrupted: Ctrl-C was pressed twice.
         ValueError: the checkpoint to resume from cannot be read, or belongs to other data or settings.
     """
-    run = Run.of(task, plan, history)
+    run = Run(task, plan, history)
     on_cuda = any(p.device.type == "cuda" for p in run.parameters)
     with (
         torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_cuda else []),
@@ -208,7 +184,7 @@ def _step(run: Run, task: Task, plan: Plan, epoch: int) -> float:
         value = math.nan
         reason = f" ({error})"
     if not math.isfinite(value):
-        raise run.fail(f"the loss became {value}", f"{plan.place(epoch)}{reason}", epoch, task)
+        raise run.fail(f"the loss became {value}", epoch, task, plan, reason)
     _copy_into(run.good, run.tensors)
     if not task.held_out:
         run.keep_if_best((-value,), epoch)
@@ -233,10 +209,10 @@ def _choose_weights(run: Run, task: Task, plan: Plan) -> int:
     """Put back the best weights if data were held out or training was interrupted; how many steps made the weights."""
     kept = len(run.history.loss)
     if run.best_rank > WORST and (task.held_out or run.history.stopped == "interrupted"):
-        _restore(run.tensors, run.best)
+        _copy_into(run.tensors, run.best)
         kept = run.best_epoch
     if not all(p.isfinite().all() for p in run.parameters):  # a finite loss can have a gradient that is not
-        raise run.fail("the weights became NaN or infinite", plan.place(kept - 1), kept - 1, task)
+        raise run.fail("the weights became NaN or infinite", kept - 1, task, plan)
     return kept
 
 
@@ -262,15 +238,6 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _copy(parameters: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    return [p.detach().clone() for p in parameters]
-
-
-def _copy_into(kept: Sequence[torch.Tensor], parameters: Sequence[torch.Tensor]) -> None:
-    torch._foreach_copy_(list(kept), [p.detach() for p in parameters])
-
-
 @torch.no_grad()
-def _restore(parameters: Sequence[torch.Tensor], kept: Sequence[torch.Tensor]) -> None:
-    for p, k in zip(parameters, kept, strict=True):
-        p.copy_(k)
+def _copy_into(tensors: list[torch.Tensor], values: list[torch.Tensor]) -> None:
+    torch._foreach_copy_(tensors, values)

@@ -47,17 +47,15 @@ class CrossEntropy:
     """
 
     def __init__(self, labels: Any, mask: Any = None) -> None:
-        self.labels = torch.as_tensor(labels)
-        if self.labels.dim() != 1 or self.labels.is_floating_point():
-            raise ValueError(
-                f"labels must be whole numbers of shape (n,), got {self.labels.dtype} {tuple(self.labels.shape)}"
-            )
-        self.mask = torch.ones_like(self.labels, dtype=torch.bool) if mask is None else torch.as_tensor(mask)
-        if self.mask.shape != self.labels.shape or self.mask.dtype != torch.bool:
-            raise ValueError(f"mask must be boolean of shape {tuple(self.labels.shape)}")
+        labels = torch.as_tensor(labels)
+        if labels.dim() != 1 or labels.is_floating_point():
+            raise ValueError(f"labels must be whole numbers of shape (n,), got {labels.dtype} {tuple(labels.shape)}")
+        self.mask = torch.ones_like(labels, dtype=torch.bool) if mask is None else torch.as_tensor(mask)
+        if self.mask.shape != labels.shape or self.mask.dtype != torch.bool:
+            raise ValueError(f"mask must be boolean of shape {tuple(labels.shape)}")
         if not self.mask.any():
             raise ValueError("the mask leaves no labelled node to score")
-        self.labels = self.labels.long()
+        self.labels = labels.long()
         if self.labels[self.mask].min() < 0:
             raise ValueError("labels that count must be 0 or more")
 
@@ -120,22 +118,18 @@ class Objective:
         states = data.states.to(device, dtype) / scale.to(device, dtype)
         mask = None if data.mask is None else data.mask.to(device)
         T, n, d = states.shape
-        if self.time_weights == "gaps" and T > 1:
-            gaps = data.times.diff()
-            weights = torch.zeros_like(data.times)
-            weights[:-1] += gaps / 2
-            weights[1:] += gaps / 2
-        else:
-            weights = torch.ones_like(data.times)
         observed = torch.full((T,), float(n * d)).double() if mask is None else mask.sum(dim=(1, 2)).double().cpu()
         if self.time_weights == "gaps":  # a snapshot counts by its time, however many entries it has
+            weights = torch.zeros_like(data.times) if T > 1 else torch.ones_like(data.times)
+            weights[:-1] += data.times.diff() / 2
+            weights[1:] += data.times.diff() / 2
             per_entry = torch.where(observed > 0, weights / observed.clamp(min=1), 0)
             per_entry = per_entry / (weights * (observed > 0)).sum()
         else:  # every observed entry counts alike
             per_entry = torch.ones_like(observed) / observed.sum()
-        return Target(
-            states if mask is None else states.nan_to_num_(0.0), mask, per_entry.to(device, dtype).reshape(T, 1, 1)
-        )
+        if mask is not None:
+            states.nan_to_num_(0.0)
+        return Target(states, mask, per_entry.to(device, dtype).reshape(T, 1, 1))
 
     def loss(self, prediction: torch.Tensor, target: Target) -> torch.Tensor:
         """The value to minimise, for decoded predictions of shape (T, n, d) in scaled units."""
@@ -145,9 +139,8 @@ class Objective:
         if isinstance(self.terminal, str):
             mask = None if target.mask is None else target.mask[-1:]
             count = target.states[-1].numel() if mask is None else mask.sum().clamp(min=1)
-            last = Target(
-                target.states[-1:], mask, (self.terminal_weight / count) * torch.ones_like(target.weights[-1:])
-            )
+            weights = (self.terminal_weight / count) * torch.ones_like(target.weights[-1:])
+            last = Target(target.states[-1:], mask, weights)
             terms.append(_Weighted.apply(prediction[-1:], PENALTIES[self.terminal], last))
         elif self.terminal is not None:
             terms.append(self.terminal_weight * self.terminal(prediction[-1]))

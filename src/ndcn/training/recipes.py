@@ -11,25 +11,17 @@ KEEP_ALL = 2**30  # bytes
 
 @dataclass(frozen=True)
 class Recipe:
-    """Defaults of a fit; every one of them can be given to the estimator itself.
+    """Defaults of a fit; every one of them can be given to the estimator itself."""
 
-    Attributes:
-        epochs: full-batch gradient steps.
-        learning_rate: of Adam, at the start.
-        schedule: "cosine" lowers it to 0 over the epochs, "constant" keeps it.
-        weight_decay: l2 penalty, added to the gradient by Adam.
-        rescale: divide each feature by its mean absolute value, and map the training times onto [0, ``span``].
-        span: length of the training window in the model's own time, if rescaled.
-        steps: Euler steps over the training window, fixed from then on; None steps on the requested times.
-    """
-
-    epochs: int
-    learning_rate: float
-    schedule: str
-    weight_decay: float
-    rescale: bool
-    span: float = 5.0
-    steps: int | None = None
+    epochs: int  # full-batch gradient steps
+    learning_rate: float  # of Adam, at the start
+    schedule: str  # "cosine" lowers the learning rate to 0 over the epochs, "constant" keeps it
+    weight_decay: float  # l2 penalty, added to the gradient by Adam
+    rescale: bool  # divide each feature by its mean absolute value, and map the training times onto [0, ``span``]
+    span: float = 5.0  # length of the training window in the model's own time, if rescaled
+    steps: int | None = (
+        None  # Euler steps over the training window, and their length after it; None: the requested times
+    )
 
     def solver(self, state_bytes: int) -> Solver:
         """Euler with the recipe's steps, in the model's own time.

@@ -26,11 +26,9 @@ class Stopping(Protocol):
 
     def see(self, epoch: int, rank: Rank) -> None:
         """Take note of the rank after an epoch, counted from 1."""
-        ...
 
     def stops(self, done: int) -> bool:
         """Whether training ends after ``done`` epochs."""
-        ...
 
 
 class SinceBest:
@@ -75,23 +73,14 @@ class NothingAsGood:
 
 
 class Task(ABC):
-    """What is trained: a model, the loss of an epoch, and a score if data are held out.
+    """What is trained: a model, the loss of an epoch, and a score if data are held out."""
 
-    Attributes:
-        model: whose parameters are learned, in place.
-        size: numbers in a hidden state, by which the number of threads is chosen.
-        held_out: whether there are data to score the model on.
-        validate_every: epochs from one score to the next.
-        fused: whether Adam updates all parameters in one pass, whose last bits differ from those of the plain update.
-        advice: what to try when the loss is no longer finite.
-    """
-
-    model: nn.Module
-    size: int
-    held_out: bool
-    validate_every = 1
-    fused = True
-    advice = "Try a smaller learning_rate"
+    model: nn.Module  # whose parameters are learned, in place
+    size: int  # numbers in a hidden state, by which the number of threads is chosen
+    held_out: bool  # whether there are data to score the model on
+    validate_every = 1  # epochs from one score to the next
+    fused = True  # whether Adam updates all parameters in one pass, whose last bits differ from the plain update's
+    advice = "Try a smaller learning_rate"  # when the loss is no longer finite
 
     @abstractmethod
     def losses(self, epoch: int) -> Iterator[torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Training on trajectories: whole solutions from an initial condition, or one step ahead."""
+"""Training on trajectories, in the model's own units: whole solutions from an initial condition, or one step ahead."""
 
 from __future__ import annotations
 
@@ -10,13 +10,53 @@ from typing import cast
 import torch
 from torch import nn
 
+from ..data import Trajectory
 from ..graph import Graph
 from ..neural import TemporalGNN
 from ..solve import IntegrationError
 from .objective import Objective, Target
+from .recipes import Recipe
 from .task import Score, Task
 
 HIDDEN = 20  # features of a hidden state where nobody knows them, as far as the number of threads is concerned
+
+
+@dataclass(frozen=True)
+class Units:
+    """Between the data's units and the model's own: x = scale x_model, t = origin + t_model / rate."""
+
+    scale: torch.Tensor
+    origin: float
+    rate: float
+
+    @classmethod
+    def identity(cls, features: int) -> Units:
+        """The data's own units."""
+        return cls(torch.ones(features, dtype=torch.float64), 0.0, 1.0)
+
+    def time(self, t: torch.Tensor) -> torch.Tensor:
+        """Data time to model time."""
+        return (t - self.origin) * self.rate
+
+    def trajectory(self, data: Trajectory) -> Trajectory:
+        """Data in the data's units to the model's, in float64."""
+        states = data.states.double() / self.scale.to(data.states.device)
+        return Trajectory(times=self.time(data.times), states=states, graph=data.graph, mask=data.mask)
+
+
+def units_of(trajectories: Sequence[Trajectory], recipe: Recipe) -> Units:
+    """Each feature in units of its mean absolute value, and the training window of length ``recipe.span``, if wanted."""
+    d = trajectories[0].num_features
+    if not recipe.rescale:
+        return Units.identity(d)
+    total, count = torch.zeros(d, dtype=torch.float64), torch.zeros(d, dtype=torch.float64)
+    for t in trajectories:
+        total += t.states.detach().abs().nansum(dim=(0, 1), dtype=torch.float64).cpu()
+        count += len(t) * t.graph.num_nodes if t.mask is None else t.mask.sum(dim=(0, 1)).cpu()
+    scale = total / count
+    origin = min(t.times[0].item() for t in trajectories)
+    last = max(t.times[-1].item() for t in trajectories)
+    return Units(torch.where(scale > 0, scale, 1.0), origin, recipe.span / (last - origin))
 
 
 @dataclass(frozen=True)
@@ -46,15 +86,8 @@ class Problem:
 class TrajectoryTask(Task):
     """The mean objective over trajectories; held-out snapshots are scored by the running loss.
 
-    The terminal loss is defined at the last time only, which is never held out.
-
-    Args:
-        model: called as model(x0, times, graph, t0).
-        problems: to learn.
-        held_out: to score.
-        objective: to minimise.
-        seed: of random layers: that of epoch k is seed + k, so that a resumed run draws the same.
-        width: features of the hidden state.
+    The terminal loss is defined at the last time only, which is never held out. The seed of random layers in epoch k is
+    seed + k, so that a resumed run draws the same. ``width`` counts the features of a hidden state.
     """
 
     validate_every = 10

@@ -20,10 +20,8 @@ def fit_many(data: TrainingData, settings: Settings) -> TrainedModel:
     Ctrl-C keeps the members that are done; if there are none, the first with its best weights so far.
     """
     members = [_member(settings, k) for k in range(settings["ensemble"])]
-    jobs = settings["jobs"]
-    if jobs is None:
-        large = max(t.graph.num_nodes for t in data.trajectories) * settings.width >= WORTH_TWO
-        jobs = 1 if large else None
+    large = max(t.graph.num_nodes for t in data.trajectories) * settings.width >= WORTH_TWO
+    jobs = 1 if settings["jobs"] is None and large else settings["jobs"]
     done: dict[int, TrainedModel] = {}
     with Progress(len(members), 0, settings["progress"], unit="members") as bar:
         try:

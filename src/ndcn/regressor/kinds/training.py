@@ -38,12 +38,7 @@ STEPPED = (TemporalGNN, ResidualGNN)  # modules that know only times on a grid o
 
 
 class TrainedModel(Fitted):
-    """Modules that answer in their own units: X(t) = scale module(X(t0) / scale), one for each member of an ensemble.
-
-    Args:
-        rescaled: False for a ready module, which computes in the data's units and may decode to other features.
-        width: of the hidden state.
-    """
+    """Modules that answer in their own units: X(t) = scale module(X(t0) / scale), one for each member of an ensemble."""
 
     def __init__(
         self,
@@ -55,7 +50,9 @@ class TrainedModel(Fitted):
     ) -> None:
         can = replace(settings.kind.can, spread=len(modules) > 1)
         super().__init__(can, initial, histories, modules=modules, units=units)
-        self.rescaled, self.width = not settings.kind.accepts(settings.model), settings.width
+        # A ready module computes in the data's units and may decode to other features.
+        self.rescaled = not settings.kind.accepts(settings.model)
+        self.width = settings.width
         self.dtype, self.device = settings.dtype, settings.device
         first = self.modules[0]
         if isinstance(first, STEPPED):
@@ -79,7 +76,12 @@ class TrainedModel(Fitted):
         """The states that one module predicts, shape (T, n, d), in its own units and on the CPU."""
         initial = self.initial[0]
         also = initial.steps(getattr(module, "solver", None), query.t0, query.times.max().item())
-        begin, clock = self._clock(module, torch.cat([also, query.times]), query.t0)
+        times = torch.cat([also, query.times])
+        begin = self.units.time(torch.tensor(query.t0, dtype=torch.float64)).item()
+        if isinstance(module, STEPPED):  # the times must be on its grid
+            clock = begin + module.step * TimeGrid(query.t0, module.step / self.units.rate).index(times)
+        else:
+            clock = self.units.time(times).clamp(min=begin)
         x0 = (query.x0.double() / self.units.scale).to(self.device, self.dtype)
         statistics: Statistics | None = None
         if isinstance(module, Continuation) and query.from_history and initial.seen is not None:
@@ -90,13 +92,6 @@ class TrainedModel(Fitted):
         else:
             states = module(x0, clock, query.one_graph, begin)
         return states[len(also) :].double().cpu(), statistics
-
-    def _clock(self, module: nn.Module, times: torch.Tensor, t0: float) -> tuple[float, torch.Tensor]:
-        """t0 and the times in the module's own; those of a module with equal steps must be on its grid."""
-        begin = self.units.time(torch.tensor(t0, dtype=torch.float64)).item()
-        if isinstance(module, STEPPED):
-            return begin, begin + module.step * TimeGrid(t0, module.step / self.units.rate).index(times)
-        return begin, self.units.time(times).clamp(min=begin)
 
     def state(self) -> State:
         """Weights and losses of each member."""
@@ -125,20 +120,18 @@ def fit_module(build: Build, trajectories: list[Trajectory], settings: Settings)
         initial[0] = replace(initial[0], seen=trajectories[0])
 
     def problems(parts: Sequence[Trajectory]) -> list[Problem]:
+        dtype, device = settings.dtype, settings.device
         both = zip(trajectories, parts, strict=True)
-        return [
-            problem_of(module, whole, part, units, objective, settings.dtype, settings.device) for whole, part in both
-        ]
+        return [problem_of(module, whole, part, units, objective, dtype, device) for whole, part in both]
 
     learn = problems(learn_from)
     if not isinstance(module, Continuation):
         check_model(module, learn[0], objective)
     fitted = TrainedModel(settings, [module], [History()], units, initial)
-    plan = _plan(settings, module, trajectories)
     validation = problems(held_out) if held_out else []
     task = TrajectoryTask(module, learn, validation, objective, seed=settings.seed, width=settings.width)
     try:
-        train(task, plan, fitted.histories[0], resume=settings.resume)
+        train(task, _plan(settings, module, trajectories), fitted.histories[0], resume=settings.resume)
     except (TrainingError, TrainingInterrupted) as error:
         error.fitted = fitted
         raise
