@@ -65,11 +65,7 @@ def _without_one(fitter: EquationFitter, found: FittedEquation, shots: Sequence[
 
 
 def _dropped(
-    fitter: EquationFitter,
-    found: FittedEquation,
-    drop: Sequence[int],
-    covariance: torch.Tensor,
-    shots: Sequence[Shots],
+    fitter: EquationFitter, found: FittedEquation, drop: Sequence[int], covariance: torch.Tensor, shots: Sequence[Shots]
 ) -> FittedEquation | None:
     """Without some terms; the others start where they are likeliest then, or where they were, if that is nearer."""
     starts = (reduced(found.equation, drop, covariance), without_terms(found.equation, drop))

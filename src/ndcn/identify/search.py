@@ -11,15 +11,7 @@ import torch
 
 from ..laws import Equation, Model, Term
 from .candidates import candidates
-from .equation_fit import (
-    HOPEFUL_MISFIT,
-    LAST_TRY,
-    REFINING,
-    SCREENING,
-    UNSEEN_EXCESS,
-    EquationFitter,
-    FittedEquation,
-)
+from .equation_fit import HOPEFUL_MISFIT, LAST_TRY, REFINING, SCREENING, UNSEEN_EXCESS, EquationFitter, FittedEquation
 from .intervals import fastest_intervals, spread_intervals
 from .observations import Observations, largest
 from .pruning import plainer, pruned

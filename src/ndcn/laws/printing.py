@@ -82,12 +82,7 @@ class Equations:
     """
 
     def __init__(
-        self,
-        equation: Equation,
-        features: Sequence[str] = ("x",),
-        covariance: Any = None,
-        *,
-        corrects: bool = False,
+        self, equation: Equation, features: Sequence[str] = ("x",), covariance: Any = None, *, corrects: bool = False
     ) -> None:
         self.features = equation.checked(features)
         self.equation = equation
@@ -160,10 +155,7 @@ class Equations:
         coupling: list[tuple[bool, str]] = []
         for k, (term, row) in enumerate(zip(self.equation.terms, self.coefficients, strict=True)):
             if row.feature == feature:
-                names = {
-                    **_states(self.features),
-                    **dict(zip(term.formula.parameters, self._labels[k], strict=True)),
-                }
+                names = {**_states(self.features), **dict(zip(term.formula.parameters, self._labels[k], strict=True))}
                 number = style.number(with_error(abs(row.value), row.standard_error))
                 (coupling if term.coupling else own).append((row.value < 0, style.times(number, term.formula, names)))
         if len(coupling) > 1:
