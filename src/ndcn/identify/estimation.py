@@ -67,15 +67,13 @@ def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Fou
 
 def _estimated(law: Law, trajectories: Sequence[Trajectory], seed: int) -> FoundLaw:
     rough = max(roughness_of(t) for t in trajectories)
-    found: FoundLaw | None = None
+    noisy = rough >= CLEAN_BELOW
     if rough < NOISY_ABOVE and all(t.mask is None for t in trajectories) and not law.unknown_per_node:
         data = [signed(observed(t, noisy=False)) for t in trajectories]
-        found = _by_shots(law, data, seed, sure=rough < CLEAN_BELOW)
-    if found is None:
-        noisy = rough >= CLEAN_BELOW
-        data = [signed(observed(t, noisy=noisy)) for t in trajectories]
-        found = _by_trajectories(law, data, seed, noisy=noisy)
-    return found
+        found = _by_shots(law, data, seed, sure=not noisy)
+        if found is not None:
+            return found
+    return _by_trajectories(law, [signed(observed(t, noisy=noisy)) for t in trajectories], seed, noisy=noisy)
 
 
 def _check(law: Law, trajectories: Sequence[Trajectory]) -> None:
@@ -100,15 +98,12 @@ def _described(law: Law) -> str:
 
 
 def _fitted(law: Law, data: Sequence[Observations]) -> ShotFit:
-    """All that is unknown with one value for all nodes, by shots from snapshot to snapshot.
-
-    Raises:
-        ValueError: the law cannot be followed from any first values.
-    """
+    """All that is unknown with one value for all nodes, by shots from snapshot to snapshot."""
     model = checked_law(law, data[0].network, data[0].level)
     model = replace(model, names=law.unknown, values=torch.ones(len(law.unknown), dtype=torch.float64), per_node=())
     tolerance = CLEAN_TOLERANCE * largest(data)
-    shots = [part for one in data for part in _all_shots(one)]
+    parts = [(one, part) for one in data for part in torch.arange(len(one.spans)).split(one.network.together())]
+    shots = [shots_of(one, part) for one, part in parts]
     best: ShotFit | None = None
     for first in _first_fits(model, data, TRIAL_COARSER * tolerance):
         found = fit(first.model, shots, iterations=SHOT_ITERATIONS, tolerance=tolerance)
@@ -159,12 +154,6 @@ def _first_models(model: KnownLaw, few: Sequence[Shots], tolerance: torch.Tensor
     return [trial for misfit, trial in best if misfit < float("inf")]
 
 
-def _all_shots(one: Observations) -> list[Shots]:
-    """All shots of a trajectory, in parts that fit into memory."""
-    each = one.network.together()
-    return [shots_of(one, part) for part in torch.arange(len(one.spans)).split(each)]
-
-
 def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) -> FoundLaw | None:
     """None if what is left open may be noise."""
     found = _fitted(law, data)
@@ -207,22 +196,16 @@ def _by_trajectories(law: Law, data: Sequence[Observations], seed: int, *, noisy
         fitted = fit_trajectories(first, problems, iterations=TRAJECTORY_ITERATIONS)
     if fitted is None:
         raise ValueError(_lost(law))
-    evidence = _evidence(law, fitted, noisy)
-    if noisy:
-        fitted = reweighted(fitted, cg=NODE_VALUE_CG if law.unknown_per_node else COMMON_CG)
-        noise = tuple(fitted.problems[0].data.measured.share.tolist())
-        evidence = replace(evidence, noise=noise)
-    return _of_trajectories(data, fitted, seed, evidence)
-
-
-def _evidence(law: Law, fitted: TrajectoryFit, noisy: bool) -> Evidence:
-    explained = residuals_are_noise(fitted) if noisy else fitted.excess < EXPLAINED_EXCESS
-    unit = "the noise" if noisy else "the rounding"
-    reason = f"{_described(law)} leaves residuals of {fitted.excess:.2f} times {unit}"
+    excess = fitted.excess
+    explained = residuals_are_noise(fitted) if noisy else excess < EXPLAINED_EXCESS
+    reason = f"{_described(law)} leaves residuals of {excess:.2f} times {'the noise' if noisy else 'the rounding'}"
     if not explained:
         reason += ', so it is not the whole law: model="interaction" looks for one that is'
+    if noisy:
+        fitted = reweighted(fitted, cg=NODE_VALUE_CG if law.unknown_per_node else COMMON_CG)
     noise = tuple(fitted.problems[0].data.measured.share.tolist())
-    return Evidence("known", reason, noise, closed=fitted.excess, explained=explained)
+    evidence = Evidence("known", reason, noise, closed=excess, explained=explained)
+    return _of_trajectories(data, fitted, seed, evidence)
 
 
 def _of_trajectories(data: Sequence[Observations], fitted: TrajectoryFit, seed: int, evidence: Evidence) -> FoundLaw:

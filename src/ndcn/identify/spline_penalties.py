@@ -36,30 +36,26 @@ def fit_with_penalties(
     does not have become straight lines or nothing, and the others are as rough as data can tell. Where residuals exceed the
     noise, it is taken for as much larger.
 
-    Args:
-        model: where to start.
-        first: that model along the trajectories.
-        ridge: a first penalty on all coefficients, (P, P).
-        before: what else is known of them before, as a precision, (P, P).
+    ``first`` is the model along the trajectories, ``ridge`` (P, P) a first penalty on all coefficients, and ``before`` (P, P) what else is
+    known of them before, as a precision.
     """
     parts = _penalties(model.basis, len(model.coefficients))
     weights = [float(ridge[where, where].trace() / S.trace()) for where, S in parts]
     factors = [1.0] * len(parts)
     decided = [float("inf")] * len(parts)
     fitted = first
-    problems = first.problems
     found: TrajectoryFit | None = None
     for _ in range(PENALTY_ROUNDS):
         precision = before.clone()
         for (where, S), weight in zip(parts, weights, strict=True):
             precision[where, where] += weight * S
-        unit = fitted.inflation
-        prior = Prior(torch.zeros_like(model.parameters), unit**2 * precision)
-        done = fit_trajectories(fitted.model, problems, iterations=ROUND_ITERATIONS, prior=prior, enough=ROUND_ENOUGH)
+        prior = Prior(torch.zeros_like(model.parameters), fitted.inflation**2 * precision)
+        done = fit_trajectories(
+            fitted.model, fitted.problems, iterations=ROUND_ITERATIONS, prior=prior, enough=ROUND_ENOUGH
+        )
         if done is None:
             return found
         fitted = done
-        problems = done.problems
         found = replace(fitted, prior=Prior(prior.mean, precision))
         last = decided
         before_that = factors
@@ -75,12 +71,11 @@ def fit_with_penalties(
 def _penalties(basis: Basis, features: int) -> list[tuple[slice, torch.Tensor]]:
     """For each feature's rate and each part of it, where its coefficients are among all, and how rough they are."""
     whole = basis.penalty()
-    out = []
-    for a in range(features):
-        for where in basis.blocks.values():
-            at = slice(a * basis.size + where.start, a * basis.size + where.stop)
-            out.append((at, whole[where, where]))
-    return out
+    return [
+        (slice(first + where.start, first + where.stop), whole[where, where])
+        for first in range(0, features * basis.size, basis.size)
+        for where in basis.blocks.values()
+    ]
 
 
 def _likelier(fitted: TrajectoryFit, parts: Sequence[tuple[slice, torch.Tensor]]) -> tuple[list[float], list[float]]:

@@ -17,9 +17,9 @@ from .trajectory_fit import Prior, TrajectoryFit, fit_trajectories
 from .trajectory_problem import problems_for
 from .trajectory_stages import coarse, fit_horizon, with_exact_steps
 
+# Shares of all motion through which splines follow the data in turn (docs/interaction.md, How it works, 9): more slowly than formulas, as
+# they are lost where they were not fitted yet.
 SPLINE_HORIZONS = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Shares of all motion through which splines follow the data in turn (docs/interaction.md, How it works, 9). They go more slowly than
-formulas: they are lost where they were not fitted yet."""
 ASTRAY_EXCESS = 100.0  # times the noise: splines that miss so much have lost their way, and a smoother start is taken
 # A rougher start must miss this much less of noisy data: shots tell smoothness apart by chance there.
 ROUGHER_WORTH = 0.95

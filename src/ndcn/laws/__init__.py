@@ -31,6 +31,7 @@ from .printing import with_error as with_error
 from .simulation import simulate
 from .states import initial_state
 from .styles import latex_name as latex_name
+from .styles import latex_number as latex_number
 from .terms import Term as Term
 from .terms import values_of as values_of
 

@@ -66,7 +66,7 @@ class Latex(Text):
 
     def number(self, text: str) -> str:
         """With powers of ten."""
-        return _latex_number(text)
+        return latex_number(text)
 
     def name(self, text: str) -> str:
         """Greek and subscripts where it says so."""
@@ -94,7 +94,8 @@ def _is_sum(node: ast.expr) -> bool:
     return isinstance(node, ast.UnaryOp) or (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)))
 
 
-def _latex_number(text: str) -> str:
+def latex_number(text: str) -> str:
+    """A number as text with its exponent as a power of ten."""
     mantissa, _, exponent = text.partition("e")
     return rf"{mantissa} \times 10^{{{exponent}}}" if exponent else mantissa
 
@@ -116,7 +117,7 @@ def _latex(node: ast.expr, names: Mapping[str, str], level: int = 0) -> str:
     """A formula in LaTeX, in parentheses if it binds less than ``level``: sums 1, products 2, powers 3, functions 4."""
     own = 5
     if isinstance(node, ast.Constant):
-        text = _latex_number(short(str(node.value)))
+        text = latex_number(short(str(node.value)))
     elif isinstance(node, ast.Name):
         text = names[node.id]
     elif isinstance(node, ast.UnaryOp):

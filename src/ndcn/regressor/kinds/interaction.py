@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...data import Trajectory
-from ...identify import Evidence, Interaction, discover
+from ...identify import Evidence, FoundLaw, Interaction, discover
 from ...laws import ClosedForm, Corrected, FreeForm, Law, LawODE, described, law_from
 from ...training import History
 from ..initial import InitialCondition
@@ -40,15 +40,9 @@ class FittedLaw(Fitted):
 
     def state(self) -> State:
         """The law as text and numbers, its evidence, and posterior samples."""
-        law = self.law
-        tensors = {"law.covariance": law.covariance, "law.draws": law.draws, "law.states": law.states, **law.tensors()}
-        tensors |= {f"law.start_draws.{k}": draws for k, draws in enumerate(law.start_draws or [])}
-        tensors |= {
-            "loss.0": torch.zeros(0, dtype=torch.float64),
-            "validation.0": torch.zeros(0, 2, dtype=torch.float64),
-        }
-        about = {"form": law.description(), "evidence": asdict(law.evidence)}
-        return {"law": about, "model_class": LawODE.__qualname__}, tensors
+        history = {"loss.0": torch.zeros(0).double(), "validation.0": torch.zeros(0, 2).double()}
+        about = {"form": self.law.description(), "evidence": asdict(self.law.evidence)}
+        return {"law": about, "model_class": LawODE.__qualname__}, self.law.tensors() | history
 
     def facts(self) -> dict[str, Any]:
         """Form, equation and reason of the law."""
@@ -84,7 +78,7 @@ class IdentifiedLaw(Kind):
         options = settings.model if self.accepts(settings.model) else Interaction(self.form)
         found = discover(data.trajectories, options, settings.seed)
         initial = with_states(data.trajectories, found.initial_states)
-        return FittedLaw(self.can, initial, History(seconds=found.seconds), LearnedLaw.of(found))
+        return FittedLaw(self.can, initial, History(seconds=found.seconds), LearnedLaw(found))
 
     def restore(
         self,
@@ -98,7 +92,7 @@ class IdentifiedLaw(Kind):
             raise ValueError("a law is found by fit, and there is none")
         form = about["law"]["form"]
         kind = next((law for key, law in LAWS.items() if key in form), ClosedForm)
-        law = stored_law(LearnedLaw, kind.from_description(form), about, tensors, len(initial))
+        law = LearnedLaw(stored_law(kind.from_description(form), about, tensors, initial))
         return FittedLaw(self.can, initial, History([], [], **about["histories"][0]), law)
 
     def plain(self, model: object) -> Any:
@@ -120,19 +114,16 @@ def with_states(trajectories: list[Trajectory], states: list[torch.Tensor]) -> l
 
 
 def stored_law(
-    kind: type[LearnedLaw],
-    law: Law,
-    about: Mapping[str, Any],
-    tensors: Mapping[str, torch.Tensor],
-    count: int,
-    **more: Any,
-) -> LearnedLaw:
+    law: Law, about: Mapping[str, Any], tensors: Mapping[str, torch.Tensor], initial: list[InitialCondition]
+) -> FoundLaw:
     """A law with the errors and the evidence that a file holds."""
-    draws = [tensors[f"law.start_draws.{k}"] for k in range(count) if f"law.start_draws.{k}" in tensors]
+    names = [f"law.start_draws.{k}" for k in range(len(initial))]
+    initial_samples = [tensors[name] for name in names if name in tensors] or None
     kept = about["law"]["evidence"]
     evidence = Evidence(**{**kept, "noise": tuple(kept["noise"])})
     covariance, samples, states = (tensors[f"law.{name}"] for name in ("covariance", "draws", "states"))
-    return kind(law, covariance, samples, draws or None, evidence, states, **more)
+    errors = covariance.diagonal().clamp(min=0).sqrt()
+    return FoundLaw(law, covariance, errors, samples, [one.x0 for one in initial], initial_samples, evidence, states)
 
 
 INTERACTION = IdentifiedLaw("interaction", "auto")

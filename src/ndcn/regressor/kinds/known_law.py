@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from ...training import History
 from ..initial import InitialCondition
 from ..kind import Can, Kind, TrainingData
 from ..settings import Settings
-from .estimated_law import EstimatedLaw
+from .estimated_law import EstimatedLaw, stored_values
 from .interaction import FittedLaw, stored_law, with_states
 
 
@@ -31,7 +32,7 @@ class KnownLaw(Kind):
         """Estimate the parameters."""
         found = estimate(settings.model, data.trajectories, settings.seed)
         initial = with_states(data.trajectories, found.initial_states)
-        return FittedLaw(self.can, initial, History(seconds=found.seconds), EstimatedLaw.from_estimation(found))
+        return FittedLaw(self.can, initial, History(seconds=found.seconds), EstimatedLaw(found))
 
     def restore(
         self,
@@ -42,9 +43,10 @@ class KnownLaw(Kind):
     ) -> FittedLaw:
         """The law of a file, given one of the same class."""
         form = about["law"]["form"]
-        law, more = EstimatedLaw.stored(settings.model, form, tensors)
-        kept = stored_law(EstimatedLaw, law, about, tensors, len(initial), **more)
-        return FittedLaw(self.can, initial, History([], [], **about["histories"][0]), kept)
+        law = stored_values(settings.model, form, tensors)
+        common, nodes = (tuple(part) for part in form["names"])
+        found = replace(stored_law(law, about, tensors, initial), errors=tensors["law.errors"], names=(common, nodes))
+        return FittedLaw(self.can, initial, History([], [], **about["histories"][0]), EstimatedLaw(found))
 
 
 KNOWN_LAW = KnownLaw()
