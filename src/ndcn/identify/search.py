@@ -11,8 +11,7 @@ import torch
 from ..laws import Equation, Model, Term
 from .candidates import candidates
 from .equation_fit import HOPEFUL_MISFIT, LAST_TRY, REFINING, SCREENING, UNSEEN_EXCESS, EquationFitter, FittedEquation
-from .intervals import fastest_intervals, spread_intervals
-from .observations import Observations, largest
+from .observations import Observations, fastest_intervals, largest, spread_intervals
 from .pruning import plainer, pruned
 from .shooting import ends
 from .shooting_fit import Shots, shots_of, undamped_gauss_newton

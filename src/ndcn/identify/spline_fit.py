@@ -13,8 +13,7 @@ import numpy as np
 import torch
 
 from ..laws import Basis, FreeModel, Model, basis_for
-from .intervals import interval_speeds, spread_intervals
-from .observations import Observations, integrals, largest
+from .observations import Observations, integrals, interval_speeds, largest, spread_intervals
 from .shooting_fit import ShotFit, Shots, fit, grouped_by_steps, misfit_of, shots_of
 from .weak_form import integrated_rate, stretches, unexplained_increments
 
