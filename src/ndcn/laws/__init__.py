@@ -9,9 +9,9 @@ from .basis import basis_for as basis_for
 from .closed_form import ClosedForm
 from .closed_form import Equation as Equation
 from .corrected import Corrected
+from .corrected import described as described
+from .corrected import law_from as law_from
 from .corrected import law_of as law_of
-from .descriptions import described as described
-from .descriptions import law_from as law_from
 from .epidemics import SIR, SIS
 from .formula import Formula as Formula
 from .formula import plain_names as plain_names

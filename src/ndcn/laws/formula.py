@@ -101,26 +101,22 @@ class Formula:
     def separated(self) -> list[tuple[float, Formula, Formula]] | None:
         """The formula as sum_r c_r a_r(x_i) b_r(x_j), if its form shows it; sums over neighbours are then cheap."""
         try:
-            return self._sum_of_products()
-        except ValueError:  # written out, a formula at the limit of depth is beyond it
+            parts = _products(_parsed(self.text).body, 1.0)
+            return None if parts is None else [(sign, *self._ends(factors)) for sign, factors in parts]
+        except ValueError:  # a factor of both ends; or, written out, a formula at the limit of depth is beyond it
             return None
 
-    def _sum_of_products(self) -> list[tuple[float, Formula, Formula]] | None:
-        parts = _products(_parsed(self.text).body, 1.0)
-        if parts is None:
-            return None
-        out = []
-        for sign, factors in parts:
-            texts: tuple[list[str], list[str]] = ([], [])  # of the node itself, and of its neighbour
-            for node, upside in factors:
-                text = ast.unparse(node)
-                piece = Formula(f"({text})" if upside else f"(1/({text}))", self.features)
-                if piece.on_edges and piece.of_itself:
-                    return None
-                texts[piece.on_edges].append(piece.text)
-            own, other = (Formula("*".join(some) or "1", self.features) for some in texts)
-            out.append((sign, own, other))
-        return out
+    def _ends(self, factors: list[tuple[ast.expr, bool]]) -> tuple[Formula, Formula]:
+        """The factors of the node itself and those of its neighbour; ValueError if one is of both."""
+        texts: tuple[list[str], list[str]] = ([], [])
+        for node, upside in factors:
+            text = ast.unparse(node)
+            piece = Formula(f"({text})" if upside else f"(1/({text}))", self.features)
+            if piece.on_edges and piece.of_itself:
+                raise ValueError(f"{text} is of both ends of an edge")
+            texts[piece.on_edges].append(piece.text)
+        own, other = (Formula("*".join(some) or "1", self.features) for some in texts)
+        return own, other
 
     def __repr__(self) -> str:
         return f"Formula({self.text!r})"
@@ -185,11 +181,7 @@ def _check(node: ast.expr, depth: int, power: float) -> None:
 
 
 def _number(node: ast.expr) -> float | None:
-    """The value of a part that holds numbers alone.
-
-    Raises:
-        ArithmeticError, ValueError: it has none, as 1/0, or one that is not finite or not real.
-    """
+    """The value of a part that holds numbers alone; ArithmeticError or ValueError if it has none, as 1/0, or is not finite."""
     if isinstance(node, ast.Constant):
         assert isinstance(node.value, (int, float))  # _parsed has seen to it
         value = float(node.value)

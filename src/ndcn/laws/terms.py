@@ -67,24 +67,16 @@ def values_of(
     if parts is None:
         message = term.formula(x.index_select(1, network.i), x.index_select(1, network.j), term.values)
         return network.gathered(message)
+    sums = {} if cache is None else cache
+    sums.setdefault("1 []", network.degrees)
     total = torch.zeros(x.shape[:2], dtype=x.dtype)
     for sign, own, other in parts:
-        total = total + sign * own(x, None, _own_values(term, own)) * _neighbour_sum(term, other, x, network, cache)
+        values = _own_values(term, other)
+        key = f"{other.text} {values}"
+        if key not in sums:
+            sums[key] = network.neighbours(other(x, x, values))
+        total = total + sign * own(x, None, _own_values(term, own)) * sums[key]
     return total
-
-
-def _neighbour_sum(
-    term: Term, other: Formula, x: torch.Tensor, network: Network, cache: dict[str, torch.Tensor] | None
-) -> torch.Tensor:
-    if other.text == "1":
-        return network.degrees
-    key = f"{other.text} {_own_values(term, other)}"
-    if cache is not None and key in cache:
-        return cache[key]
-    out = network.neighbours(other(x, x, _own_values(term, other)))
-    if cache is not None:
-        cache[key] = out
-    return out
 
 
 def _own_values(term: Term, part: Formula) -> list[float]:
