@@ -168,18 +168,14 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
         'better values were not found: give some of them a number, or let model="interaction" look for a law that fits'
     )
     noise = tuple(data[0].measured.share.tolist())
+    evidence = Evidence("known", reason, noise, closed=found.excess, explained=explained)
     covariance = residual_variance(found) * pseudo_inverse(found.normal)
-    return FoundLaw(
-        law=found.model.with_numbers(),
-        covariance=covariance,
-        errors=standard_errors(covariance),
-        posterior_samples=normal_samples(found.model.values, covariance, seed),
-        initial_states=[one.states[0] for one in data],
-        initial_state_samples=None,
-        evidence=Evidence("known", reason, noise, closed=found.excess, explained=explained),
-        states=some_states(data),
-        names=(law.unknown, ()),
-    )
+    errors = standard_errors(covariance)
+    samples = normal_samples(found.model.values, covariance, seed)
+    initial = [one.states[0] for one in data]
+    names = (law.unknown, ())
+    estimated = found.model.with_numbers()
+    return FoundLaw(estimated, covariance, errors, samples, initial, None, evidence, some_states(data), names)
 
 
 # Along whole trajectories ---------------------------------------------------------------------------------------------
@@ -222,14 +218,7 @@ def _of_trajectories(data: Sequence[Observations], fitted: TrajectoryFit, seed: 
         of_nodes = initial_samples[0][..., d:].mT.reshape(len(samples), -1)
         samples = torch.cat([samples, of_nodes], dim=1)
         errors = torch.cat([errors, samples[:, count:].std(0)])
-    return FoundLaw(
-        law=model.with_numbers(fitted.problems[0].x0[:, d:]),
-        covariance=covariance,
-        errors=errors,
-        posterior_samples=samples,
-        initial_states=[problem.x0[:, :d] for problem in fitted.problems],
-        initial_state_samples=[some[..., :d] for some in initial_samples],
-        evidence=evidence,
-        states=some_states(data),
-        names=(model.names, model.per_node),
-    )
+    law = model.with_numbers(fitted.problems[0].x0[:, d:])
+    initial = ([problem.x0[:, :d] for problem in fitted.problems], [some[..., :d] for some in initial_samples])
+    names = (model.names, model.per_node)
+    return FoundLaw(law, covariance, errors, samples, *initial, evidence, some_states(data), names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -62,10 +62,10 @@ class KnownLaw:
             return torch.full_like(x, torch.nan)
         with torch.no_grad():
             if self.batched and (not self.per_node or bool((p == p[:1]).all())):
-                out = self._called(self._quick(p[0]), state, network.graph)
+                out = self._called(self._with_nodes(p[0]), state, network.graph)
             else:
                 every = zip(state, p, strict=True)
-                out = torch.stack([self._called(self._quick(b), a, network.graph) for a, b in every])
+                out = torch.stack([self._called(self._with_nodes(b), a, network.graph) for a, b in every])
         return torch.cat([out, torch.zeros_like(p)], dim=-1)
 
     def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
@@ -78,7 +78,9 @@ class KnownLaw:
         with torch.enable_grad():
             values = [v.detach().clone().requires_grad_(True) for v in self.values.unbind()]
             given = dict(zip((*self.names, *self.per_node), [*values, *of[1:]], strict=True))
-            law = _numbered(self.law, {**given, **self._repeated(copies % n, given)})
+            kept = {name: getattr(self.law, name) for name in self.law.parameter_names if name not in given}
+            repeated = {name: value[copies % n].clone() for name, value in kept.items() if value.dim()}
+            law = _numbered(self.law, {**given, **repeated})
             out = self._called(law, state, graph)[: K * n]
             rate = out.detach()
             rows = [self._row(out[:, a], of) for a in range(d)]
@@ -93,17 +95,12 @@ class KnownLaw:
         still = x.new_zeros(K, n, len(self.per_node))
         return Slopes(torch.cat([rate.reshape(K, n, d), still], dim=-1), own, edges, every)
 
-    def _quick(self, p: torch.Tensor) -> Law:
+    def _with_nodes(self, p: torch.Tensor) -> Law:
         return _numbered(self._common, dict(zip(self.per_node, p.unbind(-1), strict=True)))
 
     def _split(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         d = x.shape[-1] - len(self.per_node)
         return x[..., :d], x[..., d:]
-
-    def _repeated(self, nodes: torch.Tensor, given: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """What is known for each node, for each copy of it."""
-        kept = {name: getattr(self.law, name) for name in self.law.parameter_names if name not in given}
-        return {name: value[nodes].clone() for name, value in kept.items() if value.dim()}
 
     @staticmethod
     def _called(law: Law, x: torch.Tensor, graph: Graph) -> torch.Tensor:
@@ -113,9 +110,9 @@ class KnownLaw:
     @staticmethod
     def _row(out: torch.Tensor, of: list[torch.Tensor]) -> torch.Tensor:
         """Derivatives by the features of each copy, (copies, D)."""
-        if not out.requires_grad:
-            return torch.cat([torch.zeros_like(v).reshape(len(v), -1) for v in of], dim=1)
-        grads = torch.autograd.grad(out.sum(), of, retain_graph=True, allow_unused=True)
+        grads: Sequence[torch.Tensor | None] = [None] * len(of)
+        if out.requires_grad:
+            grads = torch.autograd.grad(out.sum(), of, retain_graph=True, allow_unused=True)
         parts = [torch.zeros_like(v) if g is None else g for v, g in zip(of, grads, strict=True)]
         return _finite(torch.cat([part.reshape(len(part), -1) for part in parts], dim=1))
 

@@ -14,30 +14,12 @@ from ..laws import Formula, Term, plain_names
 
 CURVES = ("x/(K + x)", "x^2/(K^2 + x^2)", "sin(x)", "cos(x)", "exp(-a*x)", "log1p(abs(x))", "tanh(a*x)")
 SELF = ("1", "x", "x^2", "x^3", *CURVES)
-COUPLING = (
-    "1",
-    "x_j",
-    "x_j - x_i",
-    "x_i*x_j",
-    "(1 - x_i)*x_j",
-    "x_j^2",
-    "x_i*x_j^2",
-    "x_i^2*x_j",
-    "sin(x_j - x_i)",
-    "sin(x_j)",
-    "tanh(x_j)",
-    "exp(-x_j)",
-    "tanh(a*(x_j - x_i))",
-    "(x_j - x_i)*exp(-a*(x_j - x_i)^2)",
-    "x_j/(K + x_j)",
-    "x_j^2/(K^2 + x_j^2)",
-    "x_j^3/(K^3 + x_j^3)",
-    "x_j^h/(1 + x_j^h)",
-    "x_i*x_j/(K + x_j)",
-    "x_i*x_j^2/(K^2 + x_j^2)",
-    "1/(1 + exp(-a*(x_j - m)))",
-    "x_i*x_j/(1 + b*x_i + c*x_j)",
-)
+PRODUCTS = ("1", "x_j", "x_j - x_i", "x_i*x_j", "(1 - x_i)*x_j", "x_j^2", "x_i*x_j^2", "x_i^2*x_j")
+BOUNDED = ("sin(x_j - x_i)", "sin(x_j)", "tanh(x_j)", "exp(-x_j)")
+SCALED = ("tanh(a*(x_j - x_i))", "(x_j - x_i)*exp(-a*(x_j - x_i)^2)")
+HILL = ("x_j/(K + x_j)", "x_j^2/(K^2 + x_j^2)", "x_j^3/(K^3 + x_j^3)", "x_j^h/(1 + x_j^h)")
+OF_BOTH = ("x_i*x_j/(K + x_j)", "x_i*x_j^2/(K^2 + x_j^2)")
+COUPLING = (*PRODUCTS, *BOUNDED, *SCALED, *HILL, *OF_BOTH, "1/(1 + exp(-a*(x_j - m)))", "x_i*x_j/(1 + b*x_i + c*x_j)")
 
 
 def formula_names(features: Sequence[str]) -> tuple[str, ...]:

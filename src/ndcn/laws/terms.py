@@ -68,14 +68,14 @@ def values_of(
         message = term.formula(x.index_select(1, network.i), x.index_select(1, network.j), term.values)
         return network.gathered(message)
     sums = {} if cache is None else cache
-    sums.setdefault("1 []", network.degrees)
     total = torch.zeros(x.shape[:2], dtype=x.dtype)
     for sign, own, other in parts:
         values = _own_values(term, other)
         key = f"{other.text} {values}"
-        if key not in sums:
+        if other.text != "1" and key not in sums:
             sums[key] = network.neighbours(other(x, x, values))
-        total = total + sign * own(x, None, _own_values(term, own)) * sums[key]
+        neighbours = network.degrees if other.text == "1" else sums[key]
+        total = total + sign * own(x, None, _own_values(term, own)) * neighbours
     return total
 
 
