@@ -31,10 +31,7 @@ LAWS = {
 }
 TERMS = {  # true coefficients and parameters for each way to write the law
     "heat": [{"x_j - x_i": 0.8}],
-    "gene": [
-        {"x": -0.9, "x_j^h/(1 + x_j^h)": 1.0, "h": 2.0},
-        {"x": -0.9, "x_j^2/(K^2 + x_j^2)": 1.0, "K": 1.0},
-    ],
+    "gene": [{"x": -0.9, "x_j^h/(1 + x_j^h)": 1.0, "h": 2.0}, {"x": -0.9, "x_j^2/(K^2 + x_j^2)": 1.0, "K": 1.0}],
     "sis": [{"x": -0.7, "(1 - x_i)*x_j": 0.4}],
 }
 MODELS = ("interaction", "known", "free_form")

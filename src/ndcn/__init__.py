@@ -18,8 +18,7 @@ from ._support.lazy import attached
 from ._support.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from . import forecast, laws, plot
-    from . import io as tables
+    from . import forecast, io as tables, laws, plot
     from .classify import NodeBaseline, NodeClassifier, datasets
     from .data import Dataset, Split, Statistics, Trajectory, metrics, sampling, split
     from .graph import Graph, GraphSequence, networks, operators

@@ -19,8 +19,7 @@ import pytest
 import torch
 
 import ndcn
-from commands import refused as command_refused
-from commands import run
+from commands import refused as command_refused, run
 from ndcn.cli import options
 from ndcn.training import History
 

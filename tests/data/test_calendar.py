@@ -6,8 +6,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from ndcn.tables import Calendar
 
 from ndcn.data.dates import looks_like_dates, read_dates

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ndcn.data.time_grid import TimeGrid, common_grid
 
 
 @given(
-    start=st.floats(0, 1e6),
-    step=st.floats(1e-3, 1e3),
-    index=st.lists(st.integers(0, 10_000), min_size=1, max_size=5),
+    start=st.floats(0, 1e6), step=st.floats(1e-3, 1e3), index=st.lists(st.integers(0, 10_000), min_size=1, max_size=5)
 )
 def test_times_on_the_grid_are_found(start: float, step: float, index: list[int]) -> None:
     times = start + step * torch.tensor(index, dtype=torch.float64)

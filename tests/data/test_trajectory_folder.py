@@ -178,11 +178,7 @@ def _half_written(self: pd.DataFrame, path: Path, **_kwargs: object) -> None:
 
 @pytest.mark.parametrize(
     ("owner", "name", "fails"),
-    [
-        (pd.DataFrame, "to_parquet", _half_written),
-        (Path, "write_text", _full),
-        (os, "fsync", _full),
-    ],
+    [(pd.DataFrame, "to_parquet", _half_written), (Path, "write_text", _full), (os, "fsync", _full)],
 )
 def test_a_full_disk_leaves_nothing_new_and_keeps_the_old(
     saved: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str, fails

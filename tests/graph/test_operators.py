@@ -6,8 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ndcn import Graph, operators
 from problems import GRAPHS, SIGNED_GRAPHS

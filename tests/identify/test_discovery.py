@@ -8,8 +8,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from ndcn import Trajectory, laws, networks, sampling, simulate
-from ndcn.identify import Evidence, Interaction, discover, estimate
-from ndcn.identify import estimation as module
+from ndcn.identify import Evidence, Interaction, discover, estimate, estimation as module
 
 
 def heat(rate: float = 0.7) -> Trajectory:

@@ -30,11 +30,7 @@ def shots(law: laws.Law, graph: Graph = GRAPH, T: int = 9, span: float = 1.0) ->
 
 CASES = {
     "heat": (laws.Heat(0.7), equation((0.3, "x_j - x_i", True, [])), [0.7]),
-    "gene": (
-        laws.Gene(),
-        equation((-0.6, "x", False, []), (1.6, "x_j^h/(1 + x_j^h)", True, [1.4])),
-        [-1.0, 1.0, 2.0],
-    ),
+    "gene": (laws.Gene(), equation((-0.6, "x", False, []), (1.6, "x_j^h/(1 + x_j^h)", True, [1.4])), [-1.0, 1.0, 2.0]),
     "mutualistic": (
         laws.Mutualistic(),
         equation(

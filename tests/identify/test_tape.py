@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from ndcn.identify.tape import Tape, record, roll
-from ndcn.laws import Equation
-from ndcn.laws import network as network_module
+from ndcn.laws import Equation, network as network_module
 from ndcn.laws.network import Network
 from problems import SIGNED_GRAPHS, equation, heat, states
 

@@ -84,12 +84,7 @@ def test_matrices_beside_a_wide_table(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", ["frame", "networkx", "scipy", "graph"])
 def test_objects(source: str) -> None:
-    found = {
-        "frame": EDGES,
-        "networkx": graph(),
-        "scipy": matrix(),
-        "graph": ndcn.Graph.from_networkx(graph()),
-    }[source]
+    found = {"frame": EDGES, "networkx": graph(), "scipy": matrix(), "graph": ndcn.Graph.from_networkx(graph())}[source]
     states = LONG.assign(node=[NODES.index(name) for name in LONG["node"]]) if source == "scipy" else LONG
     assert torch.equal(ndcn.read(found, states, directed=True).trajectory.graph.to_dense(), DENSE)
 

@@ -8,8 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pandas as pd
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ndcn
 

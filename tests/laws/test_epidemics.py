@@ -22,12 +22,7 @@ def column(*values: float) -> torch.Tensor:
 
 def test_sis_by_hand() -> None:
     x = column(0.5, 0.2, 0.0, 1.0)  # on the path 0 - 1 - 2 - 3
-    expected = column(
-        -0.5 * 0.5 + 2 * 0.5 * 0.2,
-        -0.5 * 0.2 + 2 * 0.8 * 0.5,
-        2 * (0.2 + 1.0),
-        -0.5,
-    )
+    expected = column(-0.5 * 0.5 + 2 * 0.5 * 0.2, -0.5 * 0.2 + 2 * 0.8 * 0.5, 2 * (0.2 + 1.0), -0.5)
     torch.testing.assert_close(SIS(beta=2, delta=0.5)(T0, x, GRAPHS["path"]), expected)
 
 

@@ -10,8 +10,7 @@ import time
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ndcn.identify.library import COUPLING, SELF
 from ndcn.laws.formula import FUNCTIONS, Formula

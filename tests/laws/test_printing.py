@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 import sympy
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from matplotlib.mathtext import MathTextParser
 
 from ndcn import laws

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.interpolate import BSpline
 
 from ndcn.laws.splines import Splines, knots_for
@@ -63,7 +62,7 @@ def test_value_and_slope_are_continuous(splines: Splines) -> None:
     near = 1e-9 * width
     for knot in splines.knots:
         x = torch.tensor([knot - near, knot, knot + near], dtype=torch.float64)
-        value, slope = splines.both(x)
+        value, slope = splines(x), splines(x, slope=True)
         size = float(slope.abs().max())
         assert float(value.diff(dim=0).abs().max()) < 10 * size * near + 1e-9
         # beside a knot the slope changes by the curvature, which is large where knots are close
@@ -74,7 +73,7 @@ def test_value_and_slope_are_continuous(splines: Splines) -> None:
 def test_slopes_are_derivatives(splines: Splines) -> None:
     x = around(splines, 60)
     h = 1e-6 * min(np.diff(splines.knots))
-    value, slope = splines.both(x)
+    value, slope = splines(x), splines(x, slope=True)
     torch.testing.assert_close(value, splines(x))
     numerical = (splines(x + h) - splines(x - h)) / (2 * h)
     torch.testing.assert_close(slope * h, numerical * h, atol=1e-10, rtol=1e-4)
@@ -82,7 +81,7 @@ def test_slopes_are_derivatives(splines: Splines) -> None:
 
 def test_curves_are_basis_times_coefficients(splines: Splines) -> None:
     x, c = around(splines).reshape(101, 1).expand(101, 3), coefficients(splines)
-    value, slope = splines.both(x)
+    value, slope = splines(x), splines(x, slope=True)
     torch.testing.assert_close(splines.curve(x, c), value @ c)
     torch.testing.assert_close(splines.along(x, splines.cubics(c), slope=True), slope @ c)
     assert splines.curve(x, c).shape == (101, 3, 2)

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from ndcn.models import Linear, Persistence, Spline
 from scipy.interpolate import CubicSpline
 

@@ -10,17 +10,7 @@ import torch
 from torch import nn
 
 import ndcn
-from ndcn import (
-    CrossEntropy,
-    DynamicsRegressor,
-    Field,
-    Graph,
-    GraphODE,
-    Objective,
-    Solver,
-    Trajectory,
-    laws,
-)
+from ndcn import CrossEntropy, DynamicsRegressor, Field, Graph, GraphODE, Objective, Solver, Trajectory, laws
 from problems import GRAPHS, SIGNED_GRAPHS, states
 from small_runs import DATA, GRAPH, TIMES, X0, Decay, regressor
 

@@ -10,12 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import ndcn
-from ndcn import (
-    DynamicsRegressor,
-    Objective,
-    Solver,
-    laws,
-)
+from ndcn import DynamicsRegressor, Objective, Solver, laws
 from small_runs import DATA, GRAPH, X0, regressor
 
 

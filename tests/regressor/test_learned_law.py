@@ -45,7 +45,11 @@ def learned(
     covariance = error**2 * torch.eye(len(p), dtype=torch.float64)
     errors = covariance.diagonal().sqrt()
     law = law_of(model, ("x",))
-    return LearnedLaw.of(FoundLaw(law, covariance, errors, draws, [X0], start_draws, EVIDENCE, SEEN))
+    return LearnedLaw(FoundLaw(law, covariance, errors, draws, [X0], start_draws, EVIDENCE, SEEN))
+
+
+def sampled(law: LearnedLaw, samples: torch.Tensor) -> LearnedLaw:
+    return LearnedLaw(replace(law.found, posterior_samples=samples))
 
 
 def free(slope: float = 1.0) -> FreeModel:
@@ -89,7 +93,7 @@ def test_the_spread_is_that_of_the_draws(model: Equation | FreeModel) -> None:
     assert deviation.states[0].abs().max() == 0
     assert deviation.states[1].max() > 0
     if model is HEAT:
-        every = torch.stack([heat(GRAPH, X0, [0.5 * float(k)])[0] for k in law.draws])
+        every = torch.stack([heat(GRAPH, X0, [0.5 * float(k)])[0] for k in law.found.posterior_samples])
         torch.testing.assert_close(deviation.states[1], every.std(0), atol=1e-5, rtol=1e-3)
 
 
@@ -105,22 +109,22 @@ def test_first_states_that_are_drawn_widen_the_band() -> None:
 def test_draws_that_explode_are_left_out_and_too_many_are_an_error() -> None:
     x0 = torch.full((4, 1), 1.0, dtype=torch.float64)
     law = learned(BLOWUP)  # infinite at t = 1/c
-    some = replace(law, draws=torch.tensor([[0.9], [1.1], [20.0]], dtype=torch.float64))
+    some = sampled(law, torch.tensor([[0.9], [1.1], [20.0]], dtype=torch.float64))
     deviation = answer(some, asked([0.1], x0=x0, t0=0.0), True).std
     expected = torch.tensor([1 / (1 - 0.09), 1 / (1 - 0.11)]).std().item()
     assert deviation.states.flatten().tolist() == pytest.approx([expected] * 4, rel=1e-4)
-    wild = replace(law, draws=torch.tensor([[1.0], [50.0]], dtype=torch.float64))
+    wild = sampled(law, torch.tensor([[1.0], [50.0]], dtype=torch.float64))
     with pytest.raises(IntegrationError, match="posterior samples diverge"):
         answer(wild, asked([0.1], x0=x0, t0=0.0), True)
 
 
 def test_draws_far_faster_than_the_law_are_left_out() -> None:
     law = learned(Equation((Term(Formula("x"), False),), torch.tensor([-1.0], dtype=torch.float64)))
-    some = replace(law, draws=torch.tensor([[-1.0], [-1.1], [-1e5]], dtype=torch.float64))
+    some = sampled(law, torch.tensor([[-1.0], [-1.1], [-1e5]], dtype=torch.float64))
     deviation = answer(some, asked([1.0]), True).std
     expected = torch.tensor([-1.0, -1.1]).exp().std()
     torch.testing.assert_close(deviation.states[0], X0 * expected, atol=1e-5, rtol=1e-4)
-    few = replace(law, draws=torch.tensor([[-1.0], [-1.1], [-1e5], [-2e5], [-3e5]], dtype=torch.float64))
+    few = sampled(law, torch.tensor([[-1.0], [-1.1], [-1e5], [-2e5], [-3e5]], dtype=torch.float64))
     with pytest.warns(UserWarning, match="only 2 of 5 posterior samples"):
         answer(few, asked([1.0]), True)
 
@@ -147,12 +151,12 @@ def test_laws_side_by_side_are_each_of_them(model: Equation | FreeModel) -> None
     names = ("v", "w") if isinstance(model, FreeModel) and len(model.coefficients) == 2 else ("x",)
     generator = torch.Generator().manual_seed(2)
     draws = model.parameters + 0.05 * torch.randn(4, len(model.parameters), generator=generator, dtype=torch.float64)
-    law = LearnedLaw.of(FoundLaw(law_of(model, names), torch.eye(1), torch.ones(1), draws, [X0], None, EVIDENCE, SEEN))
+    law = LearnedLaw(FoundLaw(law_of(model, names), torch.eye(1), torch.ones(1), draws, [X0], None, EVIDENCE, SEEN))
     together = law._side_by_side()
     assert together is not None
     x = 1.5 * torch.rand(4, 4, len(names), generator=generator, dtype=torch.float64)  # some outside the knots
     t = torch.tensor(0.0)
-    expected = torch.stack([one(t, state, GRAPH) for one, state in zip(law.drawn(), x, strict=True)])
+    expected = torch.stack([one(t, state, GRAPH) for one, state in zip(law.posterior_samples(), x, strict=True)])
     torch.testing.assert_close(together(t, x, GRAPH), expected)
 
 
@@ -164,7 +168,8 @@ class FirstOfAll(laws.Law):
 
 
 def test_laws_known_in_part_are_followed_one_by_one() -> None:
-    law = replace(learned(error=0.02), law=Corrected(FirstOfAll(), learned().found))
+    found = learned(error=0.02).found
+    law = LearnedLaw(replace(found, law=Corrected(FirstOfAll(), found.law)))
     assert law._side_by_side() is None
     deviation = answer(law, asked([0.5]), True).std
     assert 0 < deviation.states.max() < 0.1
@@ -209,9 +214,9 @@ def test_equations_of_the_closed_form_alone() -> None:
 def test_functions_on_a_grid(model: Equation | FreeModel) -> None:
     assert learned(model).functions(7) is not None
     law = learned(model)
-    assert len(law.drawn()) == 5
+    assert len(law.posterior_samples()) == 5
     x = torch.tensor([[1.0]], dtype=torch.float64)
-    gaps = [float(k.edge(x, x + 1)) for k in law.drawn()]
+    gaps = [float(k.edge(x, x + 1)) for k in law.posterior_samples()]
     assert gaps == sorted(gaps)
     assert gaps[2] == pytest.approx(float(law.law.edge(x, x + 1)))
 

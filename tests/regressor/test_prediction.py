@@ -10,16 +10,7 @@ import torch
 from torch import nn
 
 import ndcn
-from ndcn import (
-    DynamicsRegressor,
-    Field,
-    Graph,
-    IntegrationError,
-    Solver,
-    Trajectory,
-    laws,
-    networks,
-)
+from ndcn import DynamicsRegressor, Field, Graph, IntegrationError, Solver, Trajectory, laws, networks
 from problems import states
 from small_runs import DATA, GRAPH, TIMES, X0, regressor
 

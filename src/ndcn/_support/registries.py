@@ -42,8 +42,7 @@ OPERATORS = Registry(
     },
 )
 MODEL_FILES = Registry(
-    "model file",
-    {"DynamicsRegressor": "ndcn.regressor.files:load", "NodeClassifier": "ndcn.classify.files:load"},
+    "model file", {"DynamicsRegressor": "ndcn.regressor.files:load", "NodeClassifier": "ndcn.classify.files:load"}
 )
 MODELS = Registry(
     "model",
@@ -96,11 +95,7 @@ TABLES = Registry(
     },
 )
 FIGURES = Registry(
-    "figure",
-    {
-        "figures": "ndcn.experiments.targets:DynamicsFigures",
-        "sweep": "ndcn.experiments.targets:AccuracySweep",
-    },
+    "figure", {"figures": "ndcn.experiments.targets:DynamicsFigures", "sweep": "ndcn.experiments.targets:AccuracySweep"}
 )
 SECTIONS = Registry(
     "section of the page",

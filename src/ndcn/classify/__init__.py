@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from . import datasets
-from . import files as files
+from . import datasets, files as files
 from .baselines import NodeBaseline
 from .classifier import NodeClassifier
 from .datasets.karate import karate_club as karate_club
@@ -11,7 +10,6 @@ from .datasets.nodes import NodeDataset as NodeDataset
 from .datasets.planetoid import planetoid as planetoid
 from .datasets.tables import node_tables as node_tables
 from .network import DiffusionClassifier
-from .runs import NodeRun as NodeRun
-from .runs import repeat as repeat
+from .runs import NodeRun as NodeRun, repeat as repeat
 
 __all__ = ["DiffusionClassifier", "NodeBaseline", "NodeClassifier", "datasets"]

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 @reading.reads_files
 def evaluate(
-    model: ModelFile,
-    data: Data,
-    states: States = None,
-    how: reading.How = reading.PLAIN,
-    as_json: Json = False,
+    model: ModelFile, data: Data, states: States = None, how: reading.How = reading.PLAIN, as_json: Json = False
 ) -> None:
     """Measure the error of a model on data, trained on and held back.
 

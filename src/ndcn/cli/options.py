@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._support.registries import ACTIVATIONS, LAWS, MODELS, NETWORKS, NODE_MODELS, OPERATORS
-from .._support.registries import NEED_PYG as NEED_PYG
+from .._support.registries import ACTIVATIONS, LAWS, MODELS, NEED_PYG as NEED_PYG, NETWORKS, NODE_MODELS, OPERATORS
 
 if TYPE_CHECKING:
     import pandas as pd

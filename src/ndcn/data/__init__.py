@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from . import metrics, sampling
 from .calendar import Calendar
-from .checks import checked_state as checked_state
-from .checks import checked_times as checked_times
+from .checks import checked_state as checked_state, checked_times as checked_times
 from .dataset import Dataset
-from .dates import BadDates as BadDates
-from .dates import looks_like_dates as looks_like_dates
-from .dates import read_dates as read_dates
+from .dates import BadDates as BadDates, looks_like_dates as looks_like_dates, read_dates as read_dates
 from .metrics import per_time as per_time
-from .panel import MIN_SNAPSHOTS as MIN_SNAPSHOTS
-from .panel import Panel as Panel
-from .panel import panel_of as panel_of
-from .sampling import Split, split
-from .sampling import SplitRule as SplitRule
-from .series_kind import Kind as Kind
-from .series_kind import kind_of as kind_of
-from .time_grid import TimeGrid as TimeGrid
-from .time_grid import common_grid as common_grid
+from .panel import MIN_SNAPSHOTS as MIN_SNAPSHOTS, Panel as Panel, panel_of as panel_of
+from .sampling import Split, SplitRule as SplitRule, split
+from .series_kind import Kind as Kind, kind_of as kind_of
+from .time_grid import TimeGrid as TimeGrid, common_grid as common_grid
 from .trajectory import Statistics, Trajectory
 from .trajectory_folder import plain_labels as plain_labels
 

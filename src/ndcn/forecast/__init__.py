@@ -5,8 +5,7 @@ from __future__ import annotations
 from .automatic import auto
 from .candidates import LEARNED as LEARNED
 from .network_test import NetworkTest, network_test
-from .options import NAMES as NAMES
-from .options import Auto
+from .options import NAMES as NAMES, Auto
 from .result import Forecast
 from .table import Table
 

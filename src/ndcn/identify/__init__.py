@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from .discovery import discover as discover
 from .estimation import estimate as estimate
-from .functions import Functions
-from .functions import functions_of as functions_of
-from .functions import states_along as states_along
+from .functions import Functions, functions_of as functions_of, states_along as states_along
 from .interaction import Interaction
 from .parameter_table import Estimates
-from .result import Evidence
-from .result import FoundLaw as FoundLaw
+from .result import Evidence, FoundLaw as FoundLaw
 
 __all__ = ["Estimates", "Evidence", "Functions", "Interaction"]

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import product, zip_longest
 
 from ..laws import Term
 from .weak_form import Support, WeakForm, supports
 
+# Of a parameter, in logarithms of the variance that the weak form leaves open: it must explain 1 - exp(-0.2) = 18 % of it. BIC's price,
+# log(rows) / rows, holds for independent errors; those of the weak form are errors of the path, which a wrong term can follow.
 HIGH_PRICE = 0.2
-"""Of a parameter, in logarithms of the variance that the weak form leaves open: it must explain 1 - exp(-0.2) = 18 % of it.
-
-BIC's price, log(rows) / rows, would be far lower, but holds for independent errors. Those of the weak form are errors of the path
-through the data, which a wrong term can follow.
-"""
 LOW_PRICE = 0.01  # for data whose path is good: there the variance left open tells candidates apart
 LARGEST_SUPPORT = 5  # terms of sets by beam search: as many as the mutualistic law has, the longest of ``ndcn.laws``
 NONLINEAR_PRICE = 2  # a function or quotient counts as so many parameters more: a plain product comes before it
@@ -35,21 +32,6 @@ class RankedSupport:
         return self.log_rest + price * self.complexity
 
 
-@dataclass(frozen=True)
-class RankedSets:
-    """All sets of one weak form for the rate of one feature.
-
-    Attributes:
-        one_coupling: all polynomial self terms and one coupling, or none.
-        one_curve: one coupling, one self term that is no polynomial, and polynomials of two degrees.
-        any_terms: any sets, by beam search.
-    """
-
-    one_coupling: list[RankedSupport]
-    one_curve: list[RankedSupport]
-    any_terms: list[RankedSupport]
-
-
 def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term, float]]]:
     """Term sets for the rate of one feature that the weak form finds worth shooting, best first.
 
@@ -59,12 +41,12 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
     through the data is poor: sets come by it with a high price on each parameter, and then with a low one. How many of each
     are kept trades time for the rank at which the true set may stand.
     """
-    ranked = [_ranked_sets(form, feature) for form in forms]
+    one_coupling, one_curve, any_terms = zip(*(_ranked_sets(form, feature) for form in forms), strict=True)
     tiers = (
-        ([sets.one_coupling for sets in ranked], HIGH_PRICE, 6),
-        ([sets.one_coupling for sets in ranked], LOW_PRICE, 4),
-        ([sets.one_curve for sets in ranked], HIGH_PRICE, 5),
-        ([sets.any_terms for sets in ranked], HIGH_PRICE, 3),
+        (one_coupling, HIGH_PRICE, 6),
+        (one_coupling, LOW_PRICE, 4),
+        (one_curve, HIGH_PRICE, 5),
+        (any_terms, HIGH_PRICE, 3),
     )
     out: dict[tuple, list[tuple[Term, float]]] = {}
     for sets_of_forms, price, most in tiers:
@@ -78,12 +60,13 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
     return list(out.values())
 
 
-def _ranked_sets(form: WeakForm, feature: int) -> RankedSets:
+def _ranked_sets(form: WeakForm, feature: int) -> tuple[list[RankedSupport], list[RankedSupport], list[RankedSupport]]:
+    """Polynomial self terms with one coupling or none; with one coupling and one curve; any sets, by beam search."""
     terms = form.terms[feature]
     polynomials = tuple(k for k, term in enumerate(terms) if not term.coupling and _is_polynomial(term))
     with_coupling = [form.solved(feature, (*polynomials, k)) for k, term in enumerate(terms) if term.coupling]
     without = form.solved(feature, polynomials)
-    return RankedSets(
+    return (
         [_ranked(form, feature, support) for support in (*with_coupling, without)],
         _with_one_curve(form, feature, polynomials, with_coupling),
         [_ranked(form, feature, support) for support in supports(form, feature, most=LARGEST_SUPPORT)],
@@ -98,29 +81,20 @@ def _ranked(form: WeakForm, feature: int, support: Support) -> RankedSupport:
 def _with_one_curve(
     form: WeakForm, feature: int, polynomials: tuple[int, ...], with_coupling: Sequence[Support]
 ) -> list[RankedSupport]:
-    """For each family of self terms that are no polynomials, the best of its sets."""
+    """For each family of self terms that are no polynomials, the best of its sets with polynomials of two degrees."""
     terms = form.terms[feature]
     couplings: dict[tuple, int] = {}  # of each family the one that explains most
     for support in sorted(with_coupling, key=lambda s: s.rest):
         couplings.setdefault(terms[support.members[-1]].family, support.members[-1])
-    best: dict[tuple, RankedSupport] = {}
-    for members in _sets_with_one_curve(terms, polynomials, list(couplings.values())):
-        one = _ranked(form, feature, form.solved(feature, members))
-        family = terms[members[-2]].family
-        best[family] = min(best.get(family, one), one, key=lambda ranked: ranked.score(HIGH_PRICE))
-    return list(best.values())
-
-
-def _sets_with_one_curve(
-    terms: Sequence[Term], polynomials: tuple[int, ...], couplings: Sequence[int]
-) -> Iterator[tuple[int, ...]]:
-    """Polynomials of degrees 0 and 1, or 1 and 2, then the curve and the coupling."""
     curves = [k for k, term in enumerate(terms) if not term.coupling and k not in polynomials]
+    best: dict[tuple, RankedSupport] = {}
     for degrees in ((0, 1), (1, 2)):
         few = tuple(k for k in polynomials if _degree(terms[k]) in degrees)
-        for curve in curves:
-            for coupling in couplings:
-                yield (*few, curve, coupling)
+        for curve, coupling in product(curves, couplings.values()):
+            one = _ranked(form, feature, form.solved(feature, (*few, curve, coupling)))
+            family = terms[curve].family
+            best[family] = min(best.get(family, one), one, key=lambda ranked: ranked.score(HIGH_PRICE))
+    return list(best.values())
 
 
 def _best(form: WeakForm, feature: int, ranked: Sequence[RankedSupport], price: float, most: int) -> list[Support]:

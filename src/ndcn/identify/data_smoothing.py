@@ -90,22 +90,17 @@ class Smoother:
         freedom = np.zeros(N)
         best = np.full(N, np.inf)
         whole = seen.all()
+        count = seen.sum(0)
+        right = (B.T @ filled).T
         for penalty in LAMBDAS:
             if whole:
                 A = (B.T @ B + penalty * self.penalty)[None]
             else:
                 A = np.einsum("tk,tn,tl->nkl", B, seen.astype(float), B, optimize=True) + penalty * self.penalty
             A = A + 1e-9 * np.eye(self.size)
-            right = (B.T @ filled).T[..., None]
-            c = (
-                np.linalg.solve(np.broadcast_to(A, (N, self.size, self.size)), right)[..., 0]
-                if not whole
-                else np.linalg.solve(A[0], right[..., 0].T).T
-            )
-            inverse = np.linalg.inv(A)
-            hat = np.einsum("tk,nkl,tl->nt", B, inverse, B, optimize=True)
-            used = (hat * seen.T).sum(1) if not whole else np.full(N, hat.sum())
-            count = seen.sum(0)
+            c = np.linalg.solve(A[0], right.T).T if whole else np.linalg.solve(A, right[..., None])[..., 0]
+            hat = np.einsum("tk,nkl,tl->nt", B, np.linalg.inv(A), B, optimize=True)
+            used = np.full(N, hat.sum()) if whole else (hat * seen.T).sum(1)
             rest = (np.where(seen, values - B @ c.T, 0.0) ** 2).sum(0)
             free = count - GCV_FACTOR * used
             score = np.where(free > LEAST_LEFT * count, rest * count / np.maximum(free, 1e-9) ** 2, 1e300)
@@ -121,38 +116,29 @@ class Smoother:
 
 
 def estimated_noise(level: torch.Tensor, states: torch.Tensor, seen: torch.Tensor, inflation: torch.Tensor) -> Noise:
-    """Additive and proportional noise that explain the residuals of a smooth path, robustly.
+    """Additive and proportional noise that explain the residuals of a smooth path ``level`` (T, n, d), robustly.
 
-    Args:
-        level: the path, (T, n, d).
-        states, seen: observations.
-        inflation: by how much residuals are too small because the path followed them, (n, d).
+    ``inflation`` (n, d) is by how much residuals are too small because the path followed them.
     """
-    d = states.shape[2]
-    additive = []
-    share = []
-    for a in range(d):
+    found = []
+    for a in range(states.shape[2]):
         good = seen[..., a]
         x = level[..., a][good].abs().numpy()
         rest = ((states[..., a] - level[..., a]).abs() * inflation[:, a])[good].numpy()
-        order = np.argsort(x)
-        bins = np.array_split(order, NOISE_BINS)
-        size = np.array([np.median(x[b]) for b in bins if len(b)])
-        spread = np.array([np.median(rest[b]) / MEDIAN_TO_SIGMA for b in bins if len(b)])
+        bins = [b for b in np.array_split(np.argsort(x), NOISE_BINS) if len(b)]
+        size = np.array([np.median(x[b]) for b in bins])
+        spread = np.array([np.median(rest[b]) / MEDIAN_TO_SIGMA for b in bins])
         weight = 1 / (spread**2 + 1e-4 * spread.max() ** 2 + 1e-300)
         solution, _ = nnls(np.stack([np.ones_like(size), size**2], 1) * weight[:, None], spread**2 * weight)
-        additive.append(np.sqrt(solution[0]))
-        share.append(np.sqrt(solution[1]))
-    return Noise(torch.tensor(np.array(additive)), torch.tensor(np.array(share)))
+        found.append(np.sqrt(solution))
+    additive, share = torch.tensor(np.array(found)).T.contiguous()
+    return Noise(additive, share)
 
 
 def interpolated(
     times: np.ndarray, values: np.ndarray, seen: np.ndarray, at: np.ndarray, *, straight: bool = False
 ) -> np.ndarray:
-    """Each series (T, N) between what was seen of it, constant beyond; NaN if nothing was.
-
-    By monotone cubics, or by straight lines.
-    """
+    """Each series (T, N) between what was seen of it, by monotone cubics or straight lines; constant beyond, NaN if nothing was."""
     out = np.full((len(at), values.shape[1]), np.nan)
     for k in range(values.shape[1]):
         t = times[seen[:, k]]

@@ -28,12 +28,10 @@ from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along
 from .trajectory_splines import free_form_along
 from .trajectory_system import HUBER
 
+# Warn above this misfit, as a share of how far states move. Free forms of docs/interaction.md, Measured, stay below 0.6 % of the states.
 POOR_MISFIT = 0.05
-"""Warn above this misfit, as a share of how far states move. Free forms of the laws of docs/interaction.md, Measured, stay far below it
-(0.6 % of the states at worst), so that 5 % is a sign of another law."""
+# Smaller residuals along trajectories without noise are explained. Ten times ``EXPLAINED_EXCESS``, as errors of integration add up along them.
 EXPLAINED_ROUNDING = 50.0
-"""Residuals along whole trajectories without noise below so many times the rounding are explained. Ten times ``EXPLAINED_EXCESS``, as errors
-of integration add up along a trajectory and do not over one interval."""
 NOISY_TOLERANCE = 1e-4  # of integration, as a share of the largest state: well below noise of ``NOISY_ABOVE``
 CLEAN_TOLERANCE = 1e-8  # below the rounding of float32, 6e-8
 
@@ -78,11 +76,7 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
 
 
 def _prepared(task: _Task, *, noisy: bool) -> tuple[list[Observations], KnownLaw | None]:
-    """The trajectories as observed, and the known law as a model.
-
-    Raises:
-        ValueError: the law is not for such states, or not defined at some of them.
-    """
+    """The trajectories as observed, and the known law as a model; ValueError if it is not defined at some of their states."""
     data = [observed(t, noisy=noisy) for t in task.trajectories]
     known = task.what.known
     if known is None:
@@ -124,8 +118,7 @@ def _found(
         evidence = replace(evidence, reason=reason)
     names = formula_names(task.features) if isinstance(model, Equation) else task.features
     law = law_of(model, names, known)
-    errors = standard_errors(covariance)
-    return FoundLaw(law, covariance, errors, samples, *initial, evidence, some_states(data))
+    return FoundLaw(law, covariance, standard_errors(covariance), samples, *initial, evidence, some_states(data))
 
 
 def _warn_if_few(trajectories: Sequence[Trajectory], model: FreeModel) -> None:
@@ -154,8 +147,7 @@ def _warn(how: str) -> None:
 def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
     """By shots from snapshot to snapshot; None if what is left open may be noise.
 
-    If the data are not surely free of noise, they may as well be curves that are coarsely sampled: what no closed form explains
-    is judged along whole trajectories.
+    Data that are not surely free of noise may be coarsely sampled curves: what no closed form explains is judged along trajectories.
     """
     data, base = _prepared(task, noisy=False)
     closed: FittedEquation | None = None
@@ -171,14 +163,12 @@ def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
 
 def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: FittedEquation) -> FoundLaw:
     explained = closed.explains()
-    if explained:
+    missed = f"{closed.fit.excess:.2g} times the rounding"
+    reason = f"the closed form explains every snapshot from the one before to {missed}"
+    if not explained:
         reason = (
-            f"the closed form explains every snapshot from the one before to {closed.fit.excess:.2g} times the rounding"
-        )
-    else:
-        reason = (
-            f"a closed form was asked for; it misses snapshots by {closed.fit.excess:.2g} times the rounding, so it is "
-            'not the whole law: form="free" follows the data better'
+            f"a closed form was asked for; it misses snapshots by {missed}, so it is not the whole law: "
+            'form="free" follows the data better'
         )
         warn(reason)
     noise = tuple(data[0].measured.share.tolist())
@@ -189,25 +179,17 @@ def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: Fi
 def _free_from_snapshots(
     task: _Task, data: Sequence[Observations], free: ShotFit, closed: FittedEquation | None
 ) -> FoundLaw:
-    if task.what.form == "free":
-        reason = "the free form was asked for"
-    else:
+    reason = "the free form was asked for"
+    if task.what.form != "free":
         best = "" if closed is None else f" (the best misses them by {closed.fit.excess:.2g} times the rounding)"
-        reason = (
-            f"no closed form of the library explains the snapshots{best}; the free form misses them by "
-            f"{free.excess:.2g} times"
-        )
+        also = f"the free form misses them by {free.excess:.2g} times"
+        reason = f"no closed form of the library explains the snapshots{best}; {also}"
     if free.misfit > POOR_MISFIT:
         _warn(f"misses typical snapshots by {100 * free.misfit:.2g} % of the way from the one before")
-    evidence = Evidence(
-        "free",
-        reason,
-        tuple(data[0].measured.share.tolist()),
-        None if closed is None else closed.fit.excess,
-        free.excess,
-        None if closed is None else str(closed.equation),
-        free.lost == 0 and free.excess < EXPLAINED_EXCESS,
-    )
+    noise = tuple(data[0].measured.share.tolist())
+    formula = (None, None) if closed is None else (closed.fit.excess, str(closed.equation))
+    explained = free.lost == 0 and free.excess < EXPLAINED_EXCESS
+    evidence = Evidence("free", reason, noise, formula[0], free.excess, formula[1], explained)
     return _of_shots(task, data, free, evidence)
 
 
@@ -228,10 +210,8 @@ def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
     data, base = _prepared(task, noisy=noisy)
     form = task.what.form
     tolerance = (NOISY_TOLERANCE if noisy else CLEAN_TOLERANCE) * largest(data)
-    closed: TrajectoryFit | None = None
+    closed = None if form == "free" else closed_form_along(_search(task, data, base), data, tolerance)
     free: TrajectoryFit | None = None
-    if form != "free":
-        closed = closed_form_along(_search(task, data, base), data, tolerance)
     if form != "closed" and (closed is None or closed.excess >= NOTHING_LEFT_EXCESS):
         free = free_form_along(data, tolerance, base)
     if free is None and closed is None:
@@ -241,15 +221,11 @@ def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
     explained = _explains(best, noisy)
     if noisy and chosen == "closed":
         best = reweighted(best)
-    evidence = Evidence(
-        chosen,
-        _reason(closed, free, task.what, noisy),
-        tuple(best.problems[0].data.measured.share.tolist()),
-        None if closed is None else closed.excess,
-        None if free is None else free.excess,
-        None if closed is None else str(closed.model),
-        explained,
-    )
+    reason = _reason(closed, free, task.what, noisy)
+    noise = tuple(best.problems[0].data.measured.share.tolist())
+    formula = (None, None) if closed is None else (closed.excess, str(closed.model))
+    splines = None if free is None else free.excess
+    evidence = Evidence(chosen, reason, noise, formula[0], splines, formula[1], explained)
     return _of_trajectories(task, data, best, evidence)
 
 
@@ -285,9 +261,8 @@ def _reason(closed: TrajectoryFit | None, free: TrajectoryFit | None, what: Inte
         return f"the closed form leaves residuals of {closed.excess:.2f} times {unit}"
     if closed is None:
         return f"no closed form could be followed; the free form leaves residuals of {free.excess:.2f} times {unit}"
-    return (
-        f"the best closed form leaves residuals of {closed.excess:.2f} times {unit}, the free form of {free.excess:.2f}"
-    )
+    best = f"the best closed form leaves residuals of {closed.excess:.2f} times {unit}"
+    return f"{best}, the free form of {free.excess:.2f}"
 
 
 def _of_trajectories(task: _Task, data: Sequence[Observations], fitted: TrajectoryFit, evidence: Evidence) -> FoundLaw:

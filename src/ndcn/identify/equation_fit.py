@@ -12,28 +12,16 @@ from ..laws import Equation
 from .posterior import pseudo_inverse
 from .shooting_fit import ShotFit, Shots, fit
 
+# Residuals below so many times the rounding of snapshots are explained. True laws end near 1 or below (0.2 in the first example of
+# docs/interaction.md), laws of another form beyond 10 000 (Trajectories of other simulators); near 1, a few snapshots that were rounded
+# more would refuse a true law.
 EXPLAINED_EXCESS = 5.0
-"""Residuals below so many times the rounding of snapshots are explained.
-
-True laws end near 1 or below (0.2 in the first example of docs/interaction.md), laws of another form beyond 10 000 (docs/interaction.md,
-Trajectories of other simulators), so that anything between would do; near 1, a few snapshots that were rounded more would
-refuse a true law.
-"""
+# A term without which residuals stay below so many times the rounding is not seen; stricter, so that what pruning leaves is explained.
 UNSEEN_EXCESS = 2.0
-"""A term without which residuals stay below so many times the rounding is not seen in the data.
-
-Stricter than ``EXPLAINED_EXCESS``, so that what pruning leaves is still explained.
-"""
+# A fit above this weighted misfit is not worth going on with: a law that lets states stand still has a misfit near 1 (``shots_of``).
 HOPEFUL_MISFIT = 0.25
-"""A fit above this weighted misfit is not worth going on with.
-
-Residuals count relative to how far states moved (``shots_of``): a law that lets them stand still has a misfit near 1.
-"""
+# Weighted misfits below this are the rounding of float32, 6e-8, of states that move by a few percent: no term is kept to lower them.
 MISFIT_OF_ROUNDING = 2e-6
-"""Weighted misfits below this are rounding, and no term is kept to lower them further.
-
-About the rounding of float32, 6e-8, of states that move by a few percent from snapshot to snapshot.
-"""
 
 
 @dataclass(frozen=True)
@@ -88,21 +76,12 @@ class EquationFitter:
     ) -> FittedEquation | None:
         """The equation with its best parameters on these shots; None if it cannot be integrated.
 
-        Args:
-            equation: with first values.
-            shots: to fit to.
-            iterations: of Gauss-Newton at most; 0 only sees how far the equation is off.
-            accuracy: of integration.
-            enough: stop when a step lowers the misfit by less than this share. 0.1 % is well below what tells candidates apart.
+        No ``iterations`` only see how far the equation is off. The last one lowers the misfit by less than a share ``enough``: 0.1 % is
+        well below what tells candidates apart.
         """
-        done = fit(
-            equation,
-            shots,
-            iterations=iterations,
-            tolerance=accuracy.precision * self.scale,
-            most_steps=accuracy.most_steps,
-            enough=enough,
-        )
+        tolerance = accuracy.precision * self.scale
+        steps = accuracy.most_steps
+        done = fit(equation, shots, iterations=iterations, tolerance=tolerance, most_steps=steps, enough=enough)
         if done is None or not math.isfinite(done.misfit):
             return None
         assert isinstance(done.model, Equation)

@@ -67,15 +67,13 @@ def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Fou
 
 def _estimated(law: Law, trajectories: Sequence[Trajectory], seed: int) -> FoundLaw:
     rough = max(roughness_of(t) for t in trajectories)
-    found: FoundLaw | None = None
+    noisy = rough >= CLEAN_BELOW
     if rough < NOISY_ABOVE and all(t.mask is None for t in trajectories) and not law.unknown_per_node:
         data = [signed(observed(t, noisy=False)) for t in trajectories]
-        found = _by_shots(law, data, seed, sure=rough < CLEAN_BELOW)
-    if found is None:
-        noisy = rough >= CLEAN_BELOW
-        data = [signed(observed(t, noisy=noisy)) for t in trajectories]
-        found = _by_trajectories(law, data, seed, noisy=noisy)
-    return found
+        found = _by_shots(law, data, seed, sure=not noisy)
+        if found is not None:
+            return found
+    return _by_trajectories(law, [signed(observed(t, noisy=noisy)) for t in trajectories], seed, noisy=noisy)
 
 
 def _check(law: Law, trajectories: Sequence[Trajectory]) -> None:
@@ -100,15 +98,12 @@ def _described(law: Law) -> str:
 
 
 def _fitted(law: Law, data: Sequence[Observations]) -> ShotFit:
-    """All that is unknown with one value for all nodes, by shots from snapshot to snapshot.
-
-    Raises:
-        ValueError: the law cannot be followed from any first values.
-    """
+    """All that is unknown with one value for all nodes, by shots from snapshot to snapshot."""
     model = checked_law(law, data[0].network, data[0].level)
     model = replace(model, names=law.unknown, values=torch.ones(len(law.unknown), dtype=torch.float64), per_node=())
     tolerance = CLEAN_TOLERANCE * largest(data)
-    shots = [part for one in data for part in _all_shots(one)]
+    parts = [(one, part) for one in data for part in torch.arange(len(one.spans)).split(one.network.together())]
+    shots = [shots_of(one, part) for one, part in parts]
     best: ShotFit | None = None
     for first in _first_fits(model, data, TRIAL_COARSER * tolerance):
         found = fit(first.model, shots, iterations=SHOT_ITERATIONS, tolerance=tolerance)
@@ -159,12 +154,6 @@ def _first_models(model: KnownLaw, few: Sequence[Shots], tolerance: torch.Tensor
     return [trial for misfit, trial in best if misfit < float("inf")]
 
 
-def _all_shots(one: Observations) -> list[Shots]:
-    """All shots of a trajectory, in parts that fit into memory."""
-    each = one.network.together()
-    return [shots_of(one, part) for part in torch.arange(len(one.spans)).split(each)]
-
-
 def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) -> FoundLaw | None:
     """None if what is left open may be noise."""
     found = _fitted(law, data)
@@ -179,18 +168,14 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
         'better values were not found: give some of them a number, or let model="interaction" look for a law that fits'
     )
     noise = tuple(data[0].measured.share.tolist())
+    evidence = Evidence("known", reason, noise, closed=found.excess, explained=explained)
     covariance = residual_variance(found) * pseudo_inverse(found.normal)
-    return FoundLaw(
-        law=found.model.with_numbers(),
-        covariance=covariance,
-        errors=standard_errors(covariance),
-        posterior_samples=normal_samples(found.model.values, covariance, seed),
-        initial_states=[one.states[0] for one in data],
-        initial_state_samples=None,
-        evidence=Evidence("known", reason, noise, closed=found.excess, explained=explained),
-        states=some_states(data),
-        names=(law.unknown, ()),
-    )
+    errors = standard_errors(covariance)
+    samples = normal_samples(found.model.values, covariance, seed)
+    initial = [one.states[0] for one in data]
+    names = (law.unknown, ())
+    estimated = found.model.with_numbers()
+    return FoundLaw(estimated, covariance, errors, samples, initial, None, evidence, some_states(data), names)
 
 
 # Along whole trajectories ---------------------------------------------------------------------------------------------
@@ -207,22 +192,16 @@ def _by_trajectories(law: Law, data: Sequence[Observations], seed: int, *, noisy
         fitted = fit_trajectories(first, problems, iterations=TRAJECTORY_ITERATIONS)
     if fitted is None:
         raise ValueError(_lost(law))
-    evidence = _evidence(law, fitted, noisy)
-    if noisy:
-        fitted = reweighted(fitted, cg=NODE_VALUE_CG if law.unknown_per_node else COMMON_CG)
-        noise = tuple(fitted.problems[0].data.measured.share.tolist())
-        evidence = replace(evidence, noise=noise)
-    return _of_trajectories(data, fitted, seed, evidence)
-
-
-def _evidence(law: Law, fitted: TrajectoryFit, noisy: bool) -> Evidence:
-    explained = residuals_are_noise(fitted) if noisy else fitted.excess < EXPLAINED_EXCESS
-    unit = "the noise" if noisy else "the rounding"
-    reason = f"{_described(law)} leaves residuals of {fitted.excess:.2f} times {unit}"
+    excess = fitted.excess
+    explained = residuals_are_noise(fitted) if noisy else excess < EXPLAINED_EXCESS
+    reason = f"{_described(law)} leaves residuals of {excess:.2f} times {'the noise' if noisy else 'the rounding'}"
     if not explained:
         reason += ', so it is not the whole law: model="interaction" looks for one that is'
+    if noisy:
+        fitted = reweighted(fitted, cg=NODE_VALUE_CG if law.unknown_per_node else COMMON_CG)
     noise = tuple(fitted.problems[0].data.measured.share.tolist())
-    return Evidence("known", reason, noise, closed=fitted.excess, explained=explained)
+    evidence = Evidence("known", reason, noise, closed=excess, explained=explained)
+    return _of_trajectories(data, fitted, seed, evidence)
 
 
 def _of_trajectories(data: Sequence[Observations], fitted: TrajectoryFit, seed: int, evidence: Evidence) -> FoundLaw:
@@ -239,14 +218,7 @@ def _of_trajectories(data: Sequence[Observations], fitted: TrajectoryFit, seed: 
         of_nodes = initial_samples[0][..., d:].mT.reshape(len(samples), -1)
         samples = torch.cat([samples, of_nodes], dim=1)
         errors = torch.cat([errors, samples[:, count:].std(0)])
-    return FoundLaw(
-        law=model.with_numbers(fitted.problems[0].x0[:, d:]),
-        covariance=covariance,
-        errors=errors,
-        posterior_samples=samples,
-        initial_states=[problem.x0[:, :d] for problem in fitted.problems],
-        initial_state_samples=[some[..., :d] for some in initial_samples],
-        evidence=evidence,
-        states=some_states(data),
-        names=(model.names, model.per_node),
-    )
+    law = model.with_numbers(fitted.problems[0].x0[:, d:])
+    initial = ([problem.x0[:, :d] for problem in fitted.problems], [some[..., :d] for some in initial_samples])
+    names = (model.names, model.per_node)
+    return FoundLaw(law, covariance, errors, samples, *initial, evidence, some_states(data), names)

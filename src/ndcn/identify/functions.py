@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-if TYPE_CHECKING:
-    from ..laws import Law
+from ..laws import Law
 
 
 @dataclass(frozen=True)
@@ -46,15 +44,9 @@ def functions_of(
     points: int = 50,
     features: Sequence[str] | None = None,
 ) -> Functions:
-    """f and g on a grid over the states seen, with their spread.
+    """f and g, as ``law.node`` and ``law.edge``, on a grid of m points along each feature of the states seen (..., d), without NaN.
 
-    Args:
-        node: f, from states (k, d) to rates (k, d), as ``law.node``.
-        edge: g, from two states (k, d) to rates (k, d), as ``law.edge``.
-        samples: laws drawn from the posterior, for the standard deviations; with fewer than two they are 0.
-        states: what was seen, shape (..., d); NaN is left out.
-        points: m, how many points the grid has along each feature.
-        features: names of the d features; "x", or "x1", "x2", ... by default.
+    Standard deviations are those of posterior ``samples`` of the law; with fewer than two they are 0.
 
     Raises:
         ValueError: there are no states, fewer than two points, or not as many names as features.

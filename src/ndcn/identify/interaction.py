@@ -42,11 +42,8 @@ class Interaction:
             raise ValueError(f'form must be "auto", "closed" or "free", got {self.form!r}')
         for name in ("terms", "without"):
             value = getattr(self, name)
-            if (
-                isinstance(value, str)
-                or not isinstance(value, Sequence)
-                or not all(isinstance(text, str) for text in value)
-            ):
+            listed = isinstance(value, Sequence) and not isinstance(value, str)
+            if not (listed and all(isinstance(text, str) for text in value)):
                 raise TypeError(f'{name} must be a list of formulas such as ["x_i*x_j"], got {value!r}')
             object.__setattr__(self, name, tuple(value))
         if self.known is None:

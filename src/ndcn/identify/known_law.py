@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -21,13 +21,6 @@ class KnownLaw:
     every node has a copy of each of its neighbours for itself: any law in which a node depends on itself and on the nodes
     that act on it can be differentiated, whichever way it computes.
 
-    Args:
-        law: with ``names`` and ``per_node`` unknown.
-        names: parameters with one value for all nodes.
-        values: of these, shape (P,).
-        per_node: parameters with a value for each node.
-        batched: whether the law takes states of shape (K, n, d), not only (n, d).
-
     Example:
         >>> import ndcn
         >>> model = KnownLaw(ndcn.laws.Gene(b=None), ("b",), torch.tensor([2.0]))
@@ -37,11 +30,11 @@ class KnownLaw:
                  [ 0.5000]]])
     """
 
-    law: Law
-    names: tuple[str, ...]
-    values: torch.Tensor
-    per_node: tuple[str, ...] = ()
-    batched: bool = True
+    law: Law  # with ``names`` and ``per_node`` unknown
+    names: tuple[str, ...]  # parameters with one value for all nodes
+    values: torch.Tensor  # of these, (P,)
+    per_node: tuple[str, ...] = ()  # parameters with a value for each node
+    batched: bool = True  # whether the law takes states of shape (K, n, d), not only (n, d)
 
     @property
     def parameters(self) -> torch.Tensor:
@@ -54,10 +47,9 @@ class KnownLaw:
 
     def with_numbers(self, p: torch.Tensor | None = None) -> Law:
         """The law with its values, and p of shape (n, q) for the parameters of nodes."""
+        common = {name: v.clone() for name, v in zip(self.names, self.values, strict=True)}
         mine = {} if p is None else {name: p[:, k].clone() for k, name in enumerate(self.per_node)}
-        return self.law.with_values(
-            **{name: v.clone() for name, v in zip(self.names, self.values, strict=True)}, **mine
-        )
+        return self.law.with_values(**common, **mine)
 
     @functools.cached_property
     def _common(self) -> Law:
@@ -70,10 +62,10 @@ class KnownLaw:
             return torch.full_like(x, torch.nan)
         with torch.no_grad():
             if self.batched and (not self.per_node or bool((p == p[:1]).all())):
-                out = self._called(self._quick(p[0]), state, network.graph)
+                out = self._called(self._with_nodes(p[0]), state, network.graph)
             else:
                 every = zip(state, p, strict=True)
-                out = torch.stack([self._called(self._quick(b), a, network.graph) for a, b in every])
+                out = torch.stack([self._called(self._with_nodes(b), a, network.graph) for a, b in every])
         return torch.cat([out, torch.zeros_like(p)], dim=-1)
 
     def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
@@ -86,7 +78,9 @@ class KnownLaw:
         with torch.enable_grad():
             values = [v.detach().clone().requires_grad_(True) for v in self.values.unbind()]
             given = dict(zip((*self.names, *self.per_node), [*values, *of[1:]], strict=True))
-            law = _numbered(self.law, {**given, **self._repeated(copies % n, given)})
+            kept = {name: getattr(self.law, name) for name in self.law.parameter_names if name not in given}
+            repeated = {name: value[copies % n].clone() for name, value in kept.items() if value.dim()}
+            law = _numbered(self.law, {**given, **repeated})
             out = self._called(law, state, graph)[: K * n]
             rate = out.detach()
             rows = [self._row(out[:, a], of) for a in range(d)]
@@ -101,21 +95,12 @@ class KnownLaw:
         still = x.new_zeros(K, n, len(self.per_node))
         return Slopes(torch.cat([rate.reshape(K, n, d), still], dim=-1), own, edges, every)
 
-    def _quick(self, p: torch.Tensor) -> Law:
-        return (
-            _numbered(self._common, dict(zip(self.per_node, p.unbind(-1), strict=True)))
-            if self.per_node
-            else self._common
-        )
+    def _with_nodes(self, p: torch.Tensor) -> Law:
+        return _numbered(self._common, dict(zip(self.per_node, p.unbind(-1), strict=True)))
 
     def _split(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         d = x.shape[-1] - len(self.per_node)
         return x[..., :d], x[..., d:]
-
-    def _repeated(self, nodes: torch.Tensor, given: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """What is known for each node, for each copy of it."""
-        kept = {name: getattr(self.law, name) for name in self.law.parameter_names if name not in given}
-        return {name: value[nodes].clone() for name, value in kept.items() if value.dim()}
 
     @staticmethod
     def _called(law: Law, x: torch.Tensor, graph: Graph) -> torch.Tensor:
@@ -125,24 +110,25 @@ class KnownLaw:
     @staticmethod
     def _row(out: torch.Tensor, of: list[torch.Tensor]) -> torch.Tensor:
         """Derivatives by the features of each copy, (copies, D)."""
-        if not out.requires_grad:
-            return torch.cat([torch.zeros_like(v).reshape(len(v), -1) for v in of], dim=1)
-        grads = torch.autograd.grad(out.sum(), of, retain_graph=True, allow_unused=True)
+        grads: Sequence[torch.Tensor | None] = [None] * len(of)
+        if out.requires_grad:
+            grads = torch.autograd.grad(out.sum(), of, retain_graph=True, allow_unused=True)
         parts = [torch.zeros_like(v) if g is None else g for v, g in zip(of, grads, strict=True)]
         return _finite(torch.cat([part.reshape(len(part), -1) for part in parts], dim=1))
 
     @staticmethod
     def _columns(out: torch.Tensor, values: list[torch.Tensor]) -> torch.Tensor:
         """Derivatives by each value, (..., P): the transpose of the transposed product, which is linear in u."""
-        columns = [torch.zeros_like(out) for _ in values]
+        columns = out.new_zeros(*out.shape, len(values))
         if values and out.requires_grad:
             u = torch.zeros_like(out, requires_grad=True)
             sums = torch.autograd.grad(out, values, u, create_graph=True, allow_unused=True)
             for k, total in enumerate(sums):
                 if total is not None and total.requires_grad:
                     (column,) = torch.autograd.grad(total, u, retain_graph=True, allow_unused=True)
-                    columns[k] = columns[k] if column is None else column
-        return _finite(torch.stack(columns, dim=-1) if columns else out.new_zeros(*out.shape, 0)).detach()
+                    if column is not None:
+                        columns[..., k] = column
+        return _finite(columns)
 
 
 def _numbered(law: Law, values: Mapping[str, torch.Tensor]) -> Law:
@@ -157,12 +143,7 @@ def _finite(x: torch.Tensor) -> torch.Tensor:
 
 
 def checked_law(law: Law, network: Network, x: torch.Tensor) -> KnownLaw:
-    """The law, ready to be fitted with all its unknown values at 1, or to be corrected if there are none.
-
-    Args:
-        law: with unknown parameters, or without.
-        network: where it is to run.
-        x: some states, shape (K, n, d).
+    """The law, ready to be fitted with all its unknown values at 1, or to be corrected if there are none; x are some states (K, n, d).
 
     Raises:
         ValueError: some of its parameters are trained, or a node depends on more than itself and its neighbours.

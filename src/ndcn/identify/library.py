@@ -12,43 +12,14 @@ import torch
 
 from ..laws import Formula, Term, plain_names
 
-SELF = (
-    "1",
-    "x",
-    "x^2",
-    "x^3",
-    "x/(K + x)",
-    "x^2/(K^2 + x^2)",
-    "sin(x)",
-    "cos(x)",
-    "exp(-a*x)",
-    "log1p(abs(x))",
-    "tanh(a*x)",
-)
-COUPLING = (
-    "1",
-    "x_j",
-    "x_j - x_i",
-    "x_i*x_j",
-    "(1 - x_i)*x_j",
-    "x_j^2",
-    "x_i*x_j^2",
-    "x_i^2*x_j",
-    "sin(x_j - x_i)",
-    "sin(x_j)",
-    "tanh(x_j)",
-    "exp(-x_j)",
-    "tanh(a*(x_j - x_i))",
-    "(x_j - x_i)*exp(-a*(x_j - x_i)^2)",
-    "x_j/(K + x_j)",
-    "x_j^2/(K^2 + x_j^2)",
-    "x_j^3/(K^3 + x_j^3)",
-    "x_j^h/(1 + x_j^h)",
-    "x_i*x_j/(K + x_j)",
-    "x_i*x_j^2/(K^2 + x_j^2)",
-    "1/(1 + exp(-a*(x_j - m)))",
-    "x_i*x_j/(1 + b*x_i + c*x_j)",
-)
+CURVES = ("x/(K + x)", "x^2/(K^2 + x^2)", "sin(x)", "cos(x)", "exp(-a*x)", "log1p(abs(x))", "tanh(a*x)")
+SELF = ("1", "x", "x^2", "x^3", *CURVES)
+PRODUCTS = ("1", "x_j", "x_j - x_i", "x_i*x_j", "(1 - x_i)*x_j", "x_j^2", "x_i*x_j^2", "x_i^2*x_j")
+BOUNDED = ("sin(x_j - x_i)", "sin(x_j)", "tanh(x_j)", "exp(-x_j)")
+SCALED = ("tanh(a*(x_j - x_i))", "(x_j - x_i)*exp(-a*(x_j - x_i)^2)")
+HILL = ("x_j/(K + x_j)", "x_j^2/(K^2 + x_j^2)", "x_j^3/(K^3 + x_j^3)", "x_j^h/(1 + x_j^h)")
+OF_BOTH = ("x_i*x_j/(K + x_j)", "x_i*x_j^2/(K^2 + x_j^2)")
+COUPLING = (*PRODUCTS, *BOUNDED, *SCALED, *HILL, *OF_BOTH, "1/(1 + exp(-a*(x_j - m)))", "x_i*x_j/(1 + b*x_i + c*x_j)")
 
 
 def formula_names(features: Sequence[str]) -> tuple[str, ...]:
@@ -71,27 +42,20 @@ def formula_names(features: Sequence[str]) -> tuple[str, ...]:
 def library(
     features: Sequence[str], ranges: np.ndarray, extra: Sequence[str] = (), without: Sequence[str] = ()
 ) -> list[Term]:
-    """All candidates for states with these features, ranges (2, d) their least and largest values.
-
-    Args:
-        features: their names.
-        ranges: least and largest value of each.
-        extra: formulas of the user's own.
-        without: formulas to leave out.
+    """All candidates for these features, ranges (2, d) their least and largest values, with extra formulas and without some.
 
     Raises:
         ValueError: a formula to leave out is not there.
     """
     features = tuple(features)
+    formulas = [(Formula(text, features), False) for text in _self_terms(features)]
+    formulas += [(Formula(text, features), True) for text in _coupling_terms(features)]
+    own = [Formula(text, features) for text in extra]
+    formulas += [(formula, formula.on_edges) for formula in own]
     out: list[Term] = []
     for output in range(len(features)):
-        for text in _self_terms(features):
-            out += _starts(Term(Formula(text, features), False, output), ranges)
-        for text in _coupling_terms(features, output):
-            out += _starts(Term(Formula(text, features), True, output), ranges)
-        for text in extra:
-            formula = Formula(text, features)
-            out += _starts(Term(formula, formula.on_edges, output), ranges)
+        for formula, coupling in formulas:
+            out += _starts(Term(formula, coupling, output), ranges)
     known = {_compact(term.formula.text): term.formula.text for term in out}
     for text in without:
         if _compact(text) not in known:
@@ -114,17 +78,12 @@ def _self_terms(features: tuple[str, ...]) -> list[str]:
     out = ["1"]
     for degree in (1, 2, 3):
         out += ["*".join(c) for c in itertools.combinations_with_replacement(features, degree)]
-    return out + [_named(text, name) for name in features for text in SELF[4:]]
+    return out + [_named(text, name) for name in features for text in CURVES]
 
 
-def _coupling_terms(features: tuple[str, ...], output: int) -> list[str]:
-    if len(features) == 1:
-        return [_named(text, features[0]) for text in COUPLING]
-    out = ["1"]
-    for name in features:
-        out += [_named(text, name) for text in COUPLING[1:]]
-    out += [f"{a}_i*{b}_j" for a in features for b in features if a != b]
-    return out
+def _coupling_terms(features: tuple[str, ...]) -> list[str]:
+    own = ["1", *(_named(text, name) for name in features for text in COUPLING[1:])]
+    return own + [f"{a}_i*{b}_j" for a in features for b in features if a != b]
 
 
 def _named(text: str, name: str) -> str:

@@ -17,9 +17,8 @@ from .posterior import POSTERIOR_SAMPLES
 from .trajectory_fit import TrajectoryFit, fit_trajectories, posterior_samples
 from .trajectory_problem import TrajectoryProblem, problems_for
 
+# Steps of conjugate gradients: values of nodes act through all times, far from diagonal equations. With fewer their errors are too small.
 NODE_VALUE_CG = 200
-"""Steps of conjugate gradients. Values of nodes act through all times, and their equations are far from diagonal: with fewer steps their
-errors come out too small."""
 WIDE = 3.0  # standard deviations of first estimates, and their mean: a prior that decides nothing
 ITERATIONS = 20  # of Gauss-Newton
 WEAK_ITERATIONS = 6  # of Gauss-Newton on the weak form, which is a start only
@@ -35,12 +34,8 @@ def fit_nodes(law: Law, first: KnownLaw, one: Observations, tolerance: torch.Ten
     """
     common = tuple(name for name in law.unknown if name not in law.unknown_per_node)
     start = dict(zip(first.names, first.values, strict=True))
-    model = replace(
-        first,
-        names=common,
-        values=torch.tensor([float(start[name]) for name in common], dtype=torch.float64),
-        per_node=law.unknown_per_node,
-    )
+    values = torch.tensor([float(start[name]) for name in common], dtype=torch.float64)
+    model = replace(first, names=common, values=values, per_node=law.unknown_per_node)
     p = torch.stack([start[name].expand(one.network.n) for name in model.per_node], dim=1)
     model, p = _weak_values(model, p, one)
     spread = p.std(0) if len(p) > 1 else torch.zeros(p.shape[1], dtype=torch.float64)
@@ -53,14 +48,12 @@ def fit_nodes(law: Law, first: KnownLaw, one: Observations, tolerance: torch.Ten
     free = fit_trajectories(model, [_towards(problem, p.mean(0), wide)], iterations=ITERATIONS, cg=NODE_VALUE_CG)
     if free is None:
         return None
-    assert isinstance(free.model, KnownLaw)
-    draws = posterior_samples(free, 2 * POSTERIOR_SAMPLES, seed, cg=NODE_VALUE_CG)[1][0][..., -q:]
-    both = [shrinkage(free.problems[0].x0[:, k - q], draws[..., k].std(0)) for k in range(q)]
+    samples = posterior_samples(free, 2 * POSTERIOR_SAMPLES, seed, cg=NODE_VALUE_CG)[1][0][..., -q:]
+    (problem,) = free.problems
+    both = [shrinkage(problem.x0[:, k - q], samples[..., k].std(0)) for k in range(q)]
     mean, spread = (torch.tensor(part, dtype=torch.float64) for part in zip(*both, strict=True))
-    done = fit_trajectories(
-        free.model, [_towards(free.problems[0], mean, spread)], iterations=ITERATIONS, cg=NODE_VALUE_CG
-    )
-    return free if done is None else done
+    shrunk = [_towards(problem, mean, spread)]
+    return fit_trajectories(free.model, shrunk, iterations=ITERATIONS, cg=NODE_VALUE_CG) or free
 
 
 def _augmented(one: Observations, p: torch.Tensor) -> Observations:
@@ -132,10 +125,8 @@ def _weak_values(model: KnownLaw, p: torch.Tensor, one: Observations) -> tuple[K
         M = _sparse(one.network, own * weight.unsqueeze(-1), edges * weight[:, one.network.i].unsqueeze(-1))
         both = sparse.hstack([sparse.csr_array(rows.numpy()), M]).tocsr() if P else M
         size = np.sqrt(np.asarray(both.multiply(both).sum(0)).ravel())
-        floor = 1e-6 * size.max() + 1e-300
-        step = lsmr(both @ sparse.diags_array(1 / (size + floor)), r.numpy(), damp=1e-3, maxiter=300)[0] / (
-            size + floor
-        )
+        unit = size + (1e-6 * size.max() + 1e-300)
+        step = lsmr(both @ sparse.diags_array(1 / unit), r.numpy(), damp=1e-3, maxiter=300)[0] / unit
         model = model.with_parameters(model.values + torch.from_numpy(step[:P]))
         p = p + torch.from_numpy(step[P:]).reshape(p.shape)
     return best[1], best[2]
@@ -153,7 +144,7 @@ def _weak_parts(
         s = model.slopes(x, one.network)
         wanted = (s.rate[..., :d], s.own[:, :, :d, d:], s.edges[:, :, :d, d:], s.columns[:, :, :d])
         parts.append([integrals(part.unflatten(0, inner.shape[:2]), spans) for part in wanted])
-    rate, own, edges, columns = (torch.cat(part) for part in zip(*parts, strict=True))
+    rate, own, edges, columns = map(torch.cat, zip(*parts, strict=True))
     return rate, own, edges, columns
 
 
@@ -164,8 +155,7 @@ def _sparse(network: Network, own: torch.Tensor, edges: torch.Tensor) -> sparse.
     block = np.arange(K)[:, None, None, None] * n * d
     rows = []
     cols = []
-    nodes = np.arange(n)
-    for i, j in ((nodes, nodes), (network.i.numpy(), network.j.numpy())):
+    for i, j in ((np.arange(n), np.arange(n)), (network.i.numpy(), network.j.numpy())):
         rows.append((block + i[:, None, None] * d + a).ravel())
         cols.append(np.broadcast_to(j[:, None, None] * q + b, (K, len(j), d, q)).ravel())
     data = np.concatenate([own.numpy().ravel(), (edges * network.weights[:, None, None]).numpy().ravel()])

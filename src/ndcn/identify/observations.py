@@ -33,32 +33,19 @@ STATES_KEPT = 4000  # of those seen: enough for a histogram, and 32 kB for each 
 
 @dataclass(frozen=True)
 class Observations:
-    """One trajectory.
-
-    Attributes:
-        network: its graph.
-        times: shape (T,).
-        states: as observed, (T, n, d), NaN where they were not.
-        seen: where they were, (T, n, d).
-        level: estimates of the states at all times, (T, n, d): the observations themselves if they are complete and
-            without noise, else a smooth path through them.
-        inner: that path at 4 Gauss points inside each interval, (T - 1, 4, n, d).
-        noise: standard deviation of the error of ``level``, (T, n, d).
-        unit: states are compared as asinh(x / unit), (d,).
-        measured: how noisy single observations are.
-        doubt: how far the path may be off within each interval, (T - 1, n, d), where it leads through gaps between
-            observations without noise; else None.
-    """
+    """One trajectory, with estimates of its states at all times."""
 
     network: Network
-    times: torch.Tensor
-    states: torch.Tensor
-    seen: torch.Tensor
+    times: torch.Tensor  # (T,)
+    states: torch.Tensor  # as observed, (T, n, d), NaN where they were not
+    seen: torch.Tensor  # where they were, (T, n, d)
+    # Estimates (T, n, d): the observations themselves if they are complete and without noise, else a smooth path through them.
     level: torch.Tensor
-    inner: torch.Tensor
-    noise: torch.Tensor
-    unit: torch.Tensor
-    measured: Noise
+    inner: torch.Tensor  # that path at 4 Gauss points inside each interval, (T - 1, 4, n, d)
+    noise: torch.Tensor  # standard deviation of the error of ``level``, (T, n, d)
+    unit: torch.Tensor  # states are compared as asinh(x / unit), (d,)
+    measured: Noise  # how noisy single observations are
+    # How far the path may be off in each interval, (T - 1, n, d), where it leads through gaps between observations without noise.
     doubt: torch.Tensor | None = None
 
     @property
@@ -81,9 +68,7 @@ class Observations:
 def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     """A trajectory with a path through it: the observations themselves, or a smooth one if they are noisy.
 
-    Args:
-        data: the trajectory.
-        noisy: whether to take them for noisy; found out from their roughness by default.
+    Their roughness tells whether they are, unless ``noisy`` does.
     """
     states, seen = _states_of(data)
     times = data.times.double()
@@ -92,9 +77,7 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     scale = torch.where(seen, states.abs(), 0.0).amax(dim=(0, 1)).clamp(min=1e-300)
     if noisy:
         return _smoothed(Network(data.graph), times, states, seen, scale)
-    eps = max(torch.finfo(data.states.dtype).eps, FLOAT64_ROUNDING)
-    rounding = Noise(LEAST_ROUNDING * scale, torch.full_like(scale, eps))
-    return _interpolated(Network(data.graph), times, states, seen, scale, rounding, complete=data.mask is None)
+    return _interpolated(data, times, states, seen, scale)
 
 
 def _states_of(data: Trajectory) -> tuple[torch.Tensor, torch.Tensor]:
@@ -104,16 +87,13 @@ def _states_of(data: Trajectory) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _interpolated(
-    network: Network,
-    times: torch.Tensor,
-    states: torch.Tensor,
-    seen: torch.Tensor,
-    scale: torch.Tensor,
-    rounding: Noise,
-    *,
-    complete: bool,
+    data: Trajectory, times: torch.Tensor, states: torch.Tensor, seen: torch.Tensor, scale: torch.Tensor
 ) -> Observations:
     """With a path through all observations, monotone cubic in asinh(x / unit) (docs/interaction.md, How it works, 2)."""
+    network = Network(data.graph)
+    complete = data.mask is None
+    eps = max(torch.finfo(data.states.dtype).eps, FLOAT64_ROUNDING)
+    rounding = Noise(LEAST_ROUNDING * scale, torch.full_like(scale, eps))
     unit = UNIT * scale
     z = torch.asinh(states / unit).flatten(1).numpy()
 
@@ -190,11 +170,7 @@ def some_states(data: Sequence[Observations], most: int = STATES_KEPT) -> torch.
 
 def _filled(level: torch.Tensor) -> torch.Tensor:
     """Nodes that were never seen get the mean of the others."""
-    missing = level.isnan()
-    if not missing.any():
-        return level
-    means = level.nanmean(dim=-2, keepdim=True).nan_to_num(0.0)
-    return torch.where(missing, means, level)
+    return torch.where(level.isnan(), level.nanmean(dim=-2, keepdim=True).nan_to_num(0.0), level)
 
 
 def inside(path: Callable[[np.ndarray], np.ndarray], times: torch.Tensor) -> torch.Tensor:
@@ -208,5 +184,38 @@ def inside(path: Callable[[np.ndarray], np.ndarray], times: torch.Tensor) -> tor
 def integrals(values: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
     """Integrals over each interval of values at its Gauss points, (T - 1, 4, ...) -> (T - 1, ...)."""
     w = torch.from_numpy(_WEIGHTS / 2)
-    shape = (-1, *([1] * (values.dim() - 2)))
-    return (values * w.reshape(1, -1, *([1] * (values.dim() - 2)))).sum(1) * spans.reshape(shape)
+    shape = (-1, *[1] * (values.dim() - 2))
+    return (values * w.reshape(1, *shape)).sum(1) * spans.reshape(shape)
+
+
+# Which intervals between snapshots a fit uses (docs/interaction.md, How it works, 4) ----------------------------------
+
+
+def interval_speeds(one: Observations) -> torch.Tensor:
+    """How much happens in each interval, as a multiple of the mean over all, (T - 1,)."""
+    moved = torch.asinh(one.level / one.unit).diff(dim=0).abs()
+    return (moved / moved.mean(dim=(0, 1)).clamp(min=1e-300)).mean(dim=(1, 2))
+
+
+def spread_intervals(one: Observations, count: int) -> torch.Tensor:
+    """``count`` intervals: half of them the fastest, the others evenly spread."""
+    speed = interval_speeds(one)
+    if len(speed) <= count:
+        return torch.arange(len(speed))
+    fast = speed.argsort(descending=True)[: count // 2]
+    even = torch.linspace(0, len(speed) - 1, count - count // 2).round().long()
+    return torch.cat([fast, even]).unique()
+
+
+def fastest_intervals(one: Observations, count: int) -> torch.Tensor:
+    """``count`` of the fastest intervals, two of them slow ones.
+
+    The very fastest, one in 40 and one more, are left out: a first guess, whose rates are off, overshoots there.
+    """
+    speed = interval_speeds(one)
+    if len(speed) <= count:
+        return torch.arange(len(speed))
+    skip = min(1 + len(speed) // 40, len(speed) - count)
+    fast = speed.argsort(descending=True)[skip : skip + count - 2]
+    slow = torch.linspace(len(speed) // 2, len(speed) - 1, 2).round().long()
+    return torch.cat([fast, slow]).unique()

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 
-from ..laws import latex_name, with_error
-
-if TYPE_CHECKING:
-    from ..laws import Law
+from ..laws import Law, latex_name, latex_number, with_error
 
 
 class Estimate(NamedTuple):
-    """One parameter.
-
-    Attributes:
-        name: of the parameter.
-        node: the index of the node whose value it is; None for one that all nodes have in common.
-        value: its value.
-        standard_error: of the value.
-    """
+    """One parameter."""
 
     name: str
-    node: int | None
+    node: int | None  # the index of the node whose value it is; None for one that all nodes have in common
     value: float
     standard_error: float
 
@@ -85,9 +75,9 @@ class Estimates:
         parts = []
         for name, shown, nodes in self._shown():
             if nodes:
-                parts.append(rf"{latex_name(f'{name}_i')} \in [{', '.join(map(_latex, shown))}]")
+                parts.append(rf"{latex_name(f'{name}_i')} \in [{', '.join(map(latex_number, shown))}]")
             else:
-                parts.append(f"{latex_name(name)} = {_latex(shown[0])}")
+                parts.append(f"{latex_name(name)} = {latex_number(shown[0])}")
         return r", \quad ".join(parts)
 
     def _repr_latex_(self) -> str:
@@ -110,8 +100,3 @@ class Estimates:
             else:
                 ends = values.min().item(), values.max().item()
                 yield name, [with_error(end, errors.median().item()) for end in ends], len(values)
-
-
-def _latex(number: str) -> str:
-    mantissa, _, exponent = number.partition("e")
-    return rf"{mantissa} \times 10^{{{exponent}}}" if exponent else mantissa

@@ -6,9 +6,8 @@ import torch
 
 from .shooting_fit import ShotFit
 
+# By which bands are drawn. A standard deviation of 24 is good to 1 / sqrt(2 * 23) = 15 %; each costs an integration of the law in ``predict``.
 POSTERIOR_SAMPLES = 24
-"""Of parameters, by which bands are drawn. A standard deviation of 24 is good to 1 / sqrt(2 * 23) = 15 %; each costs one more integration
-of the law in ``predict``."""
 
 
 def pseudo_inverse(normal: torch.Tensor) -> torch.Tensor:

@@ -24,23 +24,14 @@ PLAINER_ITERATIONS = 8  # a term of nearly the same values starts further off
 
 def pruned(fitter: EquationFitter, found: FittedEquation, shots: Sequence[Shots]) -> FittedEquation:
     """Without the terms that the shots do not need: those whose loss BIC would welcome, the least needed first."""
-    found = _without_self_terms(fitter, found, shots)
-    while len(found.equation.terms) > 1:
-        shorter = _without_one(fitter, found, shots)
-        if shorter is None:
-            return found
-        found = shorter
-    return found
-
-
-def _without_self_terms(fitter: EquationFitter, found: FittedEquation, shots: Sequence[Shots]) -> FittedEquation:
-    """Without all of them, if nothing is missed: where states vary little, one stands in for another, and none falls alone."""
     own = [k for k, term in enumerate(found.equation.terms) if not term.coupling]
-    if not 1 < len(own) < len(found.equation.terms):
-        return found
-    trial = _dropped(fitter, found, own, found.covariance(), shots)
-    if trial is not None and trial.fit.lost <= found.fit.lost and trial.fit.excess < UNSEEN_EXCESS:
-        return trial
+    if 1 < len(own) < len(found.equation.terms):
+        # where states vary little, one self term stands in for another, and none falls alone
+        trial = _dropped(fitter, found, own, found.covariance(), shots)
+        if trial is not None and trial.fit.lost <= found.fit.lost and trial.fit.excess < UNSEEN_EXCESS:
+            found = trial
+    while len(found.equation.terms) > 1 and (shorter := _without_one(fitter, found, shots)) is not None:
+        found = shorter
     return found
 
 
@@ -65,11 +56,7 @@ def _without_one(fitter: EquationFitter, found: FittedEquation, shots: Sequence[
 
 
 def _dropped(
-    fitter: EquationFitter,
-    found: FittedEquation,
-    drop: Sequence[int],
-    covariance: torch.Tensor,
-    shots: Sequence[Shots],
+    fitter: EquationFitter, found: FittedEquation, drop: Sequence[int], covariance: torch.Tensor, shots: Sequence[Shots]
 ) -> FittedEquation | None:
     """Without some terms; the others start where they are likeliest then, or where they were, if that is nearer."""
     starts = (reduced(found.equation, drop, covariance), without_terms(found.equation, drop))

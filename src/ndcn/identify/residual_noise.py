@@ -97,11 +97,9 @@ def reweighted(
 ) -> TrajectoryFit:
     """The path fitted again with the noise that its own residuals show; itself where that cannot be followed."""
     for _ in range(NOISE_ROUNDS):
-        problems = [_with_noise(fitted, problem) for problem in fitted.problems]
-        ready = [problem for problem in problems if problem is not None]
-        if len(ready) < len(problems):
-            return fitted
-        again = fit_trajectories(fitted.model, ready, iterations=iterations, cg=cg)
+        ready = [one for problem in fitted.problems if (one := _with_noise(fitted, problem)) is not None]
+        complete = len(ready) == len(fitted.problems)
+        again = fit_trajectories(fitted.model, ready, iterations=iterations, cg=cg) if complete else None
         if again is None:
             return fitted
         fitted = again

@@ -47,28 +47,17 @@ class FoundLaw:
 
     P is the number of parameters; of a law with values for each node, those of q parameters follow, n for each in turn, and P + n q
     takes the place of P in ``posterior_samples`` and ``errors``.
-
-    Attributes:
-        law: with its numbers; of a law known in part, the known part and its correction.
-        covariance: of the parameters that were found, (P, P).
-        errors: standard errors, (P,).
-        posterior_samples: parameters drawn from the posterior, (samples, P).
-        initial_states: initial state of each trajectory, (n, d).
-        initial_state_samples: initial states that belong to ``posterior_samples``, (samples, n, d) for each trajectory; None where
-            they are known.
-        evidence: why this law.
-        states: some of those seen, the least and largest among them, (N, d).
-        names: of the parameters that ``estimate`` found: those in common to all nodes, and those with a value for each.
-        seconds: it took.
     """
 
-    law: Law
-    covariance: torch.Tensor
-    errors: torch.Tensor
-    posterior_samples: torch.Tensor
-    initial_states: list[torch.Tensor]
+    law: Law  # with its numbers; of a law known in part, the known part and its correction
+    covariance: torch.Tensor  # of the parameters that were found, (P, P)
+    errors: torch.Tensor  # standard errors, (P,)
+    posterior_samples: torch.Tensor  # parameters drawn from the posterior, (samples, P)
+    initial_states: list[torch.Tensor]  # of each trajectory, (n, d)
+    # Those that belong to ``posterior_samples``, (samples, n, d) for each trajectory; None where they are known.
     initial_state_samples: list[torch.Tensor] | None
     evidence: Evidence
-    states: torch.Tensor
+    states: torch.Tensor  # some of those seen, the least and largest among them, (N, d)
+    # Of the parameters that ``estimate`` found: those in common to all nodes, and those with a value for each.
     names: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    seconds: float = 0.0
+    seconds: float = 0.0  # it took

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
 
 import numpy as np
 import torch
 
 from ..laws import Equation, Model, Term
 from .candidates import candidates
-from .equation_fit import (
-    HOPEFUL_MISFIT,
-    LAST_TRY,
-    REFINING,
-    SCREENING,
-    UNSEEN_EXCESS,
-    EquationFitter,
-    FittedEquation,
-)
-from .intervals import fastest_intervals, spread_intervals
-from .observations import Observations, largest
+from .equation_fit import HOPEFUL_MISFIT, LAST_TRY, REFINING, SCREENING, UNSEEN_EXCESS, EquationFitter, FittedEquation
+from .observations import Observations, fastest_intervals, largest, spread_intervals
 from .pruning import plainer, pruned
 from .shooting import ends
 from .shooting_fit import Shots, shots_of, undamped_gauss_newton
@@ -154,9 +144,8 @@ class Search:
         best: FittedEquation | None = None
         for _ in range(APPROACHES):
             bold = undamped_gauss_newton(guess, few, UNDAMPED_ITERATIONS, tolerance, SCREENING.most_steps)
-            found = self.fitter.fitted(
-                cast(Equation, bold), few, SCREENING_ITERATIONS, SCREENING, enough=SCREENING_ENOUGH
-            )
+            assert isinstance(bold, Equation)
+            found = self.fitter.fitted(bold, few, SCREENING_ITERATIONS, SCREENING, enough=SCREENING_ENOUGH)
             if found is None or (best is not None and found.fit.misfit > STILL_FALLING * best.fit.misfit):
                 break
             best = found
@@ -188,9 +177,7 @@ class Search:
         best = next((one for one in fits if one is not None and one.explains()), refined)
         everything = [torch.arange(len(one.spans)) for one in self.data]
         whole = self.fitter.fitted(best.equation, self._shots(everything), LAST_ITERATIONS)
-        if whole is not None and whole.explains():
-            return whole
-        return self._counterexamples(best, everything)
+        return whole if whole is not None and whole.explains() else self._counterexamples(best, everything)
 
     def _plainer(self, found: FittedEquation, few: Sequence[Shots]) -> list[FittedEquation]:
         return plainer(self.fitter, found, few, self.data, self.terms)
@@ -214,8 +201,7 @@ class Search:
                 continue
             refined = pruned(self.fitter, refined, more)
             logger.debug("then %.2e %s", refined.fit.misfit, refined.equation)
-            if best is None or refined.score() < best.score():
-                best = refined
+            best = refined if best is None else min(best, refined, key=FittedEquation.score)
             if best.explains():
                 break
         return best
@@ -226,8 +212,5 @@ def _combinations(sets: Sequence[list[list[tuple[Term, float]]]]) -> list[list[t
     if len(sets) == 1:
         return sets[0]
     base = [s[0] for s in sets]
-    out = [[t for s in base for t in s]]
-    for a, options in enumerate(sets):
-        for option in options[1:]:
-            out.append([t for b, s in enumerate(base) for t in (option if b == a else s)])
-    return out
+    swaps = ([*base[:a], option, *base[a + 1 :]] for a, options in enumerate(sets) for option in options[1:])
+    return [[term for one in combination for term in one] for combination in (base, *swaps)]

@@ -54,13 +54,13 @@ def steps_needed(
     steps = 1
     coarse = ends(model, network, x, spans, 1, method)
     while steps <= most and len(left):
-        fine = ends(model, network, x[left], spans[left], 2 * steps, method)
+        steps *= 2
+        fine = ends(model, network, x[left], spans[left], steps, method)
         moved = ((fine - coarse).abs() / tolerance).amax(dim=(1, 2))
         good = moved < 2**method.order  # by so much the finer solution is nearer
-        found[left[good]] = 2 * steps
+        found[left[good]] = steps
         left = left[~good]
         coarse = fine[~good]
-        steps = 2 * steps
     return found
 
 
@@ -73,13 +73,14 @@ def derivatives(model: Model, network: Network, x: torch.Tensor, spans: torch.Te
     rows = np.repeat((spans / steps).numpy(), n * d)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):  # shots that are lost; the caller counts them
         for _ in range(steps):
-            k, v = _stage(model, network, x, S)
-            stages = [k]
-            slopes = [v]
-            for row in _rows(TSIT5):
-                k, v = _stage(model, network, x + h * _sum(row, stages), S + rows * _sum(row, slopes))
-                stages.append(k)
-                slopes.append(v)
+            stages: list[torch.Tensor] = []
+            slopes: list[np.ndarray] = []
+            for row in ((), *_rows(TSIT5)):
+                at = x + h * _sum(row, stages) if row else x
+                along = S + rows * _sum(row, slopes) if row else S
+                s = model.slopes(at, network)
+                stages.append(s.rate)
+                slopes.append(network.jacobian(s.own, s.edges) @ along + s.columns.reshape(S.shape).numpy())
             x = x + h * _sum(TSIT5.b, stages)
             S = S + rows * _sum(TSIT5.b, slopes)
     return torch.from_numpy(S).reshape(K, n, d, P)
@@ -96,9 +97,3 @@ def _sum(weights: Sequence[float], stages: Sequence[T]) -> T:
         if weight:
             out = out + weight * stage
     return out
-
-
-def _stage(model: Model, network: Network, x: torch.Tensor, S: np.ndarray) -> tuple[torch.Tensor, np.ndarray]:
-    s = model.slopes(x, network)
-    J = network.jacobian(s.own, s.edges)
-    return s.rate, J @ S + s.columns.reshape(S.shape).numpy()

@@ -46,14 +46,8 @@ class Shots:
     unit: torch.Tensor
 
     def __getitem__(self, which: torch.Tensor) -> Shots:
-        return replace(
-            self,
-            start=self.start[which],
-            spans=self.spans[which],
-            target=self.target[which],
-            weight=self.weight[which],
-            noise=self.noise[which],
-        )
+        names = ("start", "spans", "target", "weight", "noise")
+        return replace(self, **{name: getattr(self, name)[which] for name in names})
 
     def residual(self, ends: torch.Tensor) -> torch.Tensor:
         """How far ends are from the targets, weighted."""
@@ -80,25 +74,15 @@ def shots_of(one: Observations, which: torch.Tensor) -> Shots:
 
 @dataclass(frozen=True)
 class ShotFit:
-    """A fitted model.
-
-    Attributes:
-        model: with its parameters.
-        misfit: root mean square of the weighted residuals.
-        excess: root mean square of the residuals in units of the noise.
-        normal: S^T S of the weighted derivatives, (P, P).
-        count: residuals.
-        ridge: the penalty it was fitted with, for each of them.
-        lost: shots that could not be integrated in the steps allowed, and say nothing.
-    """
+    """A fitted model."""
 
     model: Model
-    misfit: float
-    excess: float
-    normal: torch.Tensor
-    count: int
-    ridge: torch.Tensor | None = None
-    lost: int = 0
+    misfit: float  # root mean square of the weighted residuals
+    excess: float  # root mean square of the residuals in units of the noise
+    normal: torch.Tensor  # S^T S of the weighted derivatives, (P, P)
+    count: int  # residuals
+    ridge: torch.Tensor | None = None  # the penalty it was fitted with, for each of them
+    lost: int = 0  # shots that could not be integrated in the steps allowed, and say nothing
 
 
 def grouped_by_steps(
@@ -107,15 +91,11 @@ def grouped_by_steps(
     """The batches in groups of equal numbers of steps; None if the model cannot be integrated over most of them."""
     groups = []
     lost = 0
-    total = 0
     for batch in batches:
         steps = steps_needed(model, batch.network, batch.start, batch.spans, tolerance, most_steps)
-        total += len(steps)
         lost += int((steps == 0).sum())
-        for count in steps.unique().tolist():
-            if count:
-                groups.append((batch[steps == count], count))
-    return None if 2 * lost > total else groups
+        groups += [(batch[steps == count], count) for count in steps.unique().tolist() if count]
+    return None if 2 * lost > sum(len(batch.start) for batch in batches) else groups
 
 
 def ends_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> list[torch.Tensor]:
@@ -129,14 +109,9 @@ def misfit_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> float:
 
 
 def _misfit(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
-    total = 0.0
-    count = 0
-    for (batch, _), end in zip(groups, reached, strict=True):
-        r = batch.residual(end)
-        total += float(r.square().sum())
-        count += r.numel()
-    value = (total / count) ** 0.5 if count else float("inf")
-    return value if value == value else float("inf")
+    total = sum(float(batch.residual(end).square().sum()) for (batch, _), end in zip(groups, reached, strict=True))
+    count = _count(groups)
+    return (total / count) ** 0.5 if count and total == total else float("inf")
 
 
 def fit(
@@ -151,13 +126,8 @@ def fit(
 ) -> ShotFit | None:
     """The model with parameters that bring its shots nearest to their targets; None if it cannot be integrated.
 
-    Args:
-        model: with first values of its parameters.
-        batches: the shots.
-        iterations: at most.
-        tolerance: absolute error of integration, (d,).
-        ridge: a penalty matrix on the parameters, (P, P).
-        enough: stop when a step moves the misfit by less than this share.
+    ``tolerance`` (d,) is the absolute error of integration, ``ridge`` (P, P) a penalty matrix on the parameters. It stops when a step moves
+    the misfit by less than a share ``enough``.
     """
     groups = grouped_by_steps(model, batches, tolerance, most_steps)
     if not groups:
@@ -175,7 +145,7 @@ def fit(
         if not normal.isfinite().all():
             return None
         p = model.parameters
-        A = normal.clone()
+        A = normal
         b = S.T @ r
         if ridge is not None:
             A = A + ridge * count
@@ -228,10 +198,8 @@ def _count(groups: Sequence[tuple[Shots, int]]) -> int:
 
 def _excess(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
     """Root mean square of residuals in units of the noise."""
-    total = 0.0
-    for (batch, _), end in zip(groups, reached, strict=True):
-        total += float(((end - batch.target) / batch.noise).square().sum())
-    return (total / _count(groups)) ** 0.5
+    misses = ((end - batch.target) / batch.noise for (batch, _), end in zip(groups, reached, strict=True))
+    return (sum(float(miss.square().sum()) for miss in misses) / _count(groups)) ** 0.5
 
 
 def _solved(A: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -254,13 +222,8 @@ def _linear(
     slopes = []
     rest = []
     for (batch, steps), end in zip(groups, reached, strict=True):
-        columns = derivatives(
-            model,
-            batch.network,
-            batch.start,
-            batch.spans,
-            max(min(FEWEST_DERIVATIVE_STEPS, steps), steps // COARSER_DERIVATIVES),
-        )
+        coarser = max(min(FEWEST_DERIVATIVE_STEPS, steps), steps // COARSER_DERIVATIVES)
+        columns = derivatives(model, batch.network, batch.start, batch.spans, coarser)
         if not columns.isfinite().all():
             columns = derivatives(model, batch.network, batch.start, batch.spans, steps)
         slopes.append((columns * batch.slope(end).unsqueeze(-1)).reshape(-1, P))
@@ -293,7 +256,6 @@ def undamped_gauss_newton(
         A = S.T @ S
         if not A.isfinite().all():
             break
-        model = model.with_parameters(
-            model.parameters + _solved(A + UNDAMPED_RIDGE * torch.diag(A.diagonal()), S.T @ r)
-        )
+        step = _solved(A + UNDAMPED_RIDGE * torch.diag(A.diagonal()), S.T @ r)
+        model = model.with_parameters(model.parameters + step)
     return best

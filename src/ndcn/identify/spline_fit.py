@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 from collections.abc import Iterator, Sequence
@@ -12,8 +13,7 @@ import numpy as np
 import torch
 
 from ..laws import Basis, FreeModel, Model, basis_for
-from .intervals import interval_speeds, spread_intervals
-from .observations import Observations, integrals, largest
+from .observations import Observations, integrals, interval_speeds, largest, spread_intervals
 from .shooting_fit import ShotFit, Shots, fit, grouped_by_steps, misfit_of, shots_of
 from .weak_form import integrated_rate, stretches, unexplained_increments
 
@@ -50,22 +50,14 @@ class _Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class _SplineShots:
-    """Shots that splines are fitted to, and those held out by which they are judged.
-
-    Attributes:
-        basis: the splines.
-        scale: the largest state of each feature, (d,).
-        train, held: shots to learn from, and those held out.
-        normals: normal equations of the weak form, by feature.
-        worth: rougher splines must miss this share of what smoother ones miss.
-    """
+    """Shots that splines are fitted to, and those held out by which they are judged."""
 
     basis: Basis
-    scale: torch.Tensor
+    scale: torch.Tensor  # the largest state of each feature, (d,)
     train: list[Shots]
     held: list[Shots]
-    normals: list[tuple[torch.Tensor, torch.Tensor]]
-    worth: float
+    normals: list[tuple[torch.Tensor, torch.Tensor]]  # normal equations of the weak form, by feature
+    worth: float  # rougher splines must miss this share of what smoother ones miss
 
     def best_guess(self, guesses: Sequence[FreeModel]) -> int:
         """Which penalty of the weak form misses the held-out shots least."""
@@ -80,15 +72,8 @@ class _SplineShots:
         return start
 
     def fitted(self, model: FreeModel, shots: Sequence[Shots], ridge: torch.Tensor | None) -> ShotFit | None:
-        return fit(
-            model,
-            shots,
-            iterations=ITERATIONS,
-            tolerance=FIT_PRECISION * self.scale,
-            ridge=ridge,
-            enough=ENOUGH,
-            most_steps=SPLINE_STEPS,
-        )
+        fit_few = functools.partial(fit, iterations=ITERATIONS, enough=ENOUGH, most_steps=SPLINE_STEPS)
+        return fit_few(model, shots, tolerance=FIT_PRECISION * self.scale, ridge=ridge)
 
     def descended(self, model: FreeModel, first: int) -> _Judged | None:
         """The best of ever rougher splines, from this penalty on while that leads down."""
@@ -118,10 +103,10 @@ def fit_splines(data: Sequence[Observations], base: Model | None = None, *, wort
     each = max(FEWEST_INTERVALS, CHOSEN_INTERVALS // len(data))
     chosen = [spread_intervals(one, each) for one in data]
     out = [_held_back(one, which) for one, which in zip(data, chosen, strict=True)]
-    held = [shots_of(one, which[hold]) for one, which, hold in zip(data, chosen, out, strict=True)]
+    held = [which[hold] for which, hold in zip(chosen, out, strict=True)]
     learn = [which[~hold] for which, hold in zip(chosen, out, strict=True)]
-    train = [shots_of(one, which) for one, which in zip(data, learn, strict=True)]
-    shots = _SplineShots(basis, largest(data), train, held, _weak(data, learn, basis, base), worth)
+    every, train, test = (list(map(shots_of, data, intervals)) for intervals in (chosen, learn, held))
+    shots = _SplineShots(basis, largest(data), train, test, _weak(data, learn, basis, base), worth)
     guesses = [_guess(basis, shots.normals, smoothing, base) for smoothing in PENALTIES]
     start = shots.best_guess(guesses)
     found = shots.descended(guesses[start], max(start - 1, 0))
@@ -133,7 +118,6 @@ def fit_splines(data: Sequence[Observations], base: Model | None = None, *, wort
         return None
     last = found.fit
     assert isinstance(last.model, FreeModel)
-    every = [shots_of(one, which) for one, which in zip(data, chosen, strict=True)]
     whole = shots.fitted(last.model, every, last.ridge)
     return last if whole is None or whole.lost > last.lost else whole
 
@@ -162,9 +146,7 @@ def _guess(
     return FreeModel(basis, torch.stack([_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]), base)
 
 
-def splines_by_weak_form(
-    data: Sequence[Observations], base: Model | None = None
-) -> tuple[FreeModel, torch.Tensor] | None:
+def splines_by_weak_form(data: Sequence[Observations], base: Model | None) -> tuple[FreeModel, torch.Tensor] | None:
     """Splines by the weak form alone, as gaps have no states to shoot from, and how precisely that knows them, (P, P).
 
     They are as smooth as stretches that were left out want it. None if there are too few.
@@ -177,26 +159,21 @@ def splines_by_weak_form(
     held = [np.arange(len(y)) % HELD_OUT == 1 for _, y in rows]
     learn = [_normal(W[~out], y[~out]) for (W, y), out in zip(rows, held, strict=True)]
 
-    def missed(coefficients: Sequence[torch.Tensor], which: Sequence[np.ndarray]) -> list[float]:
-        return [
-            float(np.square(y[some] - W[some] @ c.numpy()).mean())
-            for (W, y), c, some in zip(rows, coefficients, which, strict=True)
-        ]
+    def missed(model: FreeModel, which: Sequence[np.ndarray]) -> list[float]:
+        fits = zip(rows, model.coefficients, which, strict=True)
+        return [float(np.square(y[some] - W[some] @ c.numpy()).mean()) for (W, y), c, some in fits]
 
-    def solved(normals: Sequence[tuple[torch.Tensor, torch.Tensor]], smoothing: float) -> list[torch.Tensor]:
-        return [_ridge(N, b, _penalty(basis, N, smoothing)) for N, b in normals]
-
-    scores = {smoothing: sum(missed(solved(learn, smoothing), held)) for smoothing in PENALTIES}
+    scores = {smoothing: sum(missed(_guess(basis, learn, smoothing, base), held)) for smoothing in PENALTIES}
     logger.debug("  weak form %s", scores)
     smoothing = min(scores, key=lambda s: scores[s])
     whole = [_normal(W, y) for W, y in rows]
-    found = solved(whole, smoothing)
+    found = _guess(basis, whole, smoothing, base)
     variance = missed(found, [np.ones(len(y), dtype=bool) for _, y in rows])
     precision = [
         SHARED_ERRORS * (N + _penalty(basis, N, smoothing)) / max(v, 1e-300)
         for (N, _), v in zip(whole, variance, strict=True)
     ]
-    return FreeModel(basis, torch.stack(found), base), torch.block_diag(*precision)
+    return found, torch.block_diag(*precision)
 
 
 def rate_prior(basis: Basis, data: Sequence[Observations], base: Model | None) -> torch.Tensor:

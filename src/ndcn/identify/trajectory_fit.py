@@ -12,9 +12,9 @@ from .posterior import pseudo_inverse
 from .trajectory_problem import TrajectoryProblem
 from .trajectory_system import HUBER, NoiseDraws, NormalEquations, normal_equations, recorded
 
+# Steps of conjugate gradients that eliminate initial states. Steps lead down however few there are (docs/interaction.md, How it works, 7), so
+# that this trades the time of an iteration for their number.
 COMMON_CG = 40
-"""Steps of conjugate gradients that eliminate initial states. Steps lead down however few there are (docs/interaction.md, How it works,
-7), so that this trades the time of an iteration for their number."""
 SAMPLING_CG = 25  # as above: samples need no more digits than standard errors have
 # Of the Gauss-Newton step that are tried; shorter ones would gain less than ``enough``.
 STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05, 0.01)
@@ -35,23 +35,14 @@ class Prior:
 
 @dataclass(frozen=True)
 class TrajectoryFit:
-    """A fitted model with the initial states of its trajectories.
-
-    Attributes:
-        model: with its parameters.
-        problems: with their initial states.
-        chi2: sum of squared residuals in units of the noise (robust), those of the initial state being from what is known of it.
-        count: how many.
-        normal: information on the parameters, what the initial states could explain taken out, (P, P).
-        prior: what was known of the parameters before, if anything.
-    """
+    """A fitted model with the initial states of its trajectories."""
 
     model: Model
-    problems: tuple[TrajectoryProblem, ...]
-    chi2: float
-    count: int
-    normal: torch.Tensor
-    prior: Prior | None = None
+    problems: tuple[TrajectoryProblem, ...]  # with their initial states
+    chi2: float  # sum of squared residuals in units of the noise (robust), those of the initial state being from what is known of it
+    count: int  # of residuals
+    normal: torch.Tensor  # information on the parameters, what the initial states could explain taken out, (P, P)
+    prior: Prior | None = None  # what was known of the parameters before, if anything
 
     @property
     def excess(self) -> float:
@@ -96,15 +87,12 @@ def objective(
     else be preferred for the larger noise they have.
     """
     total = 0.0
-    count = 0
     for k, problem in enumerate(problems):
         states = problem.followed(model)
         if states is None:
             return None
-        value, number = _chi2(problem, states, unit, None if sigmas is None else sigmas[k])
-        total += value
-        count += number
-    return total, count
+        total += _chi2(problem, states, unit, None if sigmas is None else sigmas[k])
+    return total, sum(int(problem.data.seen[1:].sum()) for problem in problems)
 
 
 def _residuals(problem: TrajectoryProblem, states: torch.Tensor, sigma: torch.Tensor | None = None) -> torch.Tensor:
@@ -113,12 +101,9 @@ def _residuals(problem: TrajectoryProblem, states: torch.Tensor, sigma: torch.Te
     return ((problem.data.states - states) / noise)[1:][problem.data.seen[1:]]
 
 
-def _chi2(
-    problem: TrajectoryProblem, states: torch.Tensor, unit: float, sigma: torch.Tensor | None = None
-) -> tuple[float, int]:
-    r = _residuals(problem, states, sigma) / unit
+def _chi2(problem: TrajectoryProblem, states: torch.Tensor, unit: float, sigma: torch.Tensor | None = None) -> float:
     initial = (problem.guess - problem.x0) / problem.error / unit
-    return float(_huber(r).sum() + _huber(initial).sum()), r.numel()
+    return float(_huber(_residuals(problem, states, sigma) / unit).sum() + _huber(initial).sum())
 
 
 def _huber(r: torch.Tensor) -> torch.Tensor:
@@ -138,14 +123,8 @@ def fit_trajectories(
 ) -> TrajectoryFit | None:
     """Parameters and initial states with the least chi^2; None if the model cannot be followed along the data.
 
-    Args:
-        model: with first values.
-        problems: the trajectories, with first initial states.
-        iterations: of Gauss-Newton at most.
-        move_initial: whether the initial states may move.
-        prior: what is known of the parameters before.
-        enough: stop when a step lowers chi^2 by less than this share.
-        cg: steps of conjugate gradients that eliminate initial states.
+    By at most so many iterations of Gauss-Newton; one that lowers chi^2 by less than a share ``enough`` is the last. Initial states may move
+    if ``move_initial``, and are eliminated by ``cg`` steps of conjugate gradients.
     """
     problems = list(problems)
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
@@ -177,8 +156,8 @@ def _step(
 ) -> tuple[Model, list[TrajectoryProblem], float] | None:
     """The first of some step lengths that leads down, and by which share; None if none does."""
     p = model.parameters
-    A = equations.normal.clone()
-    b = equations.gradient[:, 0].clone()
+    A = equations.normal
+    b = equations.gradient[:, 0]
     if prior is not None:
         A = A + prior.precision
         b = b - prior.precision @ (p - prior.mean)
@@ -186,7 +165,7 @@ def _step(
         return None
     delta = _solve(A, b)
     sigmas = [problem.sigma(states) for problem, states in zip(problems, along, strict=True)]
-    here = sum(_chi2(problem, states, unit)[0] for problem, states in zip(problems, along, strict=True))
+    here = sum(_chi2(problem, states, unit) for problem, states in zip(problems, along, strict=True))
     before = here + (0.0 if prior is None else prior.cost(p) / unit**2)
     shifts = [
         move[0] - torch.from_numpy(column @ delta.numpy()).reshape(move[0].shape)
@@ -222,23 +201,18 @@ def posterior_samples(
     if tapes is None:
         return p.expand(count, -1), [problem.x0.expand(count, -1, -1) for problem in fitted.problems]
     generator = torch.Generator().manual_seed(seed)
+    noise = NoiseDraws(count, generator)
     equations = normal_equations(
-        fitted.model,
-        tapes,
-        fitted.problems,
-        move_initial=move_initial,
-        cg=cg,
-        unit=1.0,
-        draws=NoiseDraws(count, generator),
+        fitted.model, tapes, fitted.problems, move_initial=move_initial, cg=cg, unit=1.0, draws=noise
     )
     size = fitted.inflation
     normal = equations.normal / size**2
     gradient = equations.gradient / size
     if fitted.prior is not None:
         values, vectors = torch.linalg.eigh(fitted.prior.precision)
-        noise = torch.randn(len(p), count, generator=generator, dtype=torch.float64)
+        drawn = torch.randn(len(p), count, generator=generator, dtype=torch.float64)
         normal = normal + fitted.prior.precision
-        gradient = gradient + (vectors * values.clamp(min=0).sqrt()) @ noise
+        gradient = gradient + (vectors * values.clamp(min=0).sqrt()) @ drawn
     delta = torch.stack([_solve(normal, g) for g in gradient.T])
     initial = []
     for problem, move, column in zip(fitted.problems, equations.moves, equations.columns, strict=True):

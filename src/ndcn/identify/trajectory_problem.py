@@ -14,9 +14,9 @@ from .observations import Observations
 from .shooting import steps_needed
 from .tape import roll
 
+# Step times the largest sum of a row of |J| at most. That sum bounds all eigenvalues (Gershgorin), and RK4 is stable to 2.78 on the negative
+# axis and to 2.83 on the imaginary one; the rest is for states near the trajectory.
 STABLE = 2.0
-"""Step times the largest sum of a row of |J| at most. That sum bounds all eigenvalues (Gershgorin), and RK4 is stable to 2.78 on the
-negative axis and to 2.83 on the imaginary one; the rest is for states near the trajectory."""
 MOST_STEPS = 128  # for each interval; intervals that need more are integrated in twice as many
 LOST_SHARE = 0.2  # a model for which more intervals than this need more is given up
 ROOM = 0.2  # of the range of states seen, by which initial states may lie outside it
@@ -25,22 +25,16 @@ LEAST_ERROR = 1e-9  # of an initial state, as a share of the spread of states: i
 
 @dataclass(frozen=True)
 class TrajectoryProblem:
-    """One trajectory to be fitted.
-
-    Attributes:
-        data: what was observed.
-        steps: for each interval.
-        x0: the initial state, (n, d).
-        guess, error: what is known of it before: observations of the first snapshot, or where there are none, of any other.
-        bounds: least and largest initial state of each feature.
-    """
+    """One trajectory to be fitted."""
 
     data: Observations
-    steps: tuple[int, ...]
-    x0: torch.Tensor
-    guess: torch.Tensor
-    error: torch.Tensor
-    bounds: tuple[torch.Tensor, torch.Tensor]
+    steps: tuple[int, ...]  # for each interval
+    x0: torch.Tensor  # the initial state, (n, d)
+    guess: (
+        torch.Tensor
+    )  # what is known of it before: observations of the first snapshot, or where there are none, of any other
+    error: torch.Tensor  # of that guess
+    bounds: tuple[torch.Tensor, torch.Tensor]  # least and largest initial state of each feature
 
     def followed(self, model: Model) -> torch.Tensor | None:
         """The states of the model from the initial one on, (T, n, d); None if they explode."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterator, Sequence
 
@@ -18,12 +19,12 @@ from .variants import simpler, without_terms
 
 logger = logging.getLogger(__name__)
 
+# Shares of all motion through which a candidate follows the data in turn (docs/interaction.md, How it works, 9): from a poor guess a whole
+# trajectory leads nowhere, and a wrong candidate is found out in the first fifth.
 FORMULA_HORIZONS = (0.2, 0.45, 0.7, 1.0)
-"""Shares of all motion through which a candidate follows the data in turn (docs/interaction.md, How it works, 9): from a poor guess
-a whole trajectory leads nowhere, and a wrong candidate is found out in the first fifth."""
+# Residuals below so many times the noise leave nothing for another law to explain: 1 is perfect, and 400 nodes at 80 snapshots tell it to
+# 1 / sqrt(2 * 32000) = 0.4 %; what remains is for noise that a smooth path underestimates.
 NOTHING_LEFT_EXCESS = 1.05
-"""Residuals below so many times the noise leave nothing for another law to explain: 1 is perfect, and 400 nodes at 80 snapshots tell it
-to 1 / sqrt(2 * 32000) = 0.4 %; what remains is for noise that a smooth path underestimates."""
 AS_GOOD = 1.05  # times the residuals of splines: a formula within 5 % of them explains as much, and says more
 NEAR_EXCESS = 2.0  # a candidate below it shows that good ones are among the first: fewer of the others are tried
 TRIED_IF_NEAR = 8  # candidates of each kind in noise, once one is near, and of curved ones in any case
@@ -44,6 +45,8 @@ DROPPED_SINGLY = 4
 SURE_Z = 30.0  # beyond so many standard errors BIC never welcomes the loss of a term: z^2 = 900 > log(count)
 CHANCE_DEVIATIONS = 3.0  # standard deviations of chi^2, which are sqrt(2 count), by which terms may exceed chance
 
+_fit = functools.partial(fit_trajectories, enough=ENOUGH)
+
 
 def closed_form_along(search: Search, data: Sequence[Observations], tolerance: torch.Tensor) -> TrajectoryFit | None:
     """The closed form that follows the data best; None if none can be followed.
@@ -57,7 +60,7 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
     else:
         candidates = _through_noise(search, data, tolerance)
     unexplained: list[TrajectoryFit] = []
-    complete: list[TrajectoryFit] = []
+    complete: list[TrajectoryFit | None] = []
     for fitted in candidates:
         logger.debug("along trajectories %.3f %s", fitted.excess, fitted.model)
         if fitted.excess >= NOTHING_LEFT_EXCESS:
@@ -66,12 +69,11 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
         done = _completed(_settled(fitted), data, tolerance, search)
         if done is not None and done.excess < NOTHING_LEFT_EXCESS:
             return done
-        complete += [] if done is None else [done]
+        complete.append(done)
     settled = [_settled(fitted) for fitted in sorted(unexplained, key=score)[:SETTLED]]
     if settled:
-        done = _completed(min(settled, key=score), data, tolerance, search)
-        complete += [] if done is None else [done]
-    return min(complete, key=score, default=None)
+        complete.append(_completed(min(settled, key=score), data, tolerance, search))
+    return min((one for one in complete if one is not None), key=score, default=None)
 
 
 def _through_noise(search: Search, data: Sequence[Observations], tolerance: torch.Tensor) -> Iterator[TrajectoryFit]:
@@ -87,9 +89,7 @@ def _through_noise(search: Search, data: Sequence[Observations], tolerance: torc
         problems = problems_for(data, equation, tolerance)
         if problems is None:
             continue
-        fitted = fit_trajectories(
-            equation, problems, iterations=SCREENING_ITERATIONS, enough=ENOUGH, move_initial=not known
-        )
+        fitted = _fit(equation, problems, iterations=SCREENING_ITERATIONS, move_initial=not known)
         if fitted is not None:
             near = near or fitted.excess < NEAR_EXCESS
             yield fitted
@@ -108,31 +108,32 @@ def _through_gaps(search: Search, data: Sequence[Observations], tolerance: torch
             continue
         logger.debug("first horizon %.3f %s", fitted.excess, fitted.model)
         if fitted.excess < NOTHING_LEFT_EXCESS:
-            whole = _to_the_end(fitted, data, tolerance)
-            if whole is not None:
-                yield whole
+            yield from _to_the_end(fitted, data, tolerance)
         else:
             begun.append(fitted)
     for fitted in sorted(begun, key=score)[:LED_TO_THE_END]:
-        whole = _to_the_end(fitted, data, tolerance)
-        if whole is not None:
-            yield whole
+        yield from _to_the_end(fitted, data, tolerance)
 
 
-def _to_the_end(fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor) -> TrajectoryFit | None:
-    """A fit through the first horizon, led through all of the data."""
-    further: TrajectoryFit | None = fitted
+def _to_the_end(
+    fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor
+) -> Iterator[TrajectoryFit]:
+    """A fit through the first horizon, led through all of the data if it can be."""
     for share in FORMULA_HORIZONS[1:]:
-        further = None if further is None else fit_horizon(further.model, further, data, share, tolerance)
-    return further
+        further = fit_horizon(fitted.model, fitted, data, share, tolerance)
+        if further is None:
+            return
+        fitted = further
+    yield fitted
 
 
 def _in_turn(search: Search, equations: Sequence[Equation]) -> list[Equation]:
     """One of each kind, the base alone first, which may be the whole law, and those with curved self terms last."""
     bare = search.bare()
     distinct: dict[tuple[tuple[str, bool, int], ...], Equation] = {}
-    for equation in [*([] if bare is None else [bare]), *equations]:
-        distinct.setdefault(equation.families, equation)
+    for equation in (bare, *equations):
+        if equation is not None:
+            distinct.setdefault(equation.families, equation)
     return sorted(distinct.values(), key=_curved)
 
 
@@ -143,8 +144,7 @@ def _curved(equation: Equation) -> bool:
 
 def _settled(fitted: TrajectoryFit) -> TrajectoryFit:
     """Fitted further, without the terms it does not need."""
-    further = fit_trajectories(fitted.model, fitted.problems, iterations=SETTLING_ITERATIONS, enough=ENOUGH)
-    settled = _pruned(further or fitted)
+    settled = _pruned(_fit(fitted.model, fitted.problems, iterations=SETTLING_ITERATIONS) or fitted)
     logger.debug("then %.3f %s", settled.excess, settled.model)
     return settled
 
@@ -155,7 +155,7 @@ def _completed(
     """As plain as can be, and fitted to the data themselves, with all steps that takes; None if they lead nowhere."""
     assert isinstance(fitted.model, Equation)
     for equation in simpler(fitted.model, data, search.terms):
-        plainer = fit_trajectories(equation, fitted.problems, iterations=PLAINER_ITERATIONS, enough=ENOUGH)
+        plainer = _fit(equation, fitted.problems, iterations=PLAINER_ITERATIONS)
         if plainer is not None and score(plainer) < score(fitted):
             fitted = _pruned(plainer)
     problems = with_exact_steps(fitted, data, tolerance)
@@ -163,9 +163,9 @@ def _completed(
     if whole is None:
         return None
     plain = _pruned(whole)  # with all steps it may turn out that a term was there for their errors
-    return (
-        whole if plain is whole else fit_trajectories(plain.model, plain.problems, iterations=LAST_ITERATIONS) or plain
-    )
+    if plain is whole:
+        return whole
+    return fit_trajectories(plain.model, plain.problems, iterations=LAST_ITERATIONS) or plain
 
 
 def as_good(closed: TrajectoryFit, free: TrajectoryFit) -> bool:
@@ -185,9 +185,7 @@ def _without_some(fitted: TrajectoryFit) -> TrajectoryFit | None:
     model = fitted.model
     assert isinstance(model, Equation)
     for drop in _droppable(fitted, model):
-        trial = fit_trajectories(
-            without_terms(model, drop), fitted.problems, iterations=SCREENING_ITERATIONS, enough=ENOUGH
-        )
+        trial = _fit(without_terms(model, drop), fitted.problems, iterations=SCREENING_ITERATIONS)
         if trial is not None and score(trial) < score(fitted):
             return trial
     return None

@@ -14,9 +14,9 @@ from .posterior import pseudo_inverse
 from .trajectory_fit import Prior, TrajectoryFit, fit_trajectories
 from .trajectory_problem import TrajectoryProblem, problem_of, problems_for, steps_along
 
+# Of the largest state: error of integration while candidates are compared. Errors 5 times as large count as noise, so that what is missed
+# beyond 5e-4 tells candidates apart (docs/interaction.md, How it works, 9).
 COARSE_TOLERANCE = 1e-4
-"""Of the largest state: error of integration while candidates are compared. Errors 5 times as large count as noise, so that what is
-missed beyond 5e-4 tells candidates apart (docs/interaction.md, How it works, 9)."""
 COARSE_NOISE = 5.0
 # Steps for each interval, on average: a model that needs more has gone astray, and would take long to follow.
 MOST_MEAN_STEPS = 24
@@ -80,12 +80,10 @@ def with_exact_steps(
 def score(fitted: TrajectoryFit) -> float:
     """BIC: chi^2, and the number of parameters; noise that was underestimated makes chi^2 count less."""
     unit = fitted.inflation**2
-    return fitted.chi2 / unit + _degrees_of_freedom(fitted) * math.log(fitted.count) + fitted.count * math.log(unit)
-
-
-def _degrees_of_freedom(fitted: TrajectoryFit) -> float:
-    """Parameters; those that a penalty holds count less: tr((I + P)^-1 I) of information I and prior precision P."""
-    if fitted.prior is None:
-        return len(fitted.model.parameters)
-    information = fitted.information
-    return float((pseudo_inverse(information + fitted.prior.precision) * information.T).sum())
+    freedom = float(len(fitted.model.parameters))
+    if (
+        fitted.prior is not None
+    ):  # those that a penalty holds count less: tr((I + P)^-1 I) of information I and precision P
+        information = fitted.information
+        freedom = float((pseudo_inverse(information + fitted.prior.precision) * information.T).sum())
+    return fitted.chi2 / unit + freedom * math.log(fitted.count) + fitted.count * math.log(unit)

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from ..laws import Model
-from .initial_states import best_initial_state
 from .tape import Tape, record
 from .trajectory_problem import TrajectoryProblem
 
+# Residuals beyond so many times the noise count by their size, not its square. Noise goes as far once in 16 000 times, so that the fit keeps
+# nearly all of its efficiency.
 HUBER = 4.0
-"""Residuals beyond so many times the noise count by their size, not its square. Noise goes as far once in 16 000 times, so that the fit
-keeps nearly all of its efficiency."""
+EXACT_UNKNOWNS = 1000  # unknown entries of an initial state up to which a matrix of them is formed: 8 MB
+CG_TOLERANCE = 1e-5  # of the right-hand side, what may be left of it: steps lead down however exact they are, so this saves time alone
 
 
 @dataclass(frozen=True)
 class NormalEquations:
-    """How parameters and initial states move for R right-hand sides.
+    """How parameters and initial states move for R right-hand sides."""
 
-    Attributes:
-        normal: information on the parameters, (P, P).
-        gradient: right-hand sides, (P, R).
-        moves: of each initial state, if the parameters stay, (R, n, d).
-        columns: Y of each initial state, (n d, P): it moves by - Y delta besides when the parameters move by delta.
-    """
-
-    normal: torch.Tensor
-    gradient: torch.Tensor
-    moves: list[torch.Tensor]
-    columns: list[np.ndarray]
+    normal: torch.Tensor  # information on the parameters, (P, P)
+    gradient: torch.Tensor  # right-hand sides, (P, R)
+    moves: list[torch.Tensor]  # of each initial state, if the parameters stay, (R, n, d)
+    columns: list[
+        np.ndarray
+    ]  # Y of each initial state, (n d, P): it moves by - Y delta besides when the parameters move by delta
 
 
 @dataclass(frozen=True)
@@ -45,19 +41,12 @@ class NoiseDraws:
 
 @dataclass(frozen=True)
 class _RightSides:
-    """Of one trajectory.
+    """Of one trajectory."""
 
-    Attributes:
-        weights: of each entry, for each snapshot, (n d, 1).
-        misses: what the states miss, for each snapshot, (n d, R).
-        prior: precision of the initial state, (n d, 1).
-        offset: what is known of it less what it is, (n d, R).
-    """
-
-    weights: list[np.ndarray]
-    misses: list[np.ndarray]
-    prior: np.ndarray
-    offset: np.ndarray
+    weights: list[np.ndarray]  # of each entry, for each snapshot, (n d, 1)
+    misses: list[np.ndarray]  # what the states miss, for each snapshot, (n d, R)
+    prior: np.ndarray  # precision of the initial state, (n d, 1)
+    offset: np.ndarray  # what is known of it less what it is, (n d, R)
 
 
 def recorded(model: Model, problems: Sequence[TrajectoryProblem]) -> list[Tape] | None:
@@ -81,16 +70,10 @@ def normal_equations(
     unit: float,
     draws: NoiseDraws | None = None,
 ) -> NormalEquations:
-    """Of all trajectories.
+    """Of all trajectories of a model, given their tapes.
 
-    Args:
-        model: with its parameters.
-        tapes: of its trajectories.
-        problems: what they are fitted to.
-        move_initial: whether the initial states may move.
-        cg: steps of conjugate gradients at most that eliminate them.
-        unit: residuals are large from ``HUBER`` times this on.
-        draws: noise for the right-hand sides, which are the residuals by default.
+    Initial states may move if ``move_initial``, and are eliminated by ``cg`` steps of conjugate gradients at most. Residuals are large
+    from ``HUBER`` times ``unit`` on. ``draws`` are noise for the right-hand sides, which are the residuals by default.
     """
     P = len(model.parameters)
     R = 1 if draws is None else draws.count
@@ -108,8 +91,7 @@ def normal_equations(
             )
             right[:, P:] += sides.prior * sides.offset
             free = np.ones(len(Y), dtype=bool) if draws is not None else problem.movable(right[:, P])
-            slow = problem.data.gaps
-            Y[free] = best_initial_state(tape, sides.weights, right, sides.prior, free, cg, slow=slow)
+            Y[free] = _best_initial_state(tape, sides, right, free, cg, slow=problem.data.gaps)
         _add(normal, gradient, tape, sides, S, Y)
         moves.append(torch.from_numpy(Y[:, P:].T.copy()).reshape(R, *problem.x0.shape))
         columns.append(Y[:, :P])
@@ -149,3 +131,56 @@ def _add(
     both = Y[:, :P].T @ (sides.prior * kept)
     normal += both[:, :P]
     gradient += both[:, P:]
+
+
+def _best_initial_state(
+    tape: Tape, sides: _RightSides, right: np.ndarray, free: np.ndarray, cg: int, *, slow: bool
+) -> np.ndarray:
+    """(sum_k T_k^T w_k T_k + prior)^-1 right for those initial states that may move, T_k leading to the k-th snapshot.
+
+    By conjugate gradients of at most ``cg`` steps; or exactly, for as many unknowns as fit into a small matrix, where
+    gradients converge slowly, as in gaps, or would take more columns along, as for few nodes and many parameters.
+    """
+    weights = sides.weights
+    prior = sides.prior
+    count = int(free.sum())
+    if count <= (EXACT_UNKNOWNS if slow else min(EXACT_UNKNOWNS, cg * right.shape[1] // 2)):
+        each = np.zeros((len(free), count))
+        each[free, np.arange(count)] = 1
+        A = np.diag(prior[free, 0])
+        for T, w in zip(tape.tangent(each, False), weights, strict=True):
+            A += T.T @ (w * T)
+        size = np.sqrt(np.diag(A))
+        return np.linalg.solve(A / np.outer(size, size), right[free] / size[:, None]) / size[:, None]
+
+    def times(v: np.ndarray) -> np.ndarray:
+        whole = np.zeros((len(free), v.shape[1]))
+        whole[free] = v
+        forward = tape.tangent(whole, False)
+        return tape.adjoint([a * b for a, b in zip(weights, forward, strict=True)])[free] + prior[free] * v
+
+    return _conjugate_gradients(times, right[free], (prior + tape.memory(weights))[free], cg)
+
+
+def _conjugate_gradients(
+    times: Callable[[np.ndarray], np.ndarray], right: np.ndarray, diagonal: np.ndarray, most: int
+) -> np.ndarray:
+    """A^-1 right for each column, preconditioned by a diagonal."""
+    x = np.zeros_like(right)
+    r = right.copy()
+    z = r / diagonal
+    p = z.copy()
+    rz = (r * z).sum(0)
+    first = np.sqrt(rz) + 1e-300
+    for _ in range(most):
+        Ap = times(p)
+        alpha = rz / np.maximum((p * Ap).sum(0), 1e-300)
+        x += alpha * p
+        r -= alpha * Ap
+        z = r / diagonal
+        new = (r * z).sum(0)
+        if (np.sqrt(new) < CG_TOLERANCE * first).all():
+            break
+        p = z + (new / np.maximum(rz, 1e-300)) * p
+        rz = new
+    return x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +39,7 @@ def simpler(equation: Equation, data: Sequence[Observations], terms: Sequence[Te
     out = []
     for k, term in enumerate(equation.terms):
         rivals = [t for t in _others(equation, k, terms) if len(t.values) < len(term.values)]
-        out += [e for _, e in sorted(_replaced(equation, k, rivals, data[0]), key=lambda pair: pair[0])[:MOST_VARIANTS]]
+        out += _replaced(equation, k, rivals, data[0])
     return out
 
 
@@ -57,7 +57,7 @@ def richer(equation: Equation, data: Sequence[Observations], terms: Sequence[Ter
             if len(other.values) > len(term.values):
                 families.setdefault(other.family, []).append(other)
         rivals = [_nearest(options, values, states, one.network) for options in families.values()]
-        out += [e for _, e in sorted(_replaced(equation, k, rivals, one), key=lambda pair: pair[0])[:MOST_VARIANTS]]
+        out += _replaced(equation, k, rivals, one)
     return out
 
 
@@ -65,27 +65,26 @@ def _some(one: Observations) -> torch.Tensor:
     return one.level[:: max(1, len(one.level) // FEW_STATES)]
 
 
-def _others(equation: Equation, k: int, terms: Sequence[Term]) -> Iterator[Term]:
+def _others(equation: Equation, k: int, terms: Sequence[Term]) -> list[Term]:
     """Terms that could stand in the place of term k."""
-    term = equation.terms[k]
+    place = (equation.terms[k].output, equation.terms[k].coupling)
     taken = {t.family for t in equation.terms}
-    for other in terms:
-        if (other.output, other.coupling) == (term.output, term.coupling) and other.family not in taken:
-            yield other
+    return [other for other in terms if (other.output, other.coupling) == place and other.family not in taken]
 
 
-def _replaced(
-    equation: Equation, k: int, rivals: Sequence[Term], one: Observations
-) -> Iterator[tuple[float, Equation]]:
+def _replaced(equation: Equation, k: int, rivals: Sequence[Term], one: Observations) -> list[Equation]:
+    """The equation with another term in place of term k, the nearest first."""
     states = _some(one)
     values = values_of(equation.terms[k], states, one.network)
+    found = []
     for other in rivals:
         c, left = _projected(values, values_of(other, states, one.network))
         if left < ALIKE_SHARE:
             coefficients = equation.coefficients.clone()
             coefficients[k] *= c
-            swapped = tuple(other if m == k else t for m, t in enumerate(equation.terms))
-            yield left, replace(equation, terms=swapped, coefficients=coefficients)
+            swapped = (*equation.terms[:k], other, *equation.terms[k + 1 :])
+            found.append((left, replace(equation, terms=swapped, coefficients=coefficients)))
+    return [swapped for _, swapped in sorted(found, key=lambda pair: pair[0])[:MOST_VARIANTS]]
 
 
 def _projected(values: torch.Tensor, rival: torch.Tensor) -> tuple[float, float]:

@@ -24,20 +24,13 @@ class WeakForm:
     """Rows are (interval, node) pairs of all trajectories, weighted; one system for each feature.
 
     Where there are gaps, rows reach from each time a node was seen to the next, so that what it did is known.
-
-    Attributes:
-        gram: W^T W of the terms of that feature, by feature.
-        moment: W^T y.
-        power: y^T y.
-        rows: how many, of the first feature.
-        terms: the terms of each feature.
     """
 
-    gram: tuple[np.ndarray, ...]
-    moment: tuple[np.ndarray, ...]
-    power: tuple[float, ...]
-    rows: int
-    terms: tuple[list[Term], ...]
+    gram: tuple[np.ndarray, ...]  # W^T W of the terms of that feature, by feature
+    moment: tuple[np.ndarray, ...]  # W^T y
+    power: tuple[float, ...]  # y^T y
+    rows: int  # of the first feature
+    terms: tuple[list[Term], ...]  # of each feature
 
     def solved(self, feature: int, members: Sequence[int]) -> Support:
         """The best coefficients of some terms."""
@@ -54,9 +47,7 @@ class WeakForm:
 def unexplained_increments(one: Observations, which: torch.Tensor, base: Model | None) -> torch.Tensor:
     """Increments over some intervals, less what a base, along the path, has done of them, (K, n, d)."""
     step = (one.level[1:] - one.level[:-1])[which]
-    if base is None:
-        return step
-    return step - integrated_rate(base, one, which)
+    return step if base is None else step - integrated_rate(base, one, which)
 
 
 def integrated_rate(base: Model, one: Observations, which: torch.Tensor) -> torch.Tensor:
@@ -73,15 +64,10 @@ def weak_form(
     known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] | None = None,
     base: Model | None = None,
 ) -> WeakForm:
-    """The regression of increments on integrals of the terms.
+    """The regression of increments over the chosen intervals (all of those with gaps) on integrals of the terms, beside a base.
 
-    Args:
-        data: the trajectories.
-        chosen: which intervals of each are used; all of those with gaps.
-        terms: the candidates.
-        power: rows are divided by a mean of |increment| to this power; 1 weighs relative errors, 0 absolute ones.
-        known: integrals of terms, kept from call to call on the same data and intervals.
-        base: what the terms are to correct.
+    Rows are divided by a mean of |increment| to a power: 1 weighs relative errors, 0 absolute ones. ``known`` keeps integrals of terms from
+    call to call on the same data and intervals.
     """
     d = data[0].states.shape[2]
     parts: list[list[np.ndarray]] = [[] for _ in range(d)]
@@ -106,35 +92,25 @@ def weak_form(
             rest = rows.step if done is None else rows.step - rows.over(done[..., a])
             parts[a].append(np.stack(columns, 1))
             targets[a].append(rest * rows.weight)
-    grams = []
-    moments = []
-    powers = []
+    systems = []
     for a in range(d):
         W = np.concatenate(parts[a])
         y = np.concatenate(targets[a])
         W = np.where(np.abs(np.nan_to_num(W, nan=np.inf)) < OVERFLOW, W, 0.0)
-        grams.append(W.T @ W)
-        moments.append(W.T @ y)
-        powers.append(float(y @ y))
-    return WeakForm(tuple(grams), tuple(moments), tuple(powers), sum(map(len, targets[0])), tuple(own))
+        systems.append((W.T @ W, W.T @ y, float(y @ y)))
+    gram, moment, squares = zip(*systems, strict=True)
+    return WeakForm(gram, moment, squares, sum(map(len, targets[0])), tuple(own))
 
 
 @dataclass(frozen=True)
 class Stretches:
-    """What nodes did from one time to another.
+    """What nodes did from one time to another."""
 
-    Attributes:
-        first, last: from which of the chosen intervals to which, the last not included.
-        node: which one.
-        step: how far it moved.
-        weight: how much that counts.
-    """
-
-    first: np.ndarray
-    last: np.ndarray
-    node: np.ndarray
-    step: np.ndarray
-    weight: np.ndarray
+    first: np.ndarray  # of the chosen intervals
+    last: np.ndarray  # of them, not included
+    node: np.ndarray  # which one
+    step: np.ndarray  # how far it moved
+    weight: np.ndarray  # how much that counts
 
     def over(self, values: np.ndarray) -> np.ndarray:
         """Sums of values (K, n, ...) over the intervals of each stretch."""
@@ -159,11 +135,8 @@ def stretches(one: Observations, which: torch.Tensor, feature: int, power: float
     begin = (which.numpy()[first], node)
     step = level[which.numpy()[last - 1] + 1, node] - level[begin]
     size = np.abs(step)
-    floor = (
-        LEAST_SHARE * np.abs(level[begin])
-        + LEAST_SHARE * np.sqrt(np.square(size).mean() if len(size) else 0.0)
-        + 1e-300
-    )
+    typical = np.sqrt(np.square(size).mean() if len(size) else 0.0)
+    floor = LEAST_SHARE * np.abs(level[begin]) + LEAST_SHARE * typical + 1e-300
     weight = (size + floor + NOISE_FACTOR * one.noise[..., feature].numpy()[begin]) ** -power
     if one.gaps:
         off = _over(_doubt(one, feature), first, last, node) / _over(one.spans[:, None].numpy(), first, last, 0 * node)
@@ -229,27 +202,23 @@ def supports(
         gain[[k for k, f in enumerate(families) if f in used]] = 0.0
         return gain
 
+    def grown(members: tuple[int, ...], most: int) -> list[Support]:
+        gain = gains(members)
+        return [solved((*members, int(m))) for m in np.argsort(-gain)[:most] if gain[m] > 0]
+
+    def by_rest(some: dict[tuple[int, ...], Support]) -> list[Support]:
+        return sorted(some.values(), key=lambda s: s.rest)[:width]
+
     beam = [tuple(sorted(start))]
     best: list[Support] = []
     for _ in range(most - len(start)):
-        grown: dict[tuple[int, ...], Support] = {}
-        for members in beam:
-            gain = gains(members)
-            for m in np.argsort(-gain)[: 2 * width]:
-                if gain[m] > 0:
-                    support = solved((*members, int(m)))
-                    grown[support.members] = support
-        ranked = sorted(grown.values(), key=lambda s: s.rest)[:width]
-        swapped: dict[tuple[int, ...], Support] = {s.members: s for s in ranked}
+        ranked = by_rest({s.members: s for members in beam for s in grown(members, 2 * width)})
+        swapped = {s.members: s for s in ranked}
         for support in ranked[: width // 2]:
             for out in support.members:
                 rest = tuple(m for m in support.members if m != out)
-                gain = gains(rest)
-                for m in np.argsort(-gain)[:3]:
-                    if gain[m] > 0:
-                        other = solved((*rest, int(m)))
-                        swapped[other.members] = other
-        ranked = sorted(swapped.values(), key=lambda s: s.rest)[:width]
+                swapped |= {s.members: s for s in grown(rest, 3)}
+        ranked = by_rest(swapped)
         if not ranked:
             break
         best += ranked

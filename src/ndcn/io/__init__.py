@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from ..data import Calendar, Dataset
 from . import column_names as column_names
-from .cells import Names as Names
-from .cells import is_missing as is_missing
-from .cells import labels_for as labels_for
-from .cells import plain as plain
+from .cells import Names as Names, is_missing as is_missing, labels_for as labels_for, plain as plain
 from .edge_list import EdgeList as EdgeList
 from .edges import read_edges as read_edges
 from .files import open_table as open_table
 from .graph_building import build_graph as build_graph
-from .inspection import GAP as GAP
-from .inspection import Inspection, inspect
-from .node_matching import isolated_note as isolated_note
-from .node_matching import labels_as_in as labels_as_in
-from .node_matching import refuse_strangers as refuse_strangers
-from .node_matching import spelling_hint as spelling_hint
+from .inspection import GAP as GAP, Inspection, inspect
+from .node_matching import (
+    isolated_note as isolated_note,
+    labels_as_in as labels_as_in,
+    refuse_strangers as refuse_strangers,
+    spelling_hint as spelling_hint,
+)
 from .reading import read
-from .table import HeaderHint as HeaderHint
-from .table import Table as Table
-from .table import refuse_unnamed as refuse_unnamed
+from .table import HeaderHint as HeaderHint, Table as Table, refuse_unnamed as refuse_unnamed
 
 __all__ = ["Calendar", "Dataset", "Inspection", "inspect", "read"]

@@ -42,14 +42,11 @@ class Kuramoto(Law):
         """k sin(x_j - x_i)."""
         return self._number("k", x_i) * torch.sin(x_j - x_i)
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law, by one sparse product: sin(x_j - x_i) = cos x_i sin x_j - sin x_i cos x_j."""
-        if not self._keeps("edge", Kuramoto):
-            return super().forward(t, x, graph)
-        sin = x.sin()
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        sin = x.sin()  # sin(x_j - x_i) = cos x_i sin x_j - sin x_i cos x_j
         cos = x.cos()
         sines, cosines = (graph.adjacency @ torch.cat([sin, cos], dim=-1)).chunk(2, dim=-1)
-        return self.node(x) + self._value("k", x) * (cos * sines - sin * cosines)
+        return self._value("k", x) * (cos * sines - sin * cosines)
 
     def initial_state(self, graph: Graph, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Phases drawn from [0, 2 pi), shape (n, 1)."""
@@ -82,15 +79,12 @@ class Consensus(Law):
         """k tanh(s (x_j - x_i))."""
         return self._number("k", x_i) * torch.tanh(self._number("s", x_i) * (x_j - x_i))
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law, with parameters of each node."""
-        if not self._keeps("edge", Consensus):
-            return super().forward(t, x, graph)
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         i, j = graph.edge_index(x.device)
         s = self._value("s", x)
         s = s if s.dim() == 0 else s.index_select(0, i)
         pull = torch.tanh(s * (x.index_select(-2, j) - x.index_select(-2, i)))
-        return self.node(x) + self._value("k", x) * graph.aggregate(pull)
+        return self._value("k", x) * graph.aggregate(pull)
 
     def initial_state(self, graph: Graph, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Opinions drawn from [-1, 1), shape (n, 1)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 
 import torch
@@ -17,16 +18,11 @@ class Basis:
 
     f(x) = sum_b f_b(x_b) + sum_{b<c} f_bc(x_b, x_c); g(x_i, x_j) = sum_b [p_b(x_ib) + q_b(x_jb) + u_b(x_jb - x_ib)] +
     sum_bc B(x_ib)' C_bc B(x_jc).
-
-    Attributes:
-        single: splines of each feature, for f, p and q.
-        few: fewer of them, for products.
-        gap: splines of differences x_j - x_i.
     """
 
-    single: tuple[Splines, ...]
-    few: tuple[Splines, ...]
-    gap: tuple[Splines, ...]
+    single: tuple[Splines, ...]  # of each feature, for f, p and q
+    few: tuple[Splines, ...]  # fewer of them, for products
+    gap: tuple[Splines, ...]  # of differences x_j - x_i
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -38,18 +34,13 @@ class Basis:
     def blocks(self) -> dict[str, slice]:
         """Where the coefficients of each part are."""
         d = len(self.single)
-        out = {}
-        at = 0
-        sizes = [(f"f{b}", self.single[b].size) for b in range(d)]
-        sizes += [(f"f{b}{c}", self.few[b].size * self.few[c].size) for b, c in self.pairs]
-        sizes += [(f"p{b}", self.single[b].size) for b in range(d)]
-        sizes += [(f"q{b}", self.single[b].size) for b in range(d)]
-        sizes += [(f"c{b}{c}", self.few[b].size * self.few[c].size) for b in range(d) for c in range(d)]
-        sizes += [(f"u{b}", self.gap[b].size) for b in range(d)]
-        for name, size in sizes:
-            out[name] = slice(at, at + size)
-            at += size
-        return out
+        sizes = {f"f{b}": self.single[b].size for b in range(d)}
+        sizes |= {f"f{b}{c}": self.few[b].size * self.few[c].size for b, c in self.pairs}
+        sizes |= {f"{name}{b}": self.single[b].size for name in "pq" for b in range(d)}
+        sizes |= {f"c{b}{c}": self.few[b].size * self.few[c].size for b in range(d) for c in range(d)}
+        sizes |= {f"u{b}": self.gap[b].size for b in range(d)}
+        ends = itertools.accumulate(sizes.values())
+        return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
     @property
     def size(self) -> int:
@@ -69,31 +60,29 @@ class Basis:
         parts += [network.neighbours(v) for v in single]
         parts += [product(few[b], sums[c]) for b in range(d) for c in range(d)]
         for b, splines in enumerate(self.gap):
-            rows = []
-            for state in x[..., b]:
-                rows.append(network.gathered(splines(state[network.j] - state[network.i]).unsqueeze(0)))
-            parts.append(torch.cat(rows))
+            gaps = (state[network.j] - state[network.i] for state in x[..., b])
+            parts.append(torch.cat([network.gathered(splines(gap).unsqueeze(0)) for gap in gaps]))
         return torch.cat(parts, dim=-1)
 
     def penalty(self, ridge: float = 1e-3) -> torch.Tensor:
         """Roughness of all curves, and a little of the size of what goes beyond sums of curves, (size, size)."""
         out = torch.zeros(self.size, self.size, dtype=torch.float64)
         for name, where in self.blocks.items():
-            kind = name[0]
             of = [int(k) for k in name[1:]]
             if len(of) == 1:
-                splines = self.gap[of[0]] if kind == "u" else self.single[of[0]]
-                R = splines.roughness / splines.size**1.5
-                block = R.T @ R + ridge * 1e-3 * torch.eye(splines.size, dtype=torch.float64)
+                block = _rough(self.gap[of[0]] if name[0] == "u" else self.single[of[0]])
+                size = ridge * 1e-3
             else:
-                a = self.few[of[0]]
-                b = self.few[of[1]]
-                Ra, Rb = a.roughness / a.size**1.5, b.roughness / b.size**1.5
-                eye_a, eye_b = (torch.eye(s.size, dtype=torch.float64) for s in (a, b))
-                block = torch.kron(Ra.T @ Ra, eye_b) + torch.kron(eye_a, Rb.T @ Rb)
-                block = block + ridge * torch.eye(len(block), dtype=torch.float64)
-            out[where, where] = block
+                a, b = (_rough(self.few[k]) for k in of)
+                block = torch.kron(a, torch.eye(len(b)).double()) + torch.kron(torch.eye(len(a)).double(), b)
+                size = ridge
+            out[where, where] = block + size * torch.eye(len(block), dtype=torch.float64)
         return out
+
+
+def _rough(splines: Splines) -> torch.Tensor:
+    R = splines.roughness / splines.size**1.5
+    return R.T @ R
 
 
 def basis_for(states: torch.Tensor, differences: torch.Tensor) -> Basis:

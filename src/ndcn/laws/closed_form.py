@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,8 @@ from .model import Model, Slopes
 from .network import Network
 from .printing import Equations
 from .terms import Term, add_slopes, separated, values_of
+
+_TERM = ("formula", "coupling", "output", "values", "coefficient")  # keys of a term in a description
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,8 @@ class Equation:
     def with_parameters(self, values: torch.Tensor) -> Equation:
         """The same terms with other numbers."""
         count = len(self.terms)
-        inner = values[count:].tolist()
-        terms = []
-        for term in self.terms:
-            own = inner[: len(term.values)]
-            inner = inner[len(term.values) :]
-            terms.append(replace(term, values=tuple(own)))
+        inner = iter(values[count:].tolist())
+        terms = (replace(term, values=tuple(itertools.islice(inner, len(term.values)))) for term in self.terms)
         return replace(self, terms=tuple(terms), coefficients=values[:count].clone())
 
     def checked(self, features: Sequence[str]) -> tuple[str, ...]:
@@ -133,8 +132,7 @@ class Equation:
 
     def node(self, x: torch.Tensor, parameters: torch.Tensor | None = None) -> torch.Tensor:
         """f(x_i), the terms of the node itself."""
-        own = (k for k, term in enumerate(self.terms) if not term.coupling)
-        return self._total(own, x, None, parameters)
+        return self._total([k for k, term in enumerate(self.terms) if not term.coupling], x, None, parameters)
 
     def edge(self, x_i: torch.Tensor, x_j: torch.Tensor, parameters: torch.Tensor | None = None) -> torch.Tensor:
         """g(x_i, x_j), the terms that are summed over neighbours."""
@@ -156,12 +154,8 @@ class Equation:
     ) -> tuple[tuple[torch.Tensor, ...], list[dict[str, torch.Tensor]]]:
         """Coefficients, and for each term its parameters by name, in the dtype of x."""
         numbers = (self.parameters if parameters is None else parameters).to(x.device, x.dtype).unbind(-1)
-        named = []
-        first = len(self.terms)
-        for term in self.terms:
-            names = term.formula.parameters
-            named.append(dict(zip(names, numbers[first : first + len(names)], strict=True)))
-            first += len(names)
+        inner = iter(numbers[len(self.terms) :])
+        named = [{name: next(inner) for name in term.formula.parameters} for term in self.terms]
         return numbers[: len(self.terms)], named
 
     def _total(
@@ -205,10 +199,7 @@ class ClosedForm(Law):
 
     Args:
         equation: terms and coefficients.
-        features: names of the d features; the formulas must be written in them.
-
-    Attributes:
-        features: the names; states must have just these.
+        features: names of the d features; the formulas must be written in them, and states must have just these.
 
     Raises:
         ValueError: the formulas are in other features, a term of f holds x_j, or numbers are missing or not finite.
@@ -234,8 +225,7 @@ class ClosedForm(Law):
         self.features = equation.checked(features)
         self._equation = equation
         self.register_buffer("coefficients", equation.coefficients.detach().double().clone())
-        inner = [value for term in equation.terms for value in term.values]
-        self.register_buffer("inner", torch.tensor(inner, dtype=torch.float64))
+        self.register_buffer("inner", equation.parameters[len(equation.terms) :].detach().clone())
 
     @property
     def equation(self) -> Equation:
@@ -285,16 +275,10 @@ class ClosedForm(Law):
         """
         equation = self.equation
         names = list(self.features or ())
-        terms = [
-            {
-                "formula": term.formula.text,
-                "coupling": term.coupling,
-                "output": names[term.output],
-                "values": list(term.values),
-                "coefficient": c,
-            }
-            for term, c in zip(equation.terms, equation.coefficients.tolist(), strict=True)
-        ]
+        terms = []
+        for term, c in zip(equation.terms, equation.coefficients.tolist(), strict=True):
+            values = (term.formula.text, term.coupling, names[term.output], list(term.values), c)
+            terms.append(dict(zip(_TERM, values, strict=True)))
         return {"features": names, "terms": terms}
 
     @classmethod
@@ -326,8 +310,7 @@ class ClosedForm(Law):
 
 
 def _term(row: Any, features: Sequence[str]) -> Term:
-    """One term of a description."""
-    _check_keys("each term", row, ("formula", "coupling", "output", "values", "coefficient"))
+    _check_keys("each term", row, _TERM)
     if not isinstance(row["formula"], str):
         raise ValueError(f"a formula is a text, got {row['formula']!r}")
     if not isinstance(row["coupling"], bool):

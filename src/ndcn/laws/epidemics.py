@@ -41,11 +41,8 @@ class SIS(Law):
         """beta (1 - x_i) x_j."""
         return self._number("beta", x_i) * (1 - x_i) * x_j
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law, by one sparse product."""
-        if not self._keeps("edge", SIS):
-            return super().forward(t, x, graph)
-        return self.node(x) + self._value("beta", x) * (1 - x) * (graph.adjacency @ x)
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        return self._value("beta", x) * (1 - x) * (graph.adjacency @ x)
 
     def initial_state(self, graph: Graph, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Each node infected with a probability below 0.1, shape (n, 1)."""
@@ -86,13 +83,10 @@ class SIR(Law):
         infected = self._number("beta", x_i) * x_i[..., :1] * x_j[..., 1:]
         return torch.cat([-infected, infected], dim=-1)
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law, by one sparse product."""
-        if not self._keeps("edge", SIR):
-            return super().forward(t, x, graph)
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         s, i = x.split(1, dim=-1)
         infected = self._value("beta", s) * s * (graph.adjacency @ i)
-        return self.node(x) + torch.cat([-infected, infected], dim=-1)
+        return torch.cat([-infected, infected], dim=-1)
 
     def initial_state(self, graph: Graph, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Each node infected with a probability below 0.1, otherwise susceptible, shape (n, 2)."""

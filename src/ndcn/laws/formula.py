@@ -6,6 +6,8 @@ import ast
 import functools
 import keyword
 import math
+import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,23 +15,17 @@ import sympy
 import torch
 
 FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
-    "exp": torch.exp,
-    "log": torch.log,
-    "log1p": torch.log1p,
-    "sqrt": torch.sqrt,
-    "sin": torch.sin,
-    "cos": torch.cos,
-    "tan": torch.tan,
-    "sinh": torch.sinh,
-    "cosh": torch.cosh,
-    "tanh": torch.tanh,
-    "atan": torch.atan,
-    "sigmoid": torch.sigmoid,
-    "abs": torch.abs,
-    "sign": torch.sign,
-    "relu": torch.relu,
+    name: getattr(torch, name)
+    for name in re.findall(r"\w+", "exp log log1p sqrt sin cos tan sinh cosh tanh atan sigmoid abs sign relu")
 }
-_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub, ast.UAdd)
+_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_SIGNS = (ast.USub, ast.UAdd)
 _LONGEST = 10_000  # characters; files may hold anything
 _DEEPEST = 100  # levels, one for each sign or operation
 _HIGHEST = 1000  # power: sympy works with exact numbers, and 9^9^9 has 370 million digits
@@ -105,30 +101,22 @@ class Formula:
     def separated(self) -> list[tuple[float, Formula, Formula]] | None:
         """The formula as sum_r c_r a_r(x_i) b_r(x_j), if its form shows it; sums over neighbours are then cheap."""
         try:
-            return self._sum_of_products()
-        except ValueError:  # written out, a formula at the limit of depth is beyond it
+            parts = _products(_parsed(self.text).body, 1.0)
+            return None if parts is None else [(sign, *self._ends(factors)) for sign, factors in parts]
+        except ValueError:  # a factor of both ends; or, written out, a formula at the limit of depth is beyond it
             return None
 
-    def _sum_of_products(self) -> list[tuple[float, Formula, Formula]] | None:
-        parts = _products(_parsed(self.text).body, 1.0)
-        if parts is None:
-            return None
-        out = []
-        for sign, factors in parts:
-            own: list[str] = []
-            other: list[str] = []
-            for node, upside in factors:
-                text = ast.unparse(node)
-                if not upside:
-                    text = f"1/({text})"
-                piece = Formula(f"({text})", self.features)
-                if piece.on_edges and piece.of_itself:
-                    return None
-                (other if piece.on_edges else own).append(piece.text)
-            out.append(
-                (sign, Formula("*".join(own) or "1", self.features), Formula("*".join(other) or "1", self.features))
-            )
-        return out
+    def _ends(self, factors: list[tuple[ast.expr, bool]]) -> tuple[Formula, Formula]:
+        """The factors of the node itself and those of its neighbour; ValueError if one is of both."""
+        texts: tuple[list[str], list[str]] = ([], [])
+        for node, upside in factors:
+            text = ast.unparse(node)
+            piece = Formula(f"({text})" if upside else f"(1/({text}))", self.features)
+            if piece.on_edges and piece.of_itself:
+                raise ValueError(f"{text} is of both ends of an edge")
+            texts[piece.on_edges].append(piece.text)
+        own, other = (Formula("*".join(some) or "1", self.features) for some in texts)
+        return own, other
 
     def __repr__(self) -> str:
         return f"Formula({self.text!r})"
@@ -162,7 +150,7 @@ def _parsed(text: str) -> ast.Expression:
         elif isinstance(node, ast.Constant):
             if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
                 raise ValueError(f"{text!r} holds {node.value!r}, which is not a real number")
-        elif not isinstance(node, (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Name, ast.Load, *_OPERATORS)):
+        elif not isinstance(node, (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Name, ast.Load, *_SIGNS, *_OPERATIONS)):
             raise ValueError(f"{text!r} holds more than arithmetic, names and known functions")
         elif isinstance(node, ast.Name) and node.id in FUNCTIONS and id(node) not in called:
             raise ValueError(f"in {text!r} {node.id} is a function and needs an argument: {node.id}(x)")
@@ -193,11 +181,7 @@ def _check(node: ast.expr, depth: int, power: float) -> None:
 
 
 def _number(node: ast.expr) -> float | None:
-    """The value of a part that holds numbers alone.
-
-    Raises:
-        ArithmeticError, ValueError: it has none, as 1/0, or one that is not finite or not real.
-    """
+    """The value of a part that holds numbers alone; ArithmeticError or ValueError if it has none, as 1/0, or is not finite."""
     if isinstance(node, ast.Constant):
         assert isinstance(node.value, (int, float))  # _parsed has seen to it
         value = float(node.value)
@@ -216,9 +200,7 @@ def _number(node: ast.expr) -> float | None:
             if value == 0 and left != 0:
                 raise ValueError(f"{left:g}^{right:g} is too small")
         else:
-            value = {ast.Add: left.__add__, ast.Sub: left.__sub__, ast.Mult: left.__mul__, ast.Div: left.__truediv__}[
-                type(node.op)
-            ](right)
+            value = _OPERATIONS[type(node.op)](left, right)
     else:
         return None
     if not math.isfinite(value):
@@ -252,12 +234,10 @@ def _compiled(
 
         def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
             exponent = _number(node.right) if isinstance(node.op, ast.Pow) else None
-            if exponent in (2, 3):
-                base = self.visit(node.left)  # products are faster than powers, and have derivatives at 0
-                square = ast.Call(ast.Name("_square", ast.Load()), [base], [])
-                return square if exponent == 2 else ast.Call(ast.Name("_cube", ast.Load()), [base], [])
+            if exponent in (2, 3):  # products are faster than powers, and have derivatives at 0
+                return ast.Call(_python("_square" if exponent == 2 else "_cube"), [self.visit(node.left)], [])
             if isinstance(node.op, ast.Pow) and (exponent is None or exponent % 1):
-                return ast.Call(ast.Name("_power", ast.Load()), [self.visit(node.left), self.visit(node.right)], [])
+                return ast.Call(_python("_power"), [self.visit(node.left), self.visit(node.right)], [])
             return self.generic_visit(node)
 
         def visit_Constant(self, node: ast.Constant) -> ast.AST:
@@ -265,24 +245,14 @@ def _compiled(
             return ast.Constant(float(node.value))  # whole numbers would grow without end
 
     clean = ast.parse(ast.unparse(tree), mode="eval")
-    body = Names().visit(clean).body
-    code = ast.fix_missing_locations(ast.Expression(_lambda(body)))
-    scope = {
-        "__builtins__": {},
-        "_square": _square,
-        "_cube": _cube,
-        "_power": _power,
-        **{k: _lifted(v) for k, v in FUNCTIONS.items()},
-    }
-    function: Callable[..., Any] = eval(compile(code, "<formula>", "eval"), scope)
-    return function
-
-
-def _lambda(body: ast.expr) -> ast.expr:
     frame = _python("lambda x_i, x_j, values: 0")
     assert isinstance(frame, ast.Lambda)
-    frame.body = body
-    return frame
+    frame.body = Names().visit(clean).body
+    code = ast.fix_missing_locations(ast.Expression(frame))
+    helpers = {"__builtins__": {}, "_square": _square, "_cube": _cube, "_power": _power}
+    scope = {**helpers, **{name: _lifted(function) for name, function in FUNCTIONS.items()}}
+    function: Callable[..., Any] = eval(compile(code, "<formula>", "eval"), scope)
+    return function
 
 
 def _python(text: str) -> ast.expr:
@@ -334,13 +304,10 @@ def _products(node: ast.expr, sign: float) -> list[tuple[float, list[tuple[ast.e
     ):
         a = ast.unparse(node.args[0].left)
         b = ast.unparse(node.args[0].right)
-        flip = "-" if isinstance(node.args[0].op, ast.Sub) else "+"
-        back = "+" if flip == "-" else "-"
-        text = {
-            "sin": f"sin({a})*cos({b}) {flip} cos({a})*sin({b})",
-            "cos": f"cos({a})*cos({b}) {back} sin({a})*sin({b})",
-        }
-        return _products(_parsed(text[node.func.id]).body, sign)
+        flip, back = "-+" if isinstance(node.args[0].op, ast.Sub) else "+-"
+        sine = f"sin({a})*cos({b}) {flip} cos({a})*sin({b})"
+        cosine = f"cos({a})*cos({b}) {back} sin({a})*sin({b})"
+        return _products(_parsed(sine if node.func.id == "sin" else cosine).body, sign)
     return [(sign, [(node, True)])]
 
 
@@ -353,15 +320,7 @@ def _to_sympy(node: ast.expr, names: Mapping[str, Any]) -> Any:
         value = _to_sympy(node.operand, names)
         return -value if isinstance(node.op, ast.USub) else value
     if isinstance(node, ast.BinOp):
-        left = _to_sympy(node.left, names)
-        right = _to_sympy(node.right, names)
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        return left / right if isinstance(node.op, ast.Div) else left**right
+        return _OPERATIONS[type(node.op)](_to_sympy(node.left, names), _to_sympy(node.right, names))
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Name)
     argument = _to_sympy(node.args[0], names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -68,9 +69,8 @@ class FreeModel:
             out = out + network.gathered(self.basis.gap[b].along(differences, gap))
         for b, c in self.basis.pairs:
             out = out + product(few[b], few[c]) @ self._part(f"f{b}{c}")
-        for b in range(d):
-            for c in range(d):
-                out = out + product(few[b], sums[c]) @ self._part(f"c{b}{c}")
+        for b, c in itertools.product(range(d), repeat=2):
+            out = out + product(few[b], sums[c]) @ self._part(f"c{b}{c}")
         return out
 
     def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
@@ -96,15 +96,14 @@ class FreeModel:
             part = self._part(f"f{b}{c}")
             own[..., b] += product(few[b][1], few[c][0]) @ part
             own[..., c] += product(few[b][0], few[c][1]) @ part
-        for b in range(d):
-            for c in range(d):
-                part = self._part(f"c{b}{c}")
-                own[..., b] += product(few[b][1], sums[c]) @ part
-                table = part.reshape(basis.few[b].size, basis.few[c].size, d)
-                for sign, mine, other in zip((1, -1), few[b][0].chunk(2, -1), few[c][1].chunk(2, -1), strict=True):
-                    if mine.any() and other.any():
-                        half = torch.einsum("knr,rsd->knsd", mine, table).index_select(1, network.i)
-                        edges[..., c] += sign * torch.einsum("kesd,kes->ked", half, other.index_select(1, network.j))
+        for b, c in itertools.product(range(d), repeat=2):
+            part = self._part(f"c{b}{c}")
+            own[..., b] += product(few[b][1], sums[c]) @ part
+            table = part.reshape(basis.few[b].size, basis.few[c].size, d)
+            for sign, mine, other in zip((1, -1), few[b][0].chunk(2, -1), few[c][1].chunk(2, -1), strict=True):
+                if mine.any() and other.any():
+                    half = torch.einsum("knr,rsd->knsd", mine, table).index_select(1, network.i)
+                    edges[..., c] += sign * torch.einsum("kesd,kes->ked", half, other.index_select(1, network.j))
         columns = x.new_zeros(K, n, d, d, basis.size)
         for a in range(d):
             columns[:, :, a, a] = shared
@@ -129,31 +128,25 @@ class FreeModel:
         out = torch.zeros_like(x_i)
         for b in range(d):
             splines = self.basis.single[b]
-            gap = self.basis.gap[b]
-            out = (
-                out + splines.curve(x_i[..., b], self._part(f"p{b}")) + splines.curve(x_j[..., b], self._part(f"q{b}"))
-            )
-            out = out + gap.curve(x_j[..., b] - x_i[..., b], self._part(f"u{b}"))
+            out = out + splines.curve(x_i[..., b], self._part(f"p{b}"))
+            out = out + splines.curve(x_j[..., b], self._part(f"q{b}"))
+            out = out + self.basis.gap[b].curve(x_j[..., b] - x_i[..., b], self._part(f"u{b}"))
         mine = [s.parts(x_i[..., b]) for b, s in enumerate(self.basis.few)]
         other = [s.parts(x_j[..., b]) for b, s in enumerate(self.basis.few)]
-        for b in range(d):
-            for c in range(d):
-                out = out + product(mine[b], other[c]) @ self._part(f"c{b}{c}")
+        for b, c in itertools.product(range(d), repeat=2):
+            out = out + product(mine[b], other[c]) @ self._part(f"c{b}{c}")
         return out
 
     def field(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The rate; what belongs to one end of an edge is computed per node, and only differences edge by edge."""
         d = x.shape[-1]
         few = [s.parts(x[..., b]) for b, s in enumerate(self.basis.few)]
-        curves = [
-            self.basis.single[b].curve(x[..., b], torch.cat([self._part(f"{kind}{b}") for kind in "fpq"], dim=-1))
-            for b in range(d)
-        ]
+        parts = [torch.cat([self._part(f"{kind}{b}") for kind in "fpq"], dim=-1) for b in range(d)]
+        curves = [self.basis.single[b].curve(x[..., b], parts[b]) for b in range(d)]
         f, p, q = torch.stack(curves).sum(0).split(d, dim=-1)
-        one = torch.ones_like(x[..., :1])
-        degrees, others, *sums = (graph.adjacency @ torch.cat([one, q, *few], dim=-1)).split(
-            [1, d, *(v.shape[-1] for v in few)], dim=-1
-        )
+        columns = [torch.ones_like(x[..., :1]), q, *few]
+        sizes = [v.shape[-1] for v in columns]
+        degrees, others, *sums = (graph.adjacency @ torch.cat(columns, dim=-1)).split(sizes, dim=-1)
         out = f + degrees.detach() * p + others
         i, j = graph.edge_index(x.device)
         for b in range(d):
@@ -197,7 +190,6 @@ class FreeForm(Law):
         self.features = self.names
 
     def _model(self, x: torch.Tensor) -> FreeModel:
-        """In the dtype of x."""
         return FreeModel(self.basis, self.coefficients.to(x))
 
     def with_parameters(self, parameters: torch.Tensor) -> FreeForm:

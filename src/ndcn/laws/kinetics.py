@@ -39,11 +39,8 @@ class MichaelisMenten(Law):
         """x_j^h / (1 + x_j^h)."""
         return hill(x_j, self._number("h", x_j))
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law, by one sparse product."""
-        if not self._keeps("edge", MichaelisMenten):
-            return super().forward(t, x, graph)
-        return self.node(x) + graph.adjacency @ hill(x, self._value("h", x))
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        return graph.adjacency @ hill(x, self._value("h", x))
 
 
 def hill(x: torch.Tensor, h: torch.Tensor) -> torch.Tensor:

@@ -86,8 +86,10 @@ class Law(Field):
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """node(x_i) + sum_j A_ij edge(x_i, x_j)."""
         rate = self.node(x)
-        if self._keeps("edge", Law):
-            return rate
+        writer = next(kind for kind in type(self).__mro__ if "_coupling" in vars(kind))
+        if self._keeps("edge", writer):  # else somebody wrote another edge since
+            coupling = self._coupling(x, graph)
+            return rate if coupling is None else coupling if self._keeps("node", Law) else rate + coupling
         i, j = graph.edge_index(x.device)
         x_i = x.index_select(-2, i)
         messages = self.edge(x_i, x.index_select(-2, j))
@@ -98,8 +100,12 @@ class Law(Field):
             )
         return rate + graph.aggregate(messages)
 
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor | None:
+        """sum_j A_ij edge(x_i, x_j), faster than edge by edge or with parameters of each node; None for 0."""
+        return None
+
     def _keeps(self, function: str, known: type[Law]) -> bool:
-        """Whether ``node`` or ``edge`` is still the one that ``known`` wrote, so that its own fast forward holds."""
+        """Whether ``node`` or ``edge`` is still the one that ``known`` wrote."""
         return getattr(getattr(self, function), "__func__", None) is getattr(known, function)
 
     def initial_state(self, graph: Graph, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -183,10 +189,7 @@ class Law(Field):
         return made
 
     def _set(self, **values: Any) -> None:
-        """Keep parameters: a number, one number per node (n,), or (n, d); an nn.Parameter can be learned; None is unknown.
-
-        So is ``per_node``, at each node by itself.
-        """
+        """Keep parameters: a number, one number per node (n,), or (n, d); nn.Parameter is learned; None and ``per_node`` are unknown."""
         self._names = (*self._names, *(name for name in values if name not in self._names))
         self._per_node = (self._per_node - set(values)) | {k for k, v in values.items() if isinstance(v, PerNode)}
         for name, value in values.items():
@@ -194,9 +197,8 @@ class Law(Field):
                 self._buffers.pop(name, None)
                 self.register_parameter(name, value)
                 continue
-            tensor = (
-                None if value is None or isinstance(value, PerNode) else torch.as_tensor(value, dtype=torch.float64)
-            )
+            unknown = value is None or isinstance(value, PerNode)
+            tensor = None if unknown else torch.as_tensor(value, dtype=torch.float64)
             if tensor is not None and not tensor.isfinite().all():
                 raise ValueError(f"{type(self).__name__}: {name} must be finite, got {value}")
             self._parameters.pop(name, None)

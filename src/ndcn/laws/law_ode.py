@@ -60,7 +60,12 @@ class LawODE(nn.Module):
                 solver = Solver("bdf", rtol=1e-6, atol=1e-8 * unit)
                 solution = self._solved(x0, times, graph, t0, solver)
         except IntegrationError as error:
-            raise self._failed(error) from error
+            raise IntegrationError(
+                f"the learned law cannot be followed: {error}. It leaves the states it was learned from; predict less far, fit "
+                'with more snapshots, or compare with model="ndcn"',
+                time=error.time,
+                reason=error.reason,
+            ) from error
         steps = solution.statistics.accepted_steps + solution.statistics.rejected_steps
         return solution.states, replace(solver, max_steps=SAMPLE_STEPS * max(steps, FEWEST_STEPS))
 
@@ -75,12 +80,3 @@ class LawODE(nn.Module):
     def _solved(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float, solver: Solver) -> Solution:
         with torch.no_grad():
             return integrate(self.law, graph, x0.double(), times.double(), solver=solver, t0=t0)
-
-    @staticmethod
-    def _failed(error: IntegrationError) -> IntegrationError:
-        return IntegrationError(
-            f"the learned law cannot be followed: {error}. It leaves the states it was learned from; predict less far, fit "
-            'with more snapshots, or compare with model="ndcn"',
-            time=error.time,
-            reason=error.reason,
-        )

@@ -12,18 +12,12 @@ from .network import Network
 
 @dataclass(frozen=True)
 class Slopes:
-    """A rate of change and its derivatives at a batch of K states.
+    """A rate of change and its derivatives at a batch of K states."""
 
-    Attributes:
-        rate: dx/dt, shape (K, n, d).
-        own, edges: parts of the Jacobian, see ``Network``.
-        columns: derivatives of the rate by each of P parameters, shape (K, n, d, P).
-    """
-
-    rate: torch.Tensor
-    own: torch.Tensor
+    rate: torch.Tensor  # dx/dt, (K, n, d)
+    own: torch.Tensor  # parts of the Jacobian, this and the next: see ``Network``
     edges: torch.Tensor
-    columns: torch.Tensor
+    columns: torch.Tensor  # derivatives of the rate by each of P parameters, (K, n, d, P)
 
     def on(self, base: Model | None, x: torch.Tensor, network: Network) -> Slopes:
         """With the rate and Jacobian of a base that is corrected, whose parameters stay as they are."""

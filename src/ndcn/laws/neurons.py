@@ -38,11 +38,8 @@ class WilsonCowan(Law):
         """1 / (1 + exp(-tau (x_j - mu)))."""
         return torch.sigmoid(self._number("tau", x_j) * (x_j - self._number("mu", x_j)))
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law, by one sparse product."""
-        if not self._keeps("edge", WilsonCowan):
-            return super().forward(t, x, graph)
-        return self.node(x) + graph.adjacency @ torch.sigmoid(self._value("tau", x) * (x - self._value("mu", x)))
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        return graph.adjacency @ torch.sigmoid(self._value("tau", x) * (x - self._value("mu", x)))
 
 
 class FitzHughNagumo(Law):
@@ -86,13 +83,10 @@ class FitzHughNagumo(Law):
         v_i, v_j = x_i[..., :1], x_j[..., :1]
         return torch.cat([self._number("k", x_i) * (v_j - v_i), torch.zeros_like(v_i)], dim=-1)
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law, by one sparse product."""
-        if not self._keeps("edge", FitzHughNagumo):
-            return super().forward(t, x, graph)
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         v = x[..., :1]
         current = -self._value("k", v) * (laplacian(graph) @ v)
-        return self.node(x) + torch.cat([current, torch.zeros_like(current)], dim=-1)
+        return torch.cat([current, torch.zeros_like(current)], dim=-1)
 
     def initial_state(self, graph: Graph, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Voltages drawn from [-2, 2), no recovery, shape (n, 2)."""

@@ -33,10 +33,7 @@ class Heat(Law):
         """k (x_j - x_i)."""
         return self._number("k", x_i) * (x_j - x_i)
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """-k L x, by one sparse product."""
-        if not (self._keeps("node", Heat) and self._keeps("edge", Heat)):
-            return super().forward(t, x, graph)
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         return -self._value("k", x) * (laplacian(graph) @ x)
 
 
@@ -66,15 +63,13 @@ class Mutualistic(Law):
         d, e, h = (self._number(name, x_i) for name in "deh")
         return x_i * x_j / (d + e * x_i + h * x_j)
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law; what belongs to one end of an edge is computed per node before it is taken to the edges."""
-        if not self._keeps("edge", Mutualistic):
-            return super().forward(t, x, graph)
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        """What belongs to one end of an edge is computed per node before it is taken to the edges."""
         i, j = graph.edge_index(x.device)
         own = self._value("d", x) + self._value("e", x) * x
         other = self._value("h", x) * x
         message = x.index_select(-2, j) / (own.index_select(-2, i) + other.index_select(-2, j))
-        return self.node(x) + x * graph.aggregate(message)
+        return x * graph.aggregate(message)
 
 
 class Gene(Law):
@@ -103,8 +98,5 @@ class Gene(Law):
         """x_j^h / (x_j^h + 1)."""
         return hill(x_j, self._number("h", x_j))
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law, by one sparse product."""
-        if not self._keeps("edge", Gene):
-            return super().forward(t, x, graph)
-        return self.node(x) + graph.adjacency @ hill(x, self._value("h", x))
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        return graph.adjacency @ hill(x, self._value("h", x))

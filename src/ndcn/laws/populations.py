@@ -42,11 +42,8 @@ class LotkaVolterra(Law):
         """-c x_i x_j."""
         return -self._number("c", x_i) * x_i * x_j
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The law, by one sparse product."""
-        if not self._keeps("edge", LotkaVolterra):
-            return super().forward(t, x, graph)
-        return self.node(x) - self._value("c", x) * x * (graph.adjacency @ x)
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        return -self._value("c", x) * x * (graph.adjacency @ x)
 
     def initial_state(self, graph: Graph, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Populations drawn from [0.1, 1), so that no species is extinct from the start, shape (n, 1)."""

@@ -19,39 +19,24 @@ DIGITS = 7  # of a number at most
 
 
 class Coefficient(NamedTuple):
-    """One c_k term_k of a law.
+    """One c_k term_k of a law."""
 
-    Attributes:
-        term: its formula.
-        coupling: whether it is summed over neighbours.
-        feature: in whose rate it is.
-        value: c_k.
-        standard_error: of c_k; NaN where it is not known.
-    """
-
-    term: str
-    coupling: bool
-    feature: str
-    value: float
-    standard_error: float
+    term: str  # its formula
+    coupling: bool  # whether it is summed over neighbours
+    feature: str  # in whose rate it is
+    value: float  # c_k
+    standard_error: float  # of c_k; NaN where it is not known
 
 
 class Inner(NamedTuple):
-    """A parameter inside a term, as K in x_j/(K + x_j).
+    """A parameter inside a term, as K in x_j/(K + x_j)."""
 
-    Attributes:
-        name: as the equations print it.
-        term, coupling, feature: where it is, as for a ``Coefficient``.
-        value: its value.
-        standard_error: NaN where it is not known.
-    """
-
-    name: str
-    term: str
+    name: str  # as the equations print it
+    term: str  # where it is, as for a ``Coefficient``, with the next two
     coupling: bool
     feature: str
     value: float
-    standard_error: float
+    standard_error: float  # NaN where it is not known
 
 
 class Equations:
@@ -82,12 +67,7 @@ class Equations:
     """
 
     def __init__(
-        self,
-        equation: Equation,
-        features: Sequence[str] = ("x",),
-        covariance: Any = None,
-        *,
-        corrects: bool = False,
+        self, equation: Equation, features: Sequence[str] = ("x",), covariance: Any = None, *, corrects: bool = False
     ) -> None:
         self.features = equation.checked(features)
         self.equation = equation
@@ -130,9 +110,8 @@ class Equations:
         symbols = {name: sympy.Symbol(shown) for name, shown in _states(self.features).items()}
         for term, c in zip(self.equation.terms, self.equation.coefficients.tolist(), strict=True):
             values = dict(zip(term.formula.parameters, map(sympy.Float, term.values), strict=True))
-            sums[self.features[term.output]][term.coupling] += sympy.Float(c) * term.formula.sympy(
-                {**symbols, **values}
-            )
+            body = term.formula.sympy({**symbols, **values})
+            sums[self.features[term.output]][term.coupling] += sympy.Float(c) * body
         return {name: (f, g) for name, (f, g) in sums.items()}
 
     def latex(self) -> str:
@@ -160,10 +139,7 @@ class Equations:
         coupling: list[tuple[bool, str]] = []
         for k, (term, row) in enumerate(zip(self.equation.terms, self.coefficients, strict=True)):
             if row.feature == feature:
-                names = {
-                    **_states(self.features),
-                    **dict(zip(term.formula.parameters, self._labels[k], strict=True)),
-                }
+                names = {**_states(self.features), **dict(zip(term.formula.parameters, self._labels[k], strict=True))}
                 number = style.number(with_error(abs(row.value), row.standard_error))
                 (coupling if term.coupling else own).append((row.value < 0, style.times(number, term.formula, names)))
         if len(coupling) > 1:
@@ -219,11 +195,8 @@ def _standard_errors(covariance: Any, count: int) -> list[float]:
 
 def _states(features: Sequence[str]) -> dict[str, str]:
     """How each name of a state is printed: x as x_i."""
-    return {form: shown for name in features for form, shown in _forms(name)}
-
-
-def _forms(name: str) -> list[tuple[str, str]]:
-    return [(name, f"{name}_i"), (f"{name}_i", f"{name}_i"), (f"{name}_j", f"{name}_j")]
+    forms = {name: f"{name}_i" for name in features}
+    return forms | {f"{name}_{end}": f"{name}_{end}" for name in features for end in "ij"}
 
 
 def _labels(terms: Sequence[Term]) -> list[list[str]]:

@@ -15,13 +15,7 @@ from .law import Law
 
 
 def simulate(
-    field: nn.Module,
-    graph: Graph,
-    x0: Any,
-    times: Any,
-    *,
-    solver: Solver | None = None,
-    t0: float = 0.0,
+    field: nn.Module, graph: Graph, x0: Any, times: Any, *, solver: Solver | None = None, t0: float = 0.0
 ) -> Trajectory:
     """Solve dX/dt = field(t, X, graph) from X(t0) = x0 and return the states at ``times``.
 

@@ -32,19 +32,16 @@ class Splines:
             c = PPoly.from_spline(spline).c[:, 3 : 3 + len(t) - 1]
             pieces[1:-1, k] = c[::-1].T
             for row, at in ((0, t[0]), (-1, t[-1])):
-                pieces[row, k, 0] = spline(at)
-                pieces[row, k, 1] = spline.derivative()(at)
+                pieces[row, k, :2] = spline(at), spline.derivative()(at)
         self._pieces = torch.from_numpy(pieces)
         self._breaks = torch.from_numpy(t)
         self._origins = torch.from_numpy(np.concatenate([t[:1], t]))
-        ends = padded[2:-2]
         second = np.zeros((self.size - 2, self.size))  # second derivatives at the Greville points, by differences
         greville = np.array([padded[k + 1 : k + 4].mean() for k in range(self.size)])
         for r in range(self.size - 2):
             a, b, c = greville[r : r + 3]
             second[r, r : r + 3] = [1 / ((b - a) * (c - a)), -1 / ((b - a) * (c - b)), 1 / ((c - b) * (c - a))]
-        width = ends[-1] - ends[0]
-        self.roughness = torch.from_numpy(second * width**2)
+        self.roughness = torch.from_numpy(second * (t[-1] - t[0]) ** 2)
         self.greville = torch.from_numpy(greville)
 
     def _located(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -52,26 +49,16 @@ class Splines:
         where = torch.bucketize(x.detach().contiguous(), breaks, right=True)
         return where, x - self._origins.to(x)[where]
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """All of them at x (...), shape (..., m)."""
+    def __call__(self, x: torch.Tensor, slope: bool = False) -> torch.Tensor:
+        """All of them at x (...), or their derivatives, shape (..., m)."""
         where, u = self._located(x)
-        c = self._pieces.to(x)[where]
-        u = u.unsqueeze(-1)
-        return c[..., 0] + u * (c[..., 1] + u * (c[..., 2] + u * c[..., 3]))
-
-    def both(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """All of them and their derivatives."""
-        where, u = self._located(x)
-        c = self._pieces.to(x)[where]
-        u = u.unsqueeze(-1)
-        value = c[..., 0] + u * (c[..., 1] + u * (c[..., 2] + u * c[..., 3]))
-        return value, c[..., 1] + u * (2 * c[..., 2] + 3 * u * c[..., 3])
+        return _cubic(self._pieces.to(x)[where].mT, u.unsqueeze(-1), slope)
 
     def parts(self, x: torch.Tensor, slope: bool = False) -> torch.Tensor:
         """All of them and what of each lies beyond the first and last knot, or the derivatives, (..., 2 m): for ``product``."""
         low, high = self.knots[0], self.knots[-1]
         if slope:
-            derivative = self.both(x)[1]
+            derivative = self(x, slope=True)
             return torch.cat([derivative, derivative * ((x < low) | (x > high)).unsqueeze(-1)], dim=-1)
         value = self(x)
         inside = x.clamp(low, high)
@@ -94,10 +81,14 @@ class Splines:
         else:
             each = torch.arange(len(cubics), device=x.device).reshape(-1, *[1] * (x.dim() - 1))
             c = cubics[each, where]
-        u = u.unsqueeze(-1)
-        if slope:
-            return c[..., 1, :] + u * (2 * c[..., 2, :] + 3 * u * c[..., 3, :])
-        return c[..., 0, :] + u * (c[..., 1, :] + u * (c[..., 2, :] + u * c[..., 3, :]))
+        return _cubic(c, u.unsqueeze(-1), slope)
+
+
+def _cubic(c: torch.Tensor, u: torch.Tensor, slope: bool) -> torch.Tensor:
+    """c_0 + c_1 u + c_2 u^2 + c_3 u^3, or its derivative, for coefficients (..., 4, r)."""
+    if slope:
+        return c[..., 1, :] + u * (2 * c[..., 2, :] + 3 * u * c[..., 3, :])
+    return c[..., 0, :] + u * (c[..., 1, :] + u * (c[..., 2, :] + u * c[..., 3, :]))
 
 
 def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -13,9 +13,13 @@ GREEK = re.findall(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega "
     "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega",
 )
-_LATEX_FUNCTIONS = {
-    "atan": r"\arctan",
-    **{name: rf"\{name}" for name in ("log", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
+_FUNCTIONS = {
+    "exp": "e^{%s}",
+    "sqrt": r"\sqrt{%s}",
+    "abs": r"\left|%s\right|",
+    "log1p": r"\log\left(1 + %s\right)",
+    "atan": r"\arctan\left(%s\right)",
+    **{name: rf"\{name}\left(%s\right)" for name in ("log", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
 }
 
 
@@ -66,7 +70,7 @@ class Latex(Text):
 
     def number(self, text: str) -> str:
         """With powers of ten."""
-        return _latex_number(text)
+        return latex_number(text)
 
     def name(self, text: str) -> str:
         """Greek and subscripts where it says so."""
@@ -94,7 +98,8 @@ def _is_sum(node: ast.expr) -> bool:
     return isinstance(node, ast.UnaryOp) or (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)))
 
 
-def _latex_number(text: str) -> str:
+def latex_number(text: str) -> str:
+    """A number as text with its exponent as a power of ten."""
     mantissa, _, exponent = text.partition("e")
     return rf"{mantissa} \times 10^{{{exponent}}}" if exponent else mantissa
 
@@ -116,7 +121,7 @@ def _latex(node: ast.expr, names: Mapping[str, str], level: int = 0) -> str:
     """A formula in LaTeX, in parentheses if it binds less than ``level``: sums 1, products 2, powers 3, functions 4."""
     own = 5
     if isinstance(node, ast.Constant):
-        text = _latex_number(short(str(node.value)))
+        text = latex_number(short(str(node.value)))
     elif isinstance(node, ast.Name):
         text = names[node.id]
     elif isinstance(node, ast.UnaryOp):
@@ -128,7 +133,8 @@ def _latex(node: ast.expr, names: Mapping[str, str], level: int = 0) -> str:
         assert isinstance(node, ast.Call)
         assert isinstance(node.func, ast.Name)
         own = 4
-        text = _latex_call(node.func.id, _latex(node.args[0], names))
+        shown = _FUNCTIONS.get(node.func.id, rf"\operatorname{{{node.func.id}}}\left(%s\right)")
+        text = shown % _latex(node.args[0], names)
     return text if own >= level else rf"\left({text}\right)"
 
 
@@ -147,16 +153,3 @@ def _latex_operation(node: ast.BinOp, names: Mapping[str, str]) -> tuple[int, st
     minus = isinstance(node.op, ast.Sub)
     right = _latex(node.right, names, 2 if minus or isinstance(node.right, ast.UnaryOp) else 1)
     return 1, f"{_latex(node.left, names, 1)} {'-' if minus else '+'} {right}"
-
-
-def _latex_call(function: str, argument: str) -> str:
-    if function == "exp":
-        return f"e^{{{argument}}}"
-    if function == "sqrt":
-        return rf"\sqrt{{{argument}}}"
-    if function == "abs":
-        return rf"\left|{argument}\right|"
-    if function == "log1p":
-        return rf"\log\left(1 + {argument}\right)"
-    name = _LATEX_FUNCTIONS.get(function, rf"\operatorname{{{function}}}")
-    return rf"{name}\left({argument}\right)"

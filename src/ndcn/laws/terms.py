@@ -14,19 +14,12 @@ from .network import Network
 
 @dataclass(frozen=True)
 class Term:
-    """One candidate: a formula in the rate of one feature, of a node itself or summed over its neighbours.
+    """One candidate: a formula in the rate of one feature, of a node itself or summed over its neighbours."""
 
-    Attributes:
-        formula: in x_i and x_j.
-        coupling: whether it is summed over neighbours, with the weights of the edges.
-        output: the feature in whose rate it is.
-        values: its parameters.
-    """
-
-    formula: Formula
-    coupling: bool
-    output: int = 0
-    values: tuple[float, ...] = ()
+    formula: Formula  # in x_i and x_j
+    coupling: bool  # whether it is summed over neighbours, with the weights of the edges
+    output: int = 0  # the feature in whose rate it is
+    values: tuple[float, ...] = ()  # its parameters
 
     @property
     def family(self) -> tuple[str, bool, int]:
@@ -49,20 +42,16 @@ class _Values:
 
 def _differentiated(formula: Formula, x_i: torch.Tensor, x_j: torch.Tensor | None, values: Sequence[float]) -> _Values:
     """A formula and all its derivatives at once; where one is not finite, as that of x^h by h at 0, it is 0."""
-    of = [x_i.detach().requires_grad_(True)] + ([] if x_j is None else [x_j.detach().requires_grad_(True)])
+    own = x_i.detach().requires_grad_(True)
+    other = (own if x_j is None else x_j).detach().requires_grad_(True)
     numbers = [torch.full(x_i.shape[:-1], v, dtype=x_i.dtype, requires_grad=True) for v in values]
     with torch.enable_grad():
-        out = formula(of[0], of[1] if x_j is not None else None, numbers)
-        grads: Sequence[torch.Tensor | None] = [None] * (len(of) + len(numbers))
+        out = formula(own, None if x_j is None else other, numbers)
+        grads: Sequence[torch.Tensor | None] = [None] * (2 + len(numbers))
         if out.requires_grad:
-            grads = torch.autograd.grad(out.sum(), [*of, *numbers], allow_unused=True)
-    finite = [None if g is None else torch.nan_to_num(g, nan=0.0, posinf=0.0, neginf=0.0) for g in grads]
-    states = finite[: len(of)]
-    rest = finite[len(of) :]
-    zero = torch.zeros_like(out)
-    return _Values(
-        out.detach(), states[0], states[1] if x_j is not None else None, [zero if g is None else g for g in rest]
-    )
+            grads = torch.autograd.grad(out.sum(), [own, other, *numbers], allow_unused=True)
+    by_i, by_j, *rest = (None if g is None else torch.nan_to_num(g, nan=0.0, posinf=0.0, neginf=0.0) for g in grads)
+    return _Values(out.detach(), by_i, by_j, [torch.zeros_like(out) if g is None else g for g in rest])
 
 
 def values_of(
@@ -78,24 +67,16 @@ def values_of(
     if parts is None:
         message = term.formula(x.index_select(1, network.i), x.index_select(1, network.j), term.values)
         return network.gathered(message)
+    sums = {} if cache is None else cache
     total = torch.zeros(x.shape[:2], dtype=x.dtype)
     for sign, own, other in parts:
-        total = total + sign * own(x, None, _own_values(term, own)) * _neighbour_sum(term, other, x, network, cache)
+        values = _own_values(term, other)
+        key = f"{other.text} {values}"
+        if other.text != "1" and key not in sums:
+            sums[key] = network.neighbours(other(x, x, values))
+        neighbours = network.degrees if other.text == "1" else sums[key]
+        total = total + sign * own(x, None, _own_values(term, own)) * neighbours
     return total
-
-
-def _neighbour_sum(
-    term: Term, other: Formula, x: torch.Tensor, network: Network, cache: dict[str, torch.Tensor] | None
-) -> torch.Tensor:
-    if other.text == "1":
-        return network.degrees
-    key = f"{other.text} {_own_values(term, other)}"
-    if cache is not None and key in cache:
-        return cache[key]
-    out = network.neighbours(other(x, x, _own_values(term, other)))
-    if cache is not None:
-        cache[key] = out
-    return out
 
 
 def _own_values(term: Term, part: Formula) -> list[float]:

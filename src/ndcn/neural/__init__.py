@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from .continuation import Continuation as Continuation
-from .curves import Curve as Curve
-from .curves import Linear, Persistence, Spline
-from .fields import Activation as Activation
-from .fields import DiffusionField, GraphField, NodeField
+from .curves import Curve as Curve, Linear, Persistence, Spline
+from .fields import Activation as Activation, DiffusionField, GraphField, NodeField
 from .graph_ode import GraphODE
 from .ndcn import ndcn, no_control, no_encode, no_graph
 from .residual_gnn import ResidualGNN
-from .temporal_gnn import TemporalGNN
-from .temporal_gnn import filled as filled
+from .temporal_gnn import TemporalGNN, filled as filled
 
 __all__ = [
     "DiffusionField",

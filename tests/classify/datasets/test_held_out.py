@@ -7,8 +7,7 @@ import warnings
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from ndcn.datasets import node_tables
 
 from node_files import EDGES, LABELS
@@ -23,12 +22,7 @@ def ring(sizes: dict[str, int]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return edges, pd.DataFrame({"node": range(n), "label": marks})
 
 
-@given(
-    st.lists(st.integers(1, 30), min_size=2, max_size=6),
-    st.floats(0, 0.6),
-    st.floats(0, 0.39),
-    st.integers(0, 5),
-)
+@given(st.lists(st.integers(1, 30), min_size=2, max_size=6), st.floats(0, 0.6), st.floats(0, 0.39), st.integers(0, 5))
 def test_every_class_is_trained_on_and_gives_its_share(
     sizes: list[int], test: float, validation: float, seed: int
 ) -> None:

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 import scipy.io
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from ndcn.datasets import node_tables
 from scipy import sparse
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ...data import Trajectory
-from ...identify import Evidence, Interaction, discover
+from ...identify import Evidence, FoundLaw, Interaction, discover
 from ...laws import ClosedForm, Corrected, FreeForm, Law, LawODE, described, law_from
 from ...training import History
 from ..initial import InitialCondition
@@ -36,11 +36,8 @@ class FittedLaw(Fitted):
 
     def state(self) -> State:
         """The law as text and numbers, its evidence, and posterior samples."""
-        law = self.law
-        tensors = {"law.covariance": law.covariance, "law.draws": law.draws, "law.states": law.states, **law.tensors()}
-        tensors |= {f"law.start_draws.{k}": draws for k, draws in enumerate(law.start_draws or [])}
-        about = {"form": law.description(), "evidence": asdict(law.evidence)}
-        return {"law": about, "model_class": LawODE.__qualname__}, tensors | untrained()
+        about = {"form": self.law.description(), "evidence": asdict(self.law.evidence)}
+        return {"law": about, "model_class": LawODE.__qualname__}, self.law.tensors() | untrained()
 
     def facts(self) -> dict[str, Any]:
         """Form, equation and reason of the law."""
@@ -71,7 +68,7 @@ class IdentifiedLaw(Kind):
         options = settings.model if self.accepts(settings.model) else Interaction(self.form)
         found = discover(data.trajectories, options, settings.seed)
         initial = with_states(data.trajectories, found.initial_states)
-        return FittedLaw(self.can, initial, History(seconds=found.seconds), LearnedLaw.of(found))
+        return FittedLaw(self.can, initial, History(seconds=found.seconds), LearnedLaw(found))
 
     def restore(self, stored: Stored, settings: Settings) -> FittedLaw:
         """The law of a file, without running anything in it."""
@@ -79,7 +76,7 @@ class IdentifiedLaw(Kind):
             raise ValueError("a law is found by fit, and there is none")
         form = stored.about["law"]["form"]
         kind = next((law for key, law in LAWS.items() if key in form), ClosedForm)
-        return stored_law(self.can, LearnedLaw, kind.from_description(form), stored)
+        return fitted_law(self.can, LearnedLaw(stored_law(kind.from_description(form), stored)), stored)
 
     def plain(self, model: object) -> Any:
         """Options as JSON can hold them."""
@@ -99,16 +96,21 @@ def with_states(trajectories: list[Trajectory], states: list[torch.Tensor]) -> l
     return [replace(one, x0=x.to(one.x0.dtype)) for one, x in zip(initial, states, strict=True)]
 
 
-def stored_law(can: Can, kind: type[LearnedLaw], law: Law, stored: Stored, **more: Any) -> FittedLaw:
+def stored_law(law: Law, stored: Stored) -> FoundLaw:
     """A law with the errors and the evidence that a file holds."""
-    about, tensors = stored.about, stored.tensors
-    names = [f"law.start_draws.{k}" for k in range(len(stored.initial))]
-    draws = [tensors[name] for name in names if name in tensors]
-    kept = about["law"]["evidence"]
+    tensors, initial = stored.tensors, [one.x0 for one in stored.initial]
+    names = [f"law.start_draws.{k}" for k in range(len(initial))]
+    initial_samples = [tensors[name] for name in names if name in tensors] or None
+    kept = stored.about["law"]["evidence"]
     evidence = Evidence(**{**kept, "noise": tuple(kept["noise"])})
     covariance, samples, states = (tensors[f"law.{name}"] for name in ("covariance", "draws", "states"))
-    learned = kind(law, covariance, samples, draws or None, evidence, states, **more)
-    return FittedLaw(can, stored.initial, History([], [], **about["histories"][0]), learned)
+    errors = covariance.diagonal().clamp(min=0).sqrt()
+    return FoundLaw(law, covariance, errors, samples, initial, initial_samples, evidence, states)
+
+
+def fitted_law(can: Can, law: LearnedLaw, stored: Stored) -> FittedLaw:
+    """A law of a file, ready to be asked."""
+    return FittedLaw(can, stored.initial, History([], [], **stored.about["histories"][0]), law)
 
 
 INTERACTION = IdentifiedLaw("interaction", "auto")

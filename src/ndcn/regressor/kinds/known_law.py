@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...identify import estimate
 from ...laws import Law
 from ...training import History
 from ..kind import Can, Kind, Stored, TrainingData
 from ..settings import Settings
-from .estimated_law import EstimatedLaw
-from .interaction import FittedLaw, stored_law, with_states
+from .estimated_law import EstimatedLaw, stored_values
+from .interaction import FittedLaw, fitted_law, stored_law, with_states
 
 
 class KnownLaw(Kind):
@@ -25,12 +27,15 @@ class KnownLaw(Kind):
         """Estimate the parameters."""
         found = estimate(settings.model, data.trajectories, settings.seed)
         initial = with_states(data.trajectories, found.initial_states)
-        return FittedLaw(self.can, initial, History(seconds=found.seconds), EstimatedLaw.from_estimation(found))
+        return FittedLaw(self.can, initial, History(seconds=found.seconds), EstimatedLaw(found))
 
     def restore(self, stored: Stored, settings: Settings) -> FittedLaw:
         """The law of a file, given one of the same class."""
-        law, more = EstimatedLaw.stored(settings.model, stored.about["law"]["form"], stored.tensors)
-        return stored_law(self.can, EstimatedLaw, law, stored, **more)
+        form = stored.about["law"]["form"]
+        law = stored_values(settings.model, form, stored.tensors)
+        common, nodes = (tuple(part) for part in form["names"])
+        found = replace(stored_law(law, stored), errors=stored.tensors["law.errors"], names=(common, nodes))
+        return fitted_law(self.can, EstimatedLaw(found), stored)
 
 
 KNOWN_LAW = KnownLaw()

@@ -15,9 +15,13 @@ from ...data import checked_times, common_grid
 from ...graph import Operator
 from ...neural import Activation, ResidualGNN, TemporalGNN, ndcn, no_control, no_encode, no_graph
 from ...solve import Solver
-from ...training import RECIPES, Recipe, Units
-from ...training import RESIDUAL_GNN as RESIDUAL_GNN_RECIPES
-from ...training import TEMPORAL_GNN as TEMPORAL_GNN_RECIPES
+from ...training import (
+    RECIPES,
+    RESIDUAL_GNN as RESIDUAL_GNN_RECIPES,
+    TEMPORAL_GNN as TEMPORAL_GNN_RECIPES,
+    Recipe,
+    Units,
+)
 from ..initial import InitialCondition
 from ..kind import OF_FIELDS, OPTIONAL, Can, Kind, Stored, TrainingData
 from ..settings import Settings

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ndcn import laws
-from ndcn.laws.descriptions import described, law_from
+from ndcn.laws.corrected import described, law_from
 from problems import GRAPHS, states
 
 
