@@ -47,20 +47,24 @@ MODEL_FILES = Registry(
 MODELS = Registry(
     "model",
     {
-        "ndcn": "ndcn.regressor.kinds.trained:NDCN",
-        "no_encode": "ndcn.regressor.kinds.trained:NO_ENCODE",
-        "no_graph": "ndcn.regressor.kinds.trained:NO_GRAPH",
-        "no_control": "ndcn.regressor.kinds.trained:NO_CONTROL",
-        "residual_gnn": "ndcn.regressor.kinds.trained:RESIDUAL_GNN",
-        "rnn_gnn": "ndcn.regressor.kinds.trained:RNN_GNN",
-        "gru_gnn": "ndcn.regressor.kinds.trained:GRU_GNN",
-        "lstm_gnn": "ndcn.regressor.kinds.trained:LSTM_GNN",
-        "persistence": "ndcn.regressor.kinds.curve:PERSISTENCE",
-        "linear": "ndcn.regressor.kinds.curve:LINEAR",
-        "spline": "ndcn.regressor.kinds.curve:SPLINE",
-        "interaction": "ndcn.regressor.kinds.interaction:INTERACTION",
-        "closed_form": "ndcn.regressor.kinds.interaction:CLOSED_FORM",
-        "free_form": "ndcn.regressor.kinds.interaction:FREE_FORM",
+        **{
+            name: f"ndcn.regressor.kinds.trained:{name.upper()}"
+            for name in (
+                "ndcn",
+                "no_encode",
+                "no_graph",
+                "no_control",
+                "residual_gnn",
+                "rnn_gnn",
+                "gru_gnn",
+                "lstm_gnn",
+            )
+        },
+        **{name: f"ndcn.regressor.kinds.curve:{name.upper()}" for name in ("persistence", "linear", "spline")},
+        **{
+            name: f"ndcn.regressor.kinds.interaction:{name.upper()}"
+            for name in ("interaction", "closed_form", "free_form")
+        },
         "auto": "ndcn.regressor.kinds.forecast:AUTO",
     },
 )

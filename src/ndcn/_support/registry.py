@@ -8,12 +8,7 @@ from typing import Any
 
 
 def found_at(place: str) -> Any:
-    """What "package.module:name" names; its module is imported now.
-
-    Example:
-        >>> found_at("math:tau") > 6
-        True
-    """
+    """What "package.module:name" names; its module is imported now."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 

@@ -153,17 +153,6 @@ def published_dopri5(
 
     Raises:
         IntegrationError: the state becomes NaN or infinite.
-
-    Example:
-        >>> import ndcn, torch
-        >>> from ndcn.classify.network import published_dopri5
-        >>> from ndcn.classify.diffusion import DiffusionOperator, ReluDiffusion
-        >>> pair = ndcn.Graph.from_edges([(0, 1)])
-        >>> field = ReluDiffusion(DiffusionOperator(0.0))
-        >>> x = published_dopri5(field, pair, torch.full((2, 1), 0.01), 1.2)
-        >>> (x / (0.01 * torch.tensor(1.2).exp())).round(decimals=1)  # 1 would be right
-        tensor([[3.1000],
-                [3.1000]])
     """
     zero = x0.new_zeros(())
     t, x, k = zero, x0, field(zero, x0, graph)

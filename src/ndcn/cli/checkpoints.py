@@ -1,7 +1,9 @@
-"""Node estimators with checkpoints beside the model that is to be saved."""
+"""Files of a fit: the model, its checkpoints beside it, and a model that is not finished."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,52 @@ from .guard import note
 
 if TYPE_CHECKING:
     from ..classify import NodeBaseline, NodeClassifier, NodeDataset, NodeRun
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where a fit of one or several members writes; an unfinished model never takes the place of one that was there."""
+
+    out: Path
+    members: int
+
+    @property
+    def checkpoint(self) -> Path:
+        """Of one model; of several, the beginning of the name of each."""
+        return self.out.with_name(self.out.name + ".checkpoint")
+
+    @property
+    def checkpoints(self) -> list[Path]:
+        """One for each member."""
+        return [self.checkpoint] if self.members == 1 else [Path(f"{self.checkpoint}.{k}") for k in range(self.members)]
+
+    @cached_property
+    def unfinished(self) -> Path:
+        """Where a model goes that was interrupted or failed."""
+        return self.out.with_name(self.out.name + ".partial") if self.out.exists() else self.out
+
+    @property
+    def unchanged(self) -> str:
+        """What became of a model that was there before, for messages."""
+        return "" if self.unfinished == self.out else f"; {self.out} is as it was"
+
+    def found(self, resume: bool) -> bool:
+        """Whether an earlier run left a checkpoint; without ``resume`` a note says that it will be overwritten."""
+        there = [path for path in self.checkpoints if path.exists()]
+        if there and not resume:
+            note(f"note: {there[0]} is from an earlier run and will be overwritten; --resume would go on from it")
+        return bool(there)
+
+    def say_stopped(self) -> None:
+        """Say what is left of a fit that was stopped at once."""
+        kept = [path for path in self.checkpoints if path.exists()]
+        left = f"; {kept[0]} is kept: go on with --resume" if kept else ""
+        note(f"stopped at once: {self.out} {'is as it was' if self.out.exists() else 'was not written'}{left}")
+
+    def remove_checkpoints(self) -> None:
+        """Once the model is written, nothing else is needed."""
+        for path in (*self.checkpoints, self.out.with_name(self.out.name + ".partial")):
+            path.unlink(missing_ok=True)
 
 
 def fit_nodes(
@@ -22,19 +70,16 @@ def fit_nodes(
     """Fit all; checkpoints lie beside the model to be saved until all are done."""
     from ..classify import repeat
 
-    checkpoints = [] if save is None else [save.with_name(f"{save.name}.checkpoint")]
-    if save is not None and len(estimators) > 1:
-        checkpoints = [Path(f"{checkpoints[0]}.{k}") for k in range(len(estimators))]
-    for estimator, path in zip(estimators, checkpoints, strict=False):
+    if save is None:
+        return repeat(estimators, data, validated, jobs, resume=resume)
+    files = Files(save, len(estimators))
+    for estimator, path in zip(estimators, files.checkpoints, strict=True):
         estimator.set_params(checkpoint=path)
-    if not resume and (found := [path for path in checkpoints if path.exists()]):
-        note(f"note: {found[0]} is from an earlier run and will be overwritten; --resume would go on from it")
+    files.found(resume)
     try:
         done = repeat(estimators, data, validated, jobs, resume=resume)
     except KeyboardInterrupt:
-        if kept := [path for path in checkpoints if path.exists()]:
-            note(f"{save} was not written; {kept[0]} is kept: go on with --resume")
+        files.say_stopped()
         raise
-    for path in checkpoints:
-        path.unlink(missing_ok=True)
+    files.remove_checkpoints()
     return done

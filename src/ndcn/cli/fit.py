@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import reading
+from .checkpoints import Files
 from .guard import FAILED, note, notes
 from .options import (
     HORIZON,
@@ -137,44 +137,6 @@ def fit(
     files.remove_checkpoints()
 
 
-@dataclass(frozen=True)
-class Files:
-    """Where a fit writes: the model, its checkpoints beside it, and a model that is not finished.
-
-    An unfinished model never takes the place of one that was there before.
-    """
-
-    out: Path
-    ensemble: int
-
-    @property
-    def checkpoint(self) -> Path:
-        """Of one model; of an ensemble, the beginning of the name of each."""
-        return self.out.with_name(self.out.name + ".checkpoint")
-
-    @property
-    def checkpoints(self) -> list[Path]:
-        """One for each member."""
-        one = self.checkpoint
-        return [one] if self.ensemble == 1 else [Path(f"{one}.{k}") for k in range(self.ensemble)]
-
-    @cached_property
-    def unfinished(self) -> Path:
-        """Where a model goes that was interrupted or failed."""
-        return self.out.with_name(self.out.name + ".partial") if self.out.exists() else self.out
-
-    @property
-    def unchanged(self) -> str:
-        """What became of a model that was there before, for messages."""
-        return "" if self.unfinished == self.out else f"; {self.out} is as it was"
-
-    def remove_checkpoints(self) -> None:
-        """Once the model is written, nothing else is needed."""
-        partial = self.out.with_name(self.out.name + ".partial")
-        for path in (*self.checkpoints, partial):
-            path.unlink(missing_ok=True)
-
-
 def _check_held_out(kind: Kind, interpolation: float | None, extrapolation: float | None) -> None:
     """Refuse to hold out snapshots from a model that is judged by its own past forecasts."""
     for name, share in (("--interpolation", interpolation), ("--extrapolation", extrapolation)):
@@ -187,9 +149,7 @@ def _check_held_out(kind: Kind, interpolation: float | None, extrapolation: floa
 
 def _announce(kind: Kind, train: Dataset, files: Files, resume: bool) -> None:
     """Say what begins, where no progress bar does, and what will be overwritten."""
-    found = [path for path in files.checkpoints if path.exists()]
-    if found and not resume:
-        note(f"note: {found[0]} is from an earlier run and will be overwritten; --resume would go on from it")
+    found = files.found(resume)
     if not sys.stderr.isatty():
         doing = "resuming" if found and resume else "comparing forecasts of" if kind.can.judges_itself else "training"
         note(f"{doing} {train!r}" if kind.can.judges_itself else f"{doing} {kind.name} on {train!r}")
@@ -207,9 +167,7 @@ def _learn(estimator: DynamicsRegressor, train: Trajectory | Dataset, files: Fil
             note(f"note: the last good weights are in {files.unfinished}{files.unchanged}")
         raise
     except KeyboardInterrupt:
-        kept = [path for path in files.checkpoints if path.exists()]
-        left = f"; {kept[0]} is kept: go on with --resume" if kept else ""
-        note(f"stopped at once: {files.out} {'is as it was' if files.out.exists() else 'was not written'}{left}")
+        files.say_stopped()
         raise
 
 

@@ -15,12 +15,6 @@ class TimeGrid:
     """t_k = start + k step, k = 0, 1, 2, ...
 
     Times within a millionth of a step, or within the rounding of float32, are on the grid.
-
-    Example:
-        >>> import torch
-        >>> from ndcn.data.time_grid import TimeGrid
-        >>> TimeGrid(1.0, 0.5).index(torch.tensor([1.0, 3.0, 1.5]))
-        tensor([0, 4, 1])
     """
 
     start: float

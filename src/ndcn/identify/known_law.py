@@ -20,14 +20,6 @@ class KnownLaw:
     States are thus (x_1, ..., x_d, p_1, ..., p_q). The Jacobian is that of the law's own ``forward`` on a graph in which
     every node has a copy of each of its neighbours for itself: any law in which a node depends on itself and on the nodes
     that act on it can be differentiated, whichever way it computes.
-
-    Example:
-        >>> import ndcn
-        >>> model = KnownLaw(ndcn.laws.Gene(b=None), ("b",), torch.tensor([2.0]))
-        >>> network = Network(ndcn.Graph.from_edges([(0, 1)]))
-        >>> model.rate(torch.tensor([[[1.0], [0.0]]]), network)
-        tensor([[[-2.0000],
-                 [ 0.5000]]])
     """
 
     law: Law  # with ``names`` and ``per_node`` unknown

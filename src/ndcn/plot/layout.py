@@ -22,11 +22,6 @@ def by_forces(graph: Graph) -> np.ndarray:
 
     Each connected part starts from classical scaling of its distances to some pivots and is then refined; the
     repulsion is a convolution on a mesh, so that a step takes O(n + m + mesh log mesh). Parts are packed in rows.
-
-    Example:
-        >>> import ndcn
-        >>> by_forces(ndcn.networks.grid(25)).shape
-        (25, 2)
     """
     return graph.cached(("layout", "by_forces"), lambda: _turned(_by_forces(graph), on_the_square(graph)))
 
@@ -36,11 +31,6 @@ def on_the_square(graph: Graph) -> np.ndarray:
 
     Communities lie together. The order of the graph is kept if its links are about as short as those in the order of
     Louvain's communities: networks of ``ndcn.networks`` are in such an order already.
-
-    Example:
-        >>> import ndcn
-        >>> on_the_square(ndcn.networks.grid(9))
-        array([0, 1, 2, 3, 4, 5, 6, 7, 8])
     """
     return graph.cached(("layout", "on_the_square"), lambda: _on_the_square(graph))
 

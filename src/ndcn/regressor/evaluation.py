@@ -33,14 +33,6 @@ def parts_of(estimator: DynamicsRegressor, truth: Trajectory) -> Parts:
 
     Raises:
         ValueError: the data live on another graph, or have other features.
-
-    Example:
-        >>> import ndcn
-        >>> graph, times = ndcn.networks.grid(9), ndcn.sampling.regular_times(1.0, 10)
-        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
-        >>> reg = ndcn.DynamicsRegressor(epochs=2).fit(data[[0, 2, 3, 4]])
-        >>> parts_of(reg, data).extrapolation.sum()
-        tensor(5)
     """
     start, times = estimator.train_[0], trained_times(estimator)
     _check_features(estimator, truth)
@@ -86,15 +78,7 @@ def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> tuple[dict[s
 
 
 def trained_times(estimator: DynamicsRegressor) -> torch.Tensor:
-    """When the first training trajectory was observed; of data cut where the graph changes, all their times.
-
-    Example:
-        >>> import ndcn
-        >>> graph, times = ndcn.networks.grid(9), ndcn.sampling.regular_times(1.0, 5)
-        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
-        >>> trained_times(ndcn.DynamicsRegressor("linear").fit(data))
-        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000], dtype=torch.float64)
-    """
+    """When the first training trajectory was observed; of data cut where the graph changes, all their times."""
     starts = estimator.train_
     return torch.cat([start.times for start in starts]).unique() if _changes(estimator) else starts[0].times
 
@@ -104,17 +88,7 @@ def _changes(estimator: DynamicsRegressor) -> bool:
 
 
 def in_time_of(estimator: DynamicsRegressor, data: Dataset, run: Trajectory) -> Trajectory:
-    """A run of the data, with its times counted as those of the model where both have dates.
-
-    Example:
-        >>> import ndcn, torch
-        >>> from ndcn.tables import Calendar
-        >>> run = ndcn.Trajectory(times=[0.0, 1.0], states=torch.rand(2, 4), graph=ndcn.networks.grid(4))
-        >>> reg = ndcn.DynamicsRegressor("linear").fit(ndcn.Dataset((run,), calendar=Calendar("2021-03-01", "day")))
-        >>> later = ndcn.Dataset((run,), calendar=Calendar("2021-03-08", "week"))
-        >>> in_time_of(reg, later, run).times
-        tensor([ 7., 14.], dtype=torch.float64)
-    """
+    """A run of the data, with its times counted as those of the model where both have dates."""
     own = estimator.calendar_
     if data.calendar is None or own is None or own == data.calendar:
         return run
@@ -130,14 +104,6 @@ def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores |
 
     Raises:
         ValueError: there is no such snapshot, or the data have other nodes or features.
-
-    Example:
-        >>> import ndcn, numpy as np
-        >>> x = np.arange(30.0)[:, None] + np.arange(4.0)
-        >>> data = ndcn.Trajectory(times=np.arange(30.0), states=x, graph=ndcn.networks.grid(4))
-        >>> reg = ndcn.DynamicsRegressor(model="auto").fit(data[:27])
-        >>> forecast_scores(reg, data)["snapshots"]
-        3
     """
     check_forecast_data(estimator, truth)
     ahead = estimator.fitted_.ahead
@@ -154,14 +120,7 @@ def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores |
 
 
 def check_forecast_data(estimator: DynamicsRegressor, truth: Trajectory) -> None:
-    """Refuse data of other nodes or features than the forecast was made for.
-
-    Example:
-        >>> import ndcn, numpy as np
-        >>> x = np.arange(30.0)[:, None] + np.arange(4.0)
-        >>> data = ndcn.Trajectory(times=np.arange(30.0), states=x, graph=ndcn.networks.grid(4))
-        >>> check_forecast_data(ndcn.DynamicsRegressor(model="auto").fit(data), data)
-    """
+    """Refuse data of other nodes or features than the forecast was made for."""
     _check_features(estimator, truth)
     if truth.graph.nodes != estimator.train_[0].graph.nodes:
         raise ValueError("the data have other nodes than the forecast was made for")
@@ -175,16 +134,7 @@ def _check_features(estimator: DynamicsRegressor, truth: Trajectory) -> None:
 
 
 def scores(prediction: Trajectory, truth: Trajectory, inside: torch.Tensor) -> Scores | None:
-    """Errors over some of the snapshots, shape (T,); None if nothing was observed there.
-
-    Example:
-        >>> import ndcn, torch
-        >>> one = ndcn.networks.grid(1)
-        >>> truth = ndcn.Trajectory(times=[0.0, 1.0], states=torch.tensor([[[1.0]], [[2.0]]]), graph=one)
-        >>> guess = ndcn.Trajectory(times=[0.0, 1.0], states=torch.tensor([[[1.0]], [[3.0]]]), graph=one)
-        >>> scores(guess, truth, torch.tensor([False, True]))
-        {'normalized_l1': 0.5, 'l1': 1.0, 'rmse': 1.0, 'snapshots': 1}
-    """
+    """Errors over some of the snapshots, shape (T,); None if nothing was observed there."""
     seen = inside if truth.mask is None else inside & truth.mask.any(dim=2).any(dim=1)
     if not seen.any():
         return None

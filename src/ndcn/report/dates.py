@@ -33,13 +33,7 @@ def dates_of(calendar: Calendar | None, times: np.ndarray) -> list[str] | None:
 
 
 def ticks_of(calendar: Calendar | None, times: np.ndarray) -> list[Ticks] | None:
-    """Ticks [time, text] between the first and the last moment, at whole days, months, ..., the finest first.
-
-    Example:
-        >>> from ndcn.tables import Calendar
-        >>> ticks_of(Calendar("2021-03-01", "day"), np.array([0.0, 800.0]))[-2]
-        [[306.0, '2022'], [671.0, '2023']]
-    """
+    """Ticks [time, text] between the first and the last moment, at whole days, months, ..., the finest first."""
     if calendar is None or not calendar.dated:
         return None
     ends = pd.DatetimeIndex(calendar.dates(np.array([times[0], times[-1]])))

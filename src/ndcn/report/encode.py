@@ -13,13 +13,7 @@ LEVELS = 65534  # of 65536; the last stands for NaN
 
 
 def pack_integers(values: np.ndarray) -> dict[str, Any]:
-    """Integers >= 0 as {"bits": 16 or 32, "data": text}, little endian.
-
-    Example:
-        >>> packed = pack_integers(np.array([3, 1, 2]))
-        >>> packed["bits"], zlib.decompress(base64.b64decode(packed["data"]))
-        (16, b'\\x03\\x00\\x01\\x00\\x02\\x00')
-    """
+    """Integers >= 0 as {"bits": 16 or 32, "data": text}, little endian."""
     bits = 16 if values.size == 0 or int(values.max()) < 2**16 else 32
     return {"bits": bits, "data": _text(np.ascontiguousarray(values, dtype=f"<u{bits // 8}").tobytes())}
 
@@ -29,11 +23,6 @@ def pack_rows(rows: np.ndarray) -> dict[str, Any]:
 
     A number is off by at most 1 / 131068 of the range of its row, so that one row that explodes spoils no other. NaN
     stays NaN; infinities become NaN. High and low bytes are kept apart, which deflates better.
-
-    Example:
-        >>> packed = pack_rows(np.array([[0.0, 65534.0], [np.nan, 1e9]]))
-        >>> packed["shape"], packed["low"], packed["step"][0]
-        ([2, 2], [0.0, 1000000000.0], 1.0)
     """
     x = np.where(np.isfinite(rows), rows, np.nan).astype(np.float64)
     known = np.isfinite(x)
