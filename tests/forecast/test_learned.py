@@ -88,6 +88,6 @@ def test_ctrl_c_while_a_model_trains_ends_the_comparison(panel: Panel, monkeypat
     def interrupted(task: object, plan: object, history: History, *, resume: bool) -> None:
         history.stopped = "interrupted"  # as training leaves it: the best weights are kept, nothing is raised
 
-    monkeypatch.setattr(ndcn.regressor.kinds.training, "train", interrupted)
+    monkeypatch.setattr(ndcn.regressor.kinds.trained_module, "train", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Learner("ndcn", panel, kind_of(panel.values)).forecast(39, HORIZONS)

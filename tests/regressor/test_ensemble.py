@@ -10,7 +10,7 @@ import torch
 
 import ndcn
 from ndcn.regressor.kinds import ensemble as module
-from ndcn.regressor.kinds.training import TrainedModel
+from ndcn.regressor.kinds.trained_module import TrainedModel
 from ndcn.regressor.settings import Settings
 
 GRAPH = ndcn.networks.grid(16)

@@ -16,11 +16,11 @@ from .evaluation import (
 )
 from .initial import InitialCondition
 from .kind import Ahead as Ahead, Can, Fitted, Kind, Stored, TrainingData
+from .kind_lookup import kind_for as kind_for
 from .kinds.forecast import longest_run as longest_run
 from .kinds.trained import HIDDEN as HIDDEN
 from .loading import load
 from .query import Prediction, Query
-from .registry import kind_for as kind_for
 from .what_if import Change as Change, parse as parse
 
 __all__ = [

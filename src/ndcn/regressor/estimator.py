@@ -18,12 +18,12 @@ from ..identify import Interaction
 from ..solve import Solver
 from ..training import Objective, Recipe, TrainingError, TrainingInterrupted
 from . import files
+from .attributes import Learned
 from .changed_course import changed_course
 from .fitting import checked_data
 from .html import regressor_html
 from .kind import Data, TrainingData
 from .kinds.forecast import longest_run
-from .learned import Learned
 from .query import Prediction, from_graph_to_graph
 from .settings import Settings, checked_settings
 from .what_if import Change, parse

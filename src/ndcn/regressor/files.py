@@ -20,7 +20,7 @@ from ..solve import Solver
 from ..training import Objective
 from .initial import InitialCondition
 from .kind import Stored
-from .registry import kind_for, model_in_file
+from .kind_lookup import kind_for, model_in_file
 
 if TYPE_CHECKING:
     from .estimator import DynamicsRegressor

@@ -12,7 +12,7 @@ from .._support.checks import LARGEST_SEED, check_number, check_whole, device_na
 from ..solve import Solver
 from ..training import RECIPES, Recipe
 from .kind import ARGUMENTS, Kind
-from .registry import kind_for
+from .kind_lookup import kind_for
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ...training import READY_MODULE, History, Units
 from ..initial import InitialCondition
 from ..kind import OF_COMPUTING, OF_NAMED, OF_TRAINING, OPTIONAL, Can, Kind, Stored, TrainingData
 from ..settings import Settings
-from .training import TrainedModel, restore_modules
+from .trained_module import TrainedModel, restore_modules
 
 
 class CurveModel(TrainedModel):

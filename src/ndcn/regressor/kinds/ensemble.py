@@ -10,7 +10,7 @@ from ...data import Trajectory
 from ...training import TrainingError
 from ..kind import TrainingData
 from ..settings import Settings
-from .training import TrainedModel
+from .trained_module import TrainedModel
 
 
 def fit_many(data: TrainingData, settings: Settings) -> TrainedModel:

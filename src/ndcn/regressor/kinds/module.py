@@ -12,7 +12,7 @@ from ...training import READY_MODULE, Units
 from ..initial import InitialCondition
 from ..kind import OF_NAMED, OPTIONAL, Can, Kind, Stored, TrainingData
 from ..settings import Settings
-from .training import TrainedModel, fit_module, restore_modules
+from .trained_module import TrainedModel, fit_module, restore_modules
 
 
 class Module(Kind):

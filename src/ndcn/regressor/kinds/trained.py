@@ -26,7 +26,7 @@ from ..initial import InitialCondition
 from ..kind import OF_FIELDS, OPTIONAL, Can, Kind, Stored, TrainingData
 from ..settings import Settings
 from .ensemble import fit_many
-from .training import TrainedModel, fit_module, restore_modules
+from .trained_module import TrainedModel, fit_module, restore_modules
 
 HIDDEN = 20  # of NDCN and its ablations, as in the paper
 

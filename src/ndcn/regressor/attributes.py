@@ -14,8 +14,8 @@ from ..solve import Solver
 from ..training import History, Units
 from .initial import InitialCondition
 from .kind import Fitted, Kind
+from .kind_lookup import kind_for
 from .kinds.learned_law import LearnedLaw, NoLawError
-from .registry import kind_for
 
 
 class Learned:
