@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
+import pickle  # only through pipes to workers that this process started, never from a file
 import signal
 import sys
 import threading

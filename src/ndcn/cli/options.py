@@ -27,7 +27,7 @@ class _FromNames(EnumMeta):
     """Makes a member of each of ``names``; a registry is an iterable of names."""
 
     @classmethod
-    def __prepare__(metacls, cls: str, bases: tuple[type, ...], **more: Any) -> Any:  # type: ignore[override]
+    def __prepare__(metacls, cls: str, bases: tuple[type, ...], **more: Any) -> Any:  # type: ignore[override]  # EnumMeta takes no names
         members = super().__prepare__(cls, bases)
         for name in more.get("names", ()):
             members[name] = name

@@ -39,7 +39,7 @@ class NamesParameters(TyperCommand):
         names = "; ".join(f"{law}: {', '.join(_written_parameters(law))}" for law in LAWS)
         for parameter in self.params:
             if parameter.name == "param":
-                parameter.help = f"{PARAM_HELP} {names}."  # type: ignore[attr-defined]
+                parameter.help = f"{PARAM_HELP} {names}."  # type: ignore[attr-defined]  # an option, which has a help
         super().format_help(ctx, formatter)
 
 

@@ -124,4 +124,4 @@ def all_finite(x: torch.Tensor) -> bool:
 
 
 def _positive(value: object) -> bool:
-    return is_real(value) and float(value) > 0  # type: ignore[arg-type]
+    return is_real(value) and float(value) > 0  # type: ignore[arg-type]  # is_real has looked
