@@ -332,7 +332,7 @@ def test_resuming_is_as_never_interrupted(folder, sent: str) -> None:
     ]  # a kill may leave a part of the next
     if sent == "SIGINT":
         assert process.returncode == 1
-        assert "club.ndcn.checkpoint is kept: go on with --resume" in err
+        assert "club.ndcn.checkpoint is kept: continue with --resume" in err
         assert "Traceback" not in err
     run(*words, "club.ndcn", "--resume")
     run(*words, "whole.ndcn")
@@ -346,7 +346,7 @@ def test_checkpoints_of_other_runs(folder) -> None:
     Path("club.ndcn.checkpoint").write_text("something else")
     said = " ".join(refused(*SMALL, "--save", "club.ndcn", "--resume").split())
     assert "club.ndcn.checkpoint is not a checkpoint that can be read" in said
-    assert "--resume would go on from it" in run("classify", *SMALL, "--save", "club.ndcn").stderr
+    assert "--resume would continue from it" in run("classify", *SMALL, "--save", "club.ndcn").stderr
     assert [path.name for path in folder.iterdir()] == ["club.ndcn"]
     assert "name the model with --save" in refused(*SMALL, "--resume")
     run("classify", *SMALL, "--runs", 2, "--jobs", 1, "--save", "club.ndcn", "--resume")

@@ -84,7 +84,7 @@ def test_resume_without_a_checkpoint_starts_anew(folder, made):
 
 def test_an_old_checkpoint_is_overwritten_with_a_note(folder, made):
     (folder / "model.ndcn.checkpoint").write_text("old")
-    assert "--resume would go on" in run("fit", made / "data", "--epochs", 2).stderr
+    assert "--resume would continue" in run("fit", made / "data", "--epochs", 2).stderr
     assert not (folder / "model.ndcn.checkpoint").exists()
 
 
@@ -258,7 +258,7 @@ def test_a_second_interrupt_stops_at_once(folder, made, monkeypatch):
     assert "--resume" not in text
     assert "error: interrupted" in text
     (folder / "model.ndcn.checkpoint").write_text("kept")
-    assert "go on with --resume" in refused("fit", made / "data", "--resume", code=1)
+    assert "continue with --resume" in refused("fit", made / "data", "--resume", code=1)
 
 
 def test_an_interrupt_saves_the_best_weights_and_the_checkpoint(folder, made, monkeypatch):

@@ -109,7 +109,7 @@ def test_what_is_refused(files: Path) -> None:
     ):
         assert message in refused(*words)
     ndcn.read("edges.csv", "states.csv").trajectory.save("data")
-    assert "--data: this model goes on from its own data" in refused("predict", "model.ndcn", "--data", "data")
+    assert "--data: this model continues from its own data" in refused("predict", "model.ndcn", "--data", "data")
 
 
 def test_ctrl_c_leaves_what_was_there(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

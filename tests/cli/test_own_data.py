@@ -85,7 +85,7 @@ def test_what_if(files: Path) -> None:
     when = ["--times", "2021-03-01,2021-03-10,2021-03-20"]
     changes = ["--what-if", "remove ann", "--what-if", "shock bob +5", "--at", "2021-03-10"]
     said = output("predict", "model.ndcn", *when, *changes, "--out", "out.csv")
-    assert "off the state that was asked for" in said
+    assert "off the requested state" in said
     table = pd.read_csv("out.csv").set_index(["time", "node"])
     assert list(table.columns) == ["x", "x_changed"]
     before, at, after = (table.loc[day] for day in ("2021-03-01", "2021-03-10", "2021-03-20"))

@@ -206,7 +206,7 @@ def test_stopped_in_the_midst_and_continued(tmp_path: Path, name: str) -> None:
         time.sleep(0.02)
     if how is signal.SIGINT:
         assert process.returncode == 1
-        assert "the same command goes on from there" in err
+        assert "the same command continues from there" in err
         assert "error: interrupted" in err
     assert out == ""
     before = rows_in(tmp_path / "a.sqlite")

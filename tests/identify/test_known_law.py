@@ -280,5 +280,5 @@ def test_a_law_that_cannot_be_followed_says_so() -> None:
         def node(self, x: torch.Tensor) -> torch.Tensor:
             return torch.exp(50 * self._value("k", x) ** 2 * (1 + x.abs()))
 
-    with pytest.raises(ValueError, match="Explosion with k unknown cannot be followed"):
+    with pytest.raises(ValueError, match="Explosion with k unknown diverges"):
         DynamicsRegressor(model=Explosion(None)).fit(simulated(laws.Gene()))

@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt on shots: exact coefficients from a perturbed start, weights, and models that cannot be followed."""
+"""Levenberg-Marquardt on shots: exact coefficients from a perturbed start, weights, and models that diverge."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Explosive(laws.Law):
 def test_a_law_that_leads_to_infinity_says_so_and_what_to_do() -> None:
     graph = GRAPHS["path"]
     x0 = torch.ones(4, 1, dtype=torch.float64)
-    with pytest.raises(IntegrationError, match=r"the learned law cannot be followed.*ndcn") as caught:
+    with pytest.raises(IntegrationError, match=r"the learned law cannot be integrated.*ndcn") as caught:
         LawODE(Explosive())(x0, torch.tensor([0.5, 2.0]), graph, 0.0)
     assert 0.9 < caught.value.time < 1.1
     assert caught.value.reason in ("exploded", "tolerance")

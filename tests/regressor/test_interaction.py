@@ -198,7 +198,7 @@ def test_data_of_another_form_are_said_to_be_so() -> None:
 def test_free_form_by_name(cooperation: tuple[DynamicsRegressor, Trajectory]) -> None:
     reg, truth = cooperation
     assert reg.evidence_.form == "free"
-    assert reg.evidence_.reason == "the free form was asked for"
+    assert reg.evidence_.reason == "the free form was requested"
     assert error_of(reg, truth) < 0.01
     found = reg.functions(20)
     assert found is not None
@@ -243,4 +243,4 @@ def test_a_closed_form_that_is_not_the_whole_law_is_kept_if_asked_for_and_says_s
         reg = DynamicsRegressor(model=few).fit(data_of(Cooperation(), networks.grid(9), count=40)[1])
     assert reg.evidence_.form == "closed"
     assert reg.evidence_.closed > 100
-    assert "asked for" in reg.evidence_.reason
+    assert "requested" in reg.evidence_.reason

@@ -51,7 +51,7 @@ def test_a_toy_kind_says_what_it_cannot_do(toy: str) -> None:
     with pytest.raises(ValueError, match="`toy_mean` does not use `resume`"):
         ndcn.DynamicsRegressor(toy).fit(DATA, resume=True)
     reg = ndcn.DynamicsRegressor(toy).fit(DATA)
-    with pytest.raises(ValueError, match="goes on from its training data"):
+    with pytest.raises(ValueError, match="continues from its training data"):
         reg.predict([1.0], x0=np.zeros((9, 1)))
     with pytest.raises(ValueError, match="what_if needs a model that starts from any state"):
         reg.what_if("remove 4", [1.0])

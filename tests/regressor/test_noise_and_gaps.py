@@ -67,7 +67,7 @@ def test_free_forms_in_noise_are_as_smooth_as_the_law() -> None:
     assert np.abs(found.g[0][..., 0] - expected).max() < 0.1 * expected.max()
     assert np.abs(found.f[0]).max() < 0.05 * expected.max()  # which this law does not have
     assert found.g_std[0].max() < 0.2 * expected.max()
-    mean, deviation = reg.predict(truth.times, return_std=True)  # laws as likely as this one can be followed
+    mean, deviation = reg.predict(truth.times, return_std=True)  # posterior samples can be integrated
     assert ((mean.states - truth.states).abs() < 3 * deviation.states).float().mean() > 0.5
 
 

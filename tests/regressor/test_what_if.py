@@ -1,4 +1,4 @@
-"""Changes to a network and its state, and the course after them."""
+"""Changes to a network and its state, and the trajectory after them."""
 
 from __future__ import annotations
 
@@ -143,9 +143,7 @@ def test_a_model_that_misses_the_shock_says_so() -> None:
     def state(model: ndcn.DynamicsRegressor) -> float:
         return model.what_if(change, [1.0], at=1.0).states[0, 4, 0].item()
 
-    with pytest.warns(
-        UserWarning, match='x is up to .* off the state that was asked for .*model="interaction"'
-    ) as said:
+    with pytest.warns(UserWarning, match='x is up to .* off the requested state .*model="interaction"') as said:
         missed = state(rough)
     assert f"up to {abs(missed):.3g} off" in str(said[0].message)
     with warnings.catch_warnings():

@@ -102,8 +102,8 @@ class NodeBaseline(NodeEstimator):
     The first three take their layers from PyTorch Geometric: ``pip install 'ndcn[pyg]'``. Rows of F are divided by their sums.
     gat and agnn do not look at the weights of edges.
 
-    What is None takes what is usual: gcn's and gat's published values (gat with at most 1000 epochs), gcn's for mlp, and for
-    agnn values that we could not check against its code. In this order: gcn and mlp; gat; agnn.
+    None means the usual value, shown as (gcn and mlp; gat; agnn): gcn's and gat's published values (gat with at most 1000 epochs),
+    gcn's for mlp, and for agnn values that we could not check against its code.
 
     Args:
         model: one of the five.
@@ -126,7 +126,7 @@ class NodeBaseline(NodeEstimator):
         history_: training loss, (epoch, validation cross-entropy), why it stopped, seconds.
 
     Raises:
-        ValueError: a number out of its range, an unknown name, or a choice that has no effect; when made and again in ``fit``.
+        ValueError: a number out of its range, an unknown name, or an argument that the model does not use; when made and in ``fit``.
 
     Example:
         >>> import ndcn

@@ -31,7 +31,7 @@ class NodeClassifier(NodeEstimator):
     The state at T is the solution of this equation to within 1e-3. ``preset="paper"`` is the published configuration:
     tanh, dX/dt = ReLU(Phi X), and a solver whose state at T is far from the solution; see docs/classification.md.
 
-    What is None takes the value of the preset: default; paper.
+    None means the preset's value, shown as (default; paper).
 
     Args:
         T: terminal time > 0 (8; 1.2).

@@ -51,7 +51,7 @@ class NodeEstimator(BaseEstimator, ABC):
             train_mask: the nodes whose class may be used, shape (n,), bool.
             val_mask: nodes by which the best epoch is chosen, shape (n,), bool: that of the highest accuracy and, of equals, the
                 lowest cross-entropy. Without them training runs its epochs. Label propagation has no use for them.
-            resume: go on from ``checkpoint`` if that file exists; the result is bit for bit that of an uninterrupted fit.
+            resume: continue from ``checkpoint`` if that file exists; the result is bit for bit that of an uninterrupted fit.
 
         Ctrl-C ends after the current epoch with the best weights so far, and a second Ctrl-C at once.
 
@@ -122,7 +122,7 @@ class NodeEstimator(BaseEstimator, ABC):
         return (best[nodes] == codes[nodes]).double().mean().item()
 
     def _train(self, task: NodeTask, recipe: Any, patience: int | None, history: History, resume: bool) -> None:
-        """Train; a checkpoint is known by a fingerprint of the settings, the first weights and the data."""
+        """Train; a checkpoint is identified by a fingerprint of the settings, the first weights and the data."""
         known_by = ""
         if self.checkpoint is not None:
             given = {**self.get_params(deep=False), **vars(recipe), "device": str(self.device)}

@@ -25,7 +25,7 @@ def repeat(
 ) -> list[NodeRun]:
     """Fit each estimator to the data, in several processes if there are several; in their order.
 
-    With ``resume`` each goes on from its checkpoint.
+    With ``resume`` each continues from its checkpoint.
 
     Raises:
         OSError: a process died.

@@ -151,7 +151,7 @@ class LabelledNodes:
     validation: torch.Tensor
 
     def fingerprints(self) -> list[str]:
-        """What tells these data from others: a checkpoint is refused with others."""
+        """What identifies these data: a checkpoint of other data raises ValueError."""
         parts = (self.table.values, *self.table.rows, self.labels, self.train, self.validation)
         return [self.graph.fingerprint, *(as_text(part) for part in parts)]
 
@@ -178,7 +178,7 @@ class NodeTask(Task):
         """Logits of all nodes, shape (n, c)."""
 
     def score(self) -> Score:
-        """Accuracy and cross-entropy on the validation nodes; the worst where the solution cannot be followed."""
+        """Accuracy and cross-entropy on the validation nodes; the worst if the integration fails."""
         nodes = self.data.validation
         labels = self.data.labels[nodes]
         try:

@@ -44,13 +44,13 @@ class Files:
         """Whether an earlier run left a checkpoint; without ``resume`` a note says that it will be overwritten."""
         there = [path for path in self.checkpoints if path.exists()]
         if there and not resume:
-            note(f"note: {there[0]} is from an earlier run and will be overwritten; --resume would go on from it")
+            note(f"note: {there[0]} is from an earlier run and will be overwritten; --resume would continue from it")
         return bool(there)
 
     def say_stopped(self) -> None:
         """Say what is left of a fit that was stopped at once."""
         kept = [path for path in self.checkpoints if path.exists()]
-        left = f"; {kept[0]} is kept: go on with --resume" if kept else ""
+        left = f"; {kept[0]} is kept: continue with --resume" if kept else ""
         note(f"stopped at once: {self.out} {'is as it was' if self.out.exists() else 'was not written'}{left}")
 
     def remove_checkpoints(self) -> None:

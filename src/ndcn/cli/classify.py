@@ -39,7 +39,7 @@ FEATURES = "With EDGES: table of the nodes' features, numbers or text. Default: 
 LABELS = "With EDGES: table of nodes and labels, with gaps; perhaps a column split (train, test, ...)."
 ALPHA = "ndcn only: weight of a node's own state, in [0, 1]. Default: 0.5; paper 0."
 OUT = "Table to write, .csv or .parquet: node, predicted class, probabilities, label if known, split; by the first run."
-RESUME = "With --save: go on from SAVE.checkpoint if it is there; the result is that of a run never interrupted."
+RESUME = "With --save: continue from SAVE.checkpoint if it is there; the result is that of a run never interrupted."
 
 
 @reading.reads_files
@@ -81,7 +81,7 @@ def classify(
     not with the paper's preset).
 
     With --save, a checkpoint of each run is kept beside the model about every 20 seconds while it trains. After Ctrl-C, which
-    ends after the current epoch, or a crash, the same command with --resume goes on from there.
+    ends after the current epoch, or a crash, the same command with --resume continues from there.
 
     Example: ndcn classify edges.csv --features features.csv --labels labels.csv --out predictions.csv
     """
@@ -101,7 +101,7 @@ def classify(
     if save is not None and out is not None and out.absolute() == save.absolute():
         raise ValueError(f"--out and --save both name {out}")
     if save is None and resume:
-        raise ValueError("--resume goes on from the checkpoint beside a saved model: name the model with --save")
+        raise ValueError("--resume continues from the checkpoint beside a saved model: name the model with --save")
     settings: dict[str, Any] = {"hidden": hidden, "epochs": epochs, "progress": None if runs == 1 else False}
     if model is NodeModel.ndcn:
         published = _read("models", "ndcn", graph) if preset is Preset.paper and kind == "citations" else {}

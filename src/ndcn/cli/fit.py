@@ -45,8 +45,8 @@ LEARNING_RATE = (
 )
 PATIENCE = "With --validation: stop after so many epochs without a better loss there. Default: never."
 HELD_BACK = "Share of the snapshots, in [0, 1), held back"
-SHARE = "Default: 1/6; of auto none."
-RESUME = "Go on from OUT.checkpoint if it is there; the result is that of a run never interrupted."
+SHARE = "Default: 1/6; auto: none."
+RESUME = "Continue from OUT.checkpoint if it is there; the result is that of a run never interrupted."
 
 
 @reading.reads_files
@@ -93,7 +93,7 @@ def fit(
     as OUT.partial where OUT was there before.
 
     Your own network is two files, one of edges and one of states: `ndcn inspect` tells how they are understood. Of them
-    auto makes a forecast: it learns from all snapshots, and is judged by what it would have said in the past.
+    auto makes a forecast: it learns from all snapshots, and is judged by a rolling-origin backtest.
 
     Example: ndcn fit edges.csv states.csv --horizon 28 --out model.ndcn, or: ndcn fit data --epochs 1000
     """
@@ -131,7 +131,7 @@ def fit(
     if interrupted:
         note(
             f"error: interrupted; {written} holds the best weights so far{files.unchanged}. "
-            "Go on with the same command and --resume"
+            "Continue with the same command and --resume"
         )
         raise typer.Exit(FAILED)
     files.remove_checkpoints()

@@ -21,7 +21,7 @@ TIMES = (
     "of --data) on."
 )
 UNTIL = (
-    "Instead of --times: equally spaced from that first time to here, a number or a date; of auto all steps up to here. "
+    "Instead of --times: equally spaced from that first time to here, a number or a date; auto: all steps up to here. "
     "Default for auto: all that were forecast."
 )
 LEVEL = (
@@ -31,7 +31,7 @@ LEVEL = (
 DATA = "Folder with other data, whose graph and first state to predict from. Default: where training began."
 WHAT_IF = (
     "Also predict what happens after a change: 'remove NODE', 'cut A B' (both ways), 'cut A->B', 'shock NODE +5', 'shock "
-    "NODE x*0.5'. Give it again for more. Columns FEATURE_changed hold the changed course."
+    "NODE x*0.5'. Give it again for more. Columns FEATURE_changed hold the changed trajectory."
 )
 OUT = (
     "Table to write, .csv or .parquet: time, node, features; of auto also FEATURE_lower and FEATURE_upper, of an ensemble "
@@ -116,7 +116,7 @@ def _check_options(fitted: Fitted, **given: bool) -> None:
     if given["what_if"] and not (fitted.can.any_start and fitted.can.any_graph):
         raise ValueError(f"--what-if: this model cannot start from another state; {dynamics}")
     if given["data"] and not (fitted.can.any_start and fitted.can.any_graph):
-        raise ValueError(f"--data: this model goes on from its own data only; {dynamics}")
+        raise ValueError(f"--data: this model continues from its own data only; {dynamics}")
     if given["count"] and fitted.ahead is not None:
         raise ValueError("--count: forecasts are made at the steps of the data; drop it")
 
@@ -203,7 +203,7 @@ def _between(begin: float, until: float, count: int, calendar: Calendar | None) 
 
 
 def _table(prediction: Trajectory, beside: dict[str, torch.Tensor], calendar: Calendar | None) -> pd.DataFrame:
-    """The long table, with what is beside each feature: its standard deviation, ends of intervals, changed course."""
+    """The long table, with what is beside each feature: its standard deviation, ends of intervals, changed trajectory."""
     table = prediction.to_pandas()
     for word, states in beside.items():
         for k, feature in enumerate(prediction.features):

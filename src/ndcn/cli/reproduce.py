@@ -146,7 +146,7 @@ def _carry_out(runs: list[Run], store: Path, jobs: int | None, ray: str) -> None
         with workers, Progress(len(left), 0, None, unit="runs", name="reproducing") as bar:
             sweep(left, store, workers, report)
     except KeyboardInterrupt:
-        note(f"what is done is in {store}: the same command goes on from there")
+        note(f"what is done is in {store}: the same command continues from there")
         raise
 
 

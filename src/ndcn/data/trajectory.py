@@ -191,7 +191,7 @@ class Trajectory:
     def save(self, folder: str | Path) -> None:
         """Write ``states.parquet``, ``edges.parquet`` and ``data.json`` into a folder, all or nothing.
 
-        A folder that holds such data is replaced; any other existing folder or file is refused.
+        A folder that holds such data is replaced; any other existing folder or file is an error.
         """
         trajectory_folder.save(self, Path(folder))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LONGEST = 14
 CLEARLY = 0.95  # a simple guess is kept where its error is below this share of the combination's ...
 ENOUGH = 30  # ... over at least so many past origins
-FEW = 10  # past origins below which no difference is said to be one
+FEW = 10  # past origins below which no difference is reported
 HANDICAP = 1.1  # of trained models, which are judged at a few origins only
 
 

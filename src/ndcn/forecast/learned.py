@@ -1,4 +1,4 @@
-"""Models that are trained: NDCN and the interaction model on recent windows, temporal GNNs; failures are said."""
+"""Models that are trained: NDCN and the interaction model on recent windows, temporal GNNs; failures are reported."""
 
 from __future__ import annotations
 

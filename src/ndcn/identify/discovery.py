@@ -69,7 +69,7 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
         found = _from_trajectories(task, noisy=rough >= CLEAN_BELOW)
     if found is None:
         raise ValueError(
-            "no law of this form could be fitted to the data: the trajectories cannot be followed. Take more snapshots "
+            "no law of this form could be fitted to the data: all candidates diverge along the trajectories. Take more snapshots "
             'where the states change fastest, or use model="ndcn", which assumes less'
         )
     return replace(found, seconds=time.monotonic() - began)
@@ -167,7 +167,7 @@ def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: Fi
     reason = f"the closed form explains every snapshot from the one before to {missed}"
     if not explained:
         reason = (
-            f"a closed form was asked for; it misses snapshots by {missed}, so it is not the whole law: "
+            f"a closed form was requested; it misses snapshots by {missed}, so it is not the whole law: "
             'form="free" follows the data better'
         )
         warn(reason)
@@ -179,7 +179,7 @@ def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: Fi
 def _free_from_snapshots(
     task: _Task, data: Sequence[Observations], free: ShotFit, closed: FittedEquation | None
 ) -> FoundLaw:
-    reason = "the free form was asked for"
+    reason = "the free form was requested"
     if task.what.form != "free":
         best = "" if closed is None else f" (the best misses them by {closed.fit.excess:.2g} times the rounding)"
         also = f"the free form misses them by {free.excess:.2g} times"
@@ -254,13 +254,13 @@ def _warn_if_poor(fitted: TrajectoryFit, noisy: bool) -> None:
 
 def _reason(closed: TrajectoryFit | None, free: TrajectoryFit | None, what: Interaction, noisy: bool) -> str:
     if what.form != "auto":
-        return f"the {what.form} form was asked for"
+        return f"the {what.form} form was requested"
     unit = "the noise" if noisy else "the rounding"
     if free is None:
         assert closed is not None
         return f"the closed form leaves residuals of {closed.excess:.2f} times {unit}"
     if closed is None:
-        return f"no closed form could be followed; the free form leaves residuals of {free.excess:.2f} times {unit}"
+        return f"all closed forms diverge; the free form leaves residuals of {free.excess:.2f} times {unit}"
     best = f"the best closed form leaves residuals of {closed.excess:.2f} times {unit}"
     return f"{best}, the free form of {free.excess:.2f}"
 

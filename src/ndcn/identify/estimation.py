@@ -47,7 +47,7 @@ def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> Fou
     of nodes, along whole trajectories together with their initial states.
 
     Raises:
-        ValueError: the law cannot be followed along the data, or does not fit them in form.
+        ValueError: the law diverges along the data, or does not fit them in form.
 
     Example:
         >>> import ndcn
@@ -118,7 +118,7 @@ def _fitted(law: Law, data: Sequence[Observations]) -> ShotFit:
 
 def _lost(law: Law) -> str:
     return (
-        f"{type(law).__name__} with {', '.join(law.unknown)} unknown cannot be followed along the data from any first value "
+        f"{type(law).__name__} with {', '.join(law.unknown)} unknown diverges along the data from every first value "
         'that was tried: give some of them a number, take more snapshots, or see what model="interaction" finds'
     )
 

@@ -58,7 +58,7 @@ def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float
 
 
 def residuals_are_noise(fitted: TrajectoryFit) -> bool:
-    """Whether the law leaves nothing but noise: residuals that are small, or not alike from one snapshot to the next.
+    """Whether the law leaves nothing but noise: residuals that are small, or not correlated between consecutive snapshots.
 
     How large noise is, a path through few snapshots does not tell: it follows them. What a law misses lasts, noise does not.
     """
@@ -95,7 +95,7 @@ def residual_autocorrelation(fitted: TrajectoryFit) -> float:
 def reweighted(
     fitted: TrajectoryFit, *, iterations: int = REWEIGHTING_ITERATIONS, cg: int = COMMON_CG
 ) -> TrajectoryFit:
-    """The path fitted again with the noise that its own residuals show; itself where that cannot be followed."""
+    """The path fitted again with the noise that its own residuals show; itself if that fit diverges."""
     for _ in range(NOISE_ROUNDS):
         ready = [one for problem in fitted.problems if (one := _with_noise(fitted, problem)) is not None]
         complete = len(ready) == len(fitted.problems)

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 # On roughness, in units of how strongly the data hold each part. Roughness is a square, so that each is a factor of 10 in how far a curve may
 # bend, from nearly straight to as the data have it.
 PENALTIES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
-# The index of a penalty with which guesses can be followed anywhere, where rougher ones lose intervals.
+# The index of a penalty with which first estimates diverge nowhere, where rougher ones lose intervals.
 SMOOTH_ENOUGH = 2
 CHOSEN_INTERVALS = 40  # of all trajectories together, and 6 of each: each has as many rows as the graph has nodes
 FEWEST_INTERVALS = 6

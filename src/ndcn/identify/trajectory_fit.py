@@ -121,7 +121,7 @@ def fit_trajectories(
     enough: float = 1e-4,
     cg: int = COMMON_CG,
 ) -> TrajectoryFit | None:
-    """Parameters and initial states with the least chi^2; None if the model cannot be followed along the data.
+    """Parameters and initial states with the least chi^2; None if the model diverges along the data.
 
     By at most so many iterations of Gauss-Newton; one that lowers chi^2 by less than a share ``enough`` is the last. Initial states may move
     if ``move_initial``, and are eliminated by ``cg`` steps of conjugate gradients.

@@ -49,7 +49,7 @@ _fit = functools.partial(fit_trajectories, enough=ENOUGH)
 
 
 def closed_form_along(search: Search, data: Sequence[Observations], tolerance: torch.Tensor) -> TrajectoryFit | None:
-    """The closed form that follows the data best; None if none can be followed.
+    """The closed form that follows the data best; None if all diverge.
 
     In gaps, candidates are integrated in few steps and compared by what they miss beyond the errors of these; one that misses
     nothing is fitted to the last digit.

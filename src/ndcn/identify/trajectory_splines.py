@@ -42,7 +42,7 @@ ROUND_ENOUGH = 1e-3
 def free_form_along(
     data: Sequence[Observations], tolerance: torch.Tensor, base: KnownLaw | None
 ) -> TrajectoryFit | None:
-    """Splines along the data; None if they cannot be followed."""
+    """Splines along the data; None if they diverge."""
     if any(one.gaps for one in data):
         return _through_gaps(data, tolerance, base)
     for model, ridge in _starts(data, base):
@@ -83,7 +83,7 @@ def _through_gaps(data: Sequence[Observations], tolerance: torch.Tensor, base: K
 def _with_penalties(
     model: FreeModel, first: TrajectoryFit, ridge: torch.Tensor, before: torch.Tensor
 ) -> TrajectoryFit | None:
-    """Splines along whole trajectories, each part with a penalty of its own; None if they cannot be followed.
+    """Splines along whole trajectories, each part with a penalty of its own; None if they diverge.
 
     Penalties are moved to where the data are likeliest with all splines integrated out (Fellner-Schall): parts that the law
     does not have become straight lines or nothing, and the others are as rough as data can tell. Where residuals exceed the

@@ -61,7 +61,7 @@ class LawODE(nn.Module):
                 solution = self._solved(x0, times, graph, t0, solver)
         except IntegrationError as error:
             raise IntegrationError(
-                f"the learned law cannot be followed: {error}. It leaves the states it was learned from; predict less far, fit "
+                f"the learned law cannot be integrated: {error}. It leaves the states it was learned from; predict less far, fit "
                 'with more snapshots, or compare with model="ndcn"',
                 time=error.time,
                 reason=error.reason,

@@ -1,4 +1,4 @@
-"""The course of a network after changes, as a model predicts it."""
+"""The trajectory of a network after changes, as a model predicts it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def changed_course(
     """X'(t) = X(t) + (Y'(t) - Y(t)), where Y and Y' run from time ``at`` on, without and with the changes.
 
     Both start from the same unchanged state, so that their difference is due to the changes alone, also for models that
-    do not give back exactly their initial state. A warning says by how much X'(at) then misses the changed state.
+    do not reproduce their initial condition exactly. A warning says by how much X'(at) then misses the changed state.
 
-    ``base`` is the unchanged course X with all nodes, ``start`` its state (n, d) at time ``at``, ``graphs`` those without
+    ``base`` is the unchanged trajectory X with all nodes, ``start`` its state (n, d) at time ``at``, ``graphs`` those without
     the changes. Returns X' at the times of ``base``; removed nodes are missing from ``at`` on.
 
     Raises:
@@ -61,8 +61,8 @@ def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.T
         if miss > MISSED * (shock or span):
             share = f"{100 * miss / (shock or span or miss):.0f} % of {'the shock' if shock else 'its range'}"
             warn(
-                f"just after the changes, {name} is up to {miss:.3g} off the state that was asked for ({share}): this model does "
-                "not give back the state it starts from, and the course that follows is as far off; a law starts exactly "
+                f"just after the changes, {name} is up to {miss:.3g} off the requested state ({share}): this model does not "
+                "reproduce its initial condition, and the trajectory that follows is as far off; a law starts exactly "
                 'there: fit model="interaction" (--model interaction)'
             )
 

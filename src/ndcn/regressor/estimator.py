@@ -152,7 +152,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
             data: at least two snapshots each, with features of the same names. Of a ``Dataset`` all runs are taken, cut
                 where its graph changes.
             y: not used; scikit-learn passes it.
-            resume: go on from ``checkpoint`` if that file exists; the result is bit for bit that of an
+            resume: continue from ``checkpoint`` if that file exists; the result is bit for bit that of an
                 uninterrupted run.
 
         Raises:
@@ -206,7 +206,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
 
         Where the graph of the training data changes, the prediction goes from graph to graph. A model that steps on
         observations (``preset="paper"``) takes the steps of its first training trajectory, from ``t0`` on, and those to the
-        times asked for between them. Temporal GNNs and curves go on from all snapshots of their first training trajectory,
+        times asked for between them. Temporal GNNs and curves continue from all snapshots of their first training trajectory,
         not from its first state, unless ``x0`` is given; curves do not take one. "auto" forecasts after the last snapshot
         only, up to its horizon, and takes neither ``graph`` nor ``x0``.
 
@@ -266,7 +266,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
         x0: Any = None,
         t0: float | None = None,
     ) -> Trajectory:
-        """The course after changes to the network or its state.
+        """The trajectory after changes to the network or its state.
 
         Args:
             changes: "remove NODE", "cut A B" (both ways), "cut A->B", "shock NODE +5", "shock NODE x*0.5", or several.

@@ -44,7 +44,7 @@ class Can:
     past: bool = True  # predicts within the training window too, not only after it
     spread: bool = False  # knows the standard deviation of its predictions
     law: bool = False  # has a law that can be read
-    resume: bool = False  # keeps checkpoints from which a fit goes on
+    resume: bool = False  # keeps checkpoints from which a fit continues
     ensemble: bool = False  # several members can be trained from several seeds
     judges_itself: bool = False  # is judged by its own past forecasts, so that no snapshots are held out
 
@@ -138,7 +138,7 @@ class Fitted(ABC):
     @property
     def stays(self) -> str:
         """Why it cannot start elsewhere, for messages."""
-        return "this model goes on from its training data: it takes no x0 and no other graph"
+        return "this model continues from its training data: it takes no x0 and no other graph"
 
     def facts(self) -> dict[str, Any]:
         """What `ndcn fit --json` tells of it besides losses."""

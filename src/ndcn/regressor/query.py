@@ -27,7 +27,7 @@ class Query:
         graph: one graph, or a ``GraphSequence`` where the graph changes.
         x0: initial state, shape (n, d).
         t0: its time.
-        from_history: True if no x0 was given: models that can do so go on from all training snapshots.
+        from_history: True if no x0 was given: models that can do so continue from all training snapshots.
     """
 
     times: torch.Tensor

@@ -22,7 +22,7 @@ class Settings:
     Attributes:
         arguments: as given, by name.
         recipe: how it is trained.
-        resume: whether to go on from the checkpoint.
+        resume: whether to continue from the checkpoint.
     """
 
     arguments: Mapping[str, Any]
@@ -44,7 +44,7 @@ class Settings:
 
     @property
     def seed(self) -> int:
-        """Of everything drawn at random."""
+        """Seed of all random draws."""
         return int(self.arguments["seed"])
 
     @property

@@ -61,7 +61,7 @@ def repetition(page: PageContext) -> dict[str, Any]:
 
 def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
     found = estimator.get_params(deep=False)
-    for name in ("checkpoint", "progress", "jobs"):  # of no effect on the result
+    for name in ("checkpoint", "progress", "jobs"):  # they do not change the result
         del found[name]
     found["dtype"], found["device"] = dtype_name(dtype_named(found["dtype"])), str(found["device"])
     return found

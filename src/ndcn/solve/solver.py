@@ -49,7 +49,7 @@ class Solver:
         rtol, atol: tolerances of the adaptive and stiff methods: the error of a step stays below
             atol + rtol |x|, in root mean square over all entries.
         step_size: for fixed-step methods, in units of time. The steps start at t0 and states between them come from
-            cubic Hermite interpolation, so the answer at a time does not depend on which other times are asked for.
+            cubic Hermite interpolation, so the result at a time does not depend on which other times are requested.
             ``"observations"`` steps from each requested time to the next instead, as the paper's code does; then it
             does depend on them. ``DynamicsRegressor.predict`` adds the training times to those requested.
         gradient: "backprop" goes back through the stored steps; "checkpoint" gives the same gradient with memory for

@@ -1,4 +1,4 @@
-"""Checkpoints: all that training needs to go on exactly where it stopped, in one safetensors file; and what a run is known by."""
+"""Checkpoints: all that training needs to resume exactly where it stopped, in one safetensors file; and what identifies a run."""
 
 from __future__ import annotations
 

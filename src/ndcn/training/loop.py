@@ -25,7 +25,7 @@ from .task import WORST, Rank, Task
 
 
 class TrainingError(RuntimeError):
-    """Training could not go on; ``fitted`` is what was learned until then, where a model with good weights is left."""
+    """Training could not continue; ``fitted`` is what was learned until then, where a model with good weights is left."""
 
     fitted: Any = None
 
@@ -38,7 +38,7 @@ class TrainingInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train. ``patience`` counts epochs, by the task's rule; a checkpoint is known by its ``fingerprint``."""
+    """How to train. ``patience`` counts epochs, by the task's rule; its ``fingerprint`` identifies a checkpoint."""
 
     epochs: int
     learning_rate: float

@@ -79,7 +79,7 @@ class Objective:
         terminal: penalty of the last snapshot ("l1", "l2", "huber"), or any function of the decoded state at the last
             time, such as ``CrossEntropy``; None by default.
         terminal_weight: factor of the terminal loss.
-        time_weights: "uniform" counts every observation alike; "gaps" weighs a snapshot by the time it stands for
+        time_weights: "uniform" weighs all observations equally; "gaps" weighs a snapshot by the time it stands for
             (trapezoidal rule), which approximates the integral over time on irregular snapshots.
 
     Entries that were not observed never count.

@@ -38,7 +38,7 @@ class Recipe:
 RECIPES = {
     # The same 901 parameters with half the error: measured in docs/results.md.
     "default": Recipe(epochs=2000, learning_rate=0.06, schedule="cosine", weight_decay=0.0, rescale=True, steps=50),
-    # What the published code does. Its answers depend on which times are asked for.
+    # What the published code does. Its predictions depend on which times are requested.
     "paper": Recipe(epochs=2000, learning_rate=0.01, schedule="constant", weight_decay=1e-3, rescale=False),
 }
 

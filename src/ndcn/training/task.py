@@ -87,7 +87,7 @@ class Task(ABC):
         """The terms of the loss of an epoch, counted from 0; the computation of one is freed before the next is asked for.
 
         Raises:
-            IntegrationError: the solution could not be followed, which counts as a loss that is not finite.
+            IntegrationError: the integration failed, which counts as a loss that is not finite.
         """
 
     @abstractmethod

@@ -122,7 +122,7 @@ class TrajectoryTask(Task):
             yield problem.loss(self.model, self.objective) / len(self.problems)
 
     def score(self) -> Score:
-        """The mean running loss of the held-out snapshots, infinite where the solution cannot be followed."""
+        """The mean running loss of the held-out snapshots, infinite if the integration fails."""
         try:
             losses = [problem.loss(self.model, self.judge).item() for problem in self.validation]
             loss = sum(losses) / len(losses)

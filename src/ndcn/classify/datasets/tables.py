@@ -60,7 +60,7 @@ def node_tables(
         edges: what ``ndcn.read`` takes as edges: a file, a pandas table, a graph or a matrix; times of edges are not used.
         features: a column of nodes and features: first all columns of numbers (true and false are 1 and
             0), then for each column of text one of zeros and ones for each text in it; a missing text is none of them.
-            Without a table F = I: a node is known by its place in the graph alone.
+            Without a table F = I: only its position in the graph describes a node.
         labels: a column of nodes and one called ``label``, of text or whole numbers. The class of a node that is
             missing, or has an empty label or a negative number, is not known. A column ``split`` may say which nodes
             are for "train", "validation" and "test"; the others are for none of them. Without a table no class is known.

@@ -16,7 +16,7 @@ from .trained_module import TrainedModel, restore_modules
 
 
 class CurveModel(TrainedModel):
-    """Curves of each node, which go on from the data that they were drawn through."""
+    """Curves through the data of each node, which continue from them."""
 
     @property
     def stays(self) -> str:

@@ -49,7 +49,7 @@ class FittedForecast(Fitted):
     def stays(self) -> str:
         """Why it cannot start elsewhere: a forecast has no dynamics that could begin there."""
         return (
-            "a forecast goes on from the last snapshot of the data that it was chosen on: it takes no x0, t0 or other graph. "
+            "a forecast continues from the last snapshot of the data that it was chosen on: it takes no x0, t0 or other graph. "
             'A model of dynamics does, as model="interaction" or "ndcn"'
         )
 

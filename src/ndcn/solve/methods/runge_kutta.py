@@ -214,7 +214,7 @@ def _adaptive(
 
 def _no_smaller_step(t: float, *, finite: bool) -> IntegrationError:
     """The error of adaptive steps that became too small; ``finite`` is whether the last estimate of their error was."""
-    before = f"the solution cannot be followed beyond t = {t:g}: "
+    before = f"the integration stopped at t = {t:g}: "
     if not finite:
         why = "the state or its rate of change becomes infinite or NaN there; the field explodes"
         return IntegrationError(before + why, time=t, reason="exploded")
