@@ -19,12 +19,16 @@ else
 biome = @echo "npm not found: the page's scripts in src/ndcn/report/assets were NOT checked or formatted" >&2
 endif
 
-.PHONY: demo test test-slow check format hooks bench docs examples browser clean
+.PHONY: demo test coverage test-slow check format hooks bench docs examples browser clean
 
 demo: $(STAMPS)/base
 	$(BIN)/ndcn demo
 
 test: $(STAMPS)/dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The same tests with their coverage, which takes a third longer.
+coverage: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-fail-under=95
 
 test-slow: $(STAMPS)/slow

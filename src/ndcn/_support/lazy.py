@@ -8,9 +8,26 @@ import importlib.machinery
 import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 Places = Mapping[str, str]
+
+
+class LazyModule:
+    """A module that is imported when one of its names is first used, so that start-up does not pay for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
+
+
+if TYPE_CHECKING:
+    import networkx as networkx
+    import sympy as sympy
+else:
+    networkx, sympy = LazyModule("networkx"), LazyModule("sympy")
 
 
 def attached(package: str, names: Places, namespaces: Mapping[str, Places]) -> tuple[Callable[[str], Any], list[str]]:

@@ -76,10 +76,7 @@ class Dataset:
             bounds = [0, *(np.flatnonzero(np.diff(held)) + 1).tolist(), len(times) - 1]
             for first, last in [(a, b) for a, b in itertools.pairwise(bounds) if b > a] or [(0, len(times) - 1)]:
                 pieces.append((run[first : last + 1], self.graphs.graphs[int(held[first])]))
-        return [
-            Trajectory(times=run.times, states=run.states, graph=graph, mask=run.mask, features=run.features)
-            for run, graph in pieces
-        ]
+        return [run.replaced(graph=graph) for run, graph in pieces]
 
     def __repr__(self) -> str:
         runs = f"{len(self.runs)} runs, the first " if len(self.runs) > 1 else ""

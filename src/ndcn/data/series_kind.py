@@ -12,9 +12,7 @@ SLIPS = 0.01  # share of values below 0, and of their sum, that are taken for co
 FALLS = 0.01  # share of falls that totals so far may have, as corrections
 GROWS = 0.95  # share of rises among the changes that totals so far must have
 BALANCED = (0.2, 0.8)  # share of values below 0 for differences or standardised values
-ALTERNATING = (
-    -0.1
-)  # autocorrelation at lag 1 below which values look differenced: that of differenced white noise is -0.5
+ALTERNATING = -0.1  # autocorrelation at lag 1 of values that look differenced; that of differenced white noise is -0.5
 SEASONAL = 0.3  # least autocorrelation of a period; three weeks of white noise have 0 with a standard error of 1/sqrt(21) = 0.22
 
 

@@ -99,14 +99,14 @@ class Trajectory:
         times = self.times[index]
         if len(times) == 0:
             raise ValueError(f"this selects none of the {len(self)} snapshots")
-        return Trajectory(
-            times=times,
-            states=self.states[index],
-            graph=self.graph,
-            mask=None if self.mask is None else self.mask[index],
-            features=self.features,
-            ordered=bool((times.diff() > 0).all()),
+        return self.replaced(
+            times=times, states=self.states[index], mask=None if self.mask is None else self.mask[index]
         )
+
+    def replaced(self, **changes: Any) -> Trajectory:
+        """The same with other times, states, graph, mask or features; times may come in any order."""
+        same = {name: getattr(self, name) for name in ("times", "states", "graph", "mask", "features")} | changes
+        return Trajectory(**same, ordered=bool((same["times"].diff() > 0).all()))
 
     def first_state(self) -> torch.Tensor:
         """X(t_1), shape (n, d), with entries that were not observed taken from that node's next observation.

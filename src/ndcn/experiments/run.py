@@ -98,5 +98,4 @@ def pack(states: torch.Tensor) -> bytes:
 def unpack(packed: bytes, like: Trajectory) -> Trajectory:
     """Packed predictions at the times of ``like``, on its graph."""
     values = np.frombuffer(zlib.decompress(packed), dtype=np.float32).reshape(like.states.shape)
-    states = torch.from_numpy(values.copy())
-    return Trajectory(times=like.times, states=states, graph=like.graph, features=like.features)
+    return like.replaced(states=torch.from_numpy(values.copy()), mask=None)

@@ -96,7 +96,7 @@ def _choose(panel: Panel, steps: int, learned: tuple[str, ...], seed: int, progr
     candidates = candidates_for(panel, kind)
     check_learned(learned)
     learners = [Learner(name, panel, kind, seed) for name in learned]
-    candidates += [Candidate(learner.name, LEARNED, learner.rolling) for learner in learners]
+    candidates += [learner.candidate() for learner in learners]
     with Progress(len(candidates), 0, progress, "models", "comparing") as bar:
         tested = backtest.run(panel, candidates, backtest.scored_horizons(steps), bar.update)
     return _decide(panel, tested, candidates, steps, kind, tuple(f for one in learners for f in one.failures))

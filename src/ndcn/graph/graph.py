@@ -7,13 +7,13 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import torch
 from scipy import sparse
 
 from .._support.html import card, first_names
+from .._support.lazy import networkx as nx
 from .._support.wording import counted
 from .edge_table import edge_table_to_adjacency
 from .labels import checked_labels, label_index

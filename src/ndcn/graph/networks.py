@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import math
 
-import networkx as nx
 import numpy as np
 from scipy import sparse
 
+from .._support.lazy import networkx as nx
 from .._support.registries import NETWORKS
 from .graph import Graph
 

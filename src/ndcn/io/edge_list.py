@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from .._support.lazy import networkx as nx
 from ..graph import Graph
 from .cells import plain
 from .column_names import find

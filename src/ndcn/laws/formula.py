@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import sympy
 import torch
+
+from .._support.lazy import sympy
 
 FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     name: getattr(torch, name)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import sympy
 import torch
 
+from .._support.lazy import sympy
 from .styles import LATEX, TEXT, Text, short
 
 if TYPE_CHECKING:

@@ -47,10 +47,7 @@ def changed_course(
         whole = torch.full((len(times) - 1, *out.shape[1:]), torch.nan, dtype=out.dtype)
         whole[:, keep] = base.states[later][:, keep] + effect[1:].to(out.dtype)
         out[later] = whole
-    ordered = bool((base.times.diff() > 0).all())
-    return Trajectory(
-        times=base.times, states=out, graph=base.graph, mask=~out.isnan(), features=base.features, ordered=ordered
-    )
+    return base.replaced(states=out, mask=~out.isnan())
 
 
 def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.Tensor, start: torch.Tensor) -> None:

@@ -95,8 +95,7 @@ def in_time_of(estimator: DynamicsRegressor, data: Dataset, run: Trajectory) -> 
     dates: Any = data.calendar.dates(run.times.numpy())
     if data.calendar.tz is not None:
         dates = dates.tz_convert("UTC").tz_localize(None)
-    times = own.numbers(dates)
-    return Trajectory(times=times, states=run.states, graph=run.graph, mask=run.mask, features=run.features)
+    return run.replaced(times=torch.as_tensor(own.numbers(dates), dtype=torch.float64))
 
 
 def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores | None:

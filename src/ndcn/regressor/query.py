@@ -114,12 +114,8 @@ class Prediction:
         if self.std is None:
             raise ValueError("this prediction has no spread")
         wide = NormalDist().inv_cdf(0.5 + level / 2) * self.std.states
-        mean, ordered = self.mean, bool((self.mean.times.diff() > 0).all())
-        lower, upper = (
-            Trajectory(times=mean.times, states=states, graph=mean.graph, features=mean.features, ordered=ordered)
-            for states in (mean.states - wide, mean.states + wide)
-        )
-        return lower, upper
+        lower, upper = self.mean.states - wide, self.mean.states + wide
+        return self.mean.replaced(states=lower, mask=None), self.mean.replaced(states=upper, mask=None)
 
 
 def from_graph_to_graph(query: Query, predict: Callable[[Query], Trajectory]) -> Trajectory:
@@ -134,7 +130,6 @@ def from_graph_to_graph(query: Query, predict: Callable[[Query], Trajectory]) ->
     bounds = [query.t0, *changes, max(last, query.t0)]
     state = query.x0
     out = torch.empty((len(asked), *state.shape), dtype=state.dtype)
-    graph, features = graphs.at(query.t0), None
     for k, (low, high) in enumerate(itertools.pairwise(bounds)):
         final, graph = k == len(bounds) - 2, graphs.at(low)
         inside = ((asked >= low) | (k == 0)) & ((asked < high) | final)

@@ -52,8 +52,7 @@ def forecast_frames(estimator: DynamicsRegressor, data: Trajectory | None) -> Fr
         parts = Parts(~after, torch.zeros_like(after), compared, None)
         if compared.any():
             made = torch.from_numpy(prediction[where])
-            same: dict[str, Any] = {"times": data.times, "graph": data.graph, "features": data.features}
-            measured = (data, Trajectory(states=made, mask=made.isfinite(), **same))
+            measured = (data, data.replaced(states=made, mask=made.isfinite()))
     return Frames(times.numpy(), "".join(kinds), prediction, truth, data, measured, parts, guess.features, band=band)
 
 

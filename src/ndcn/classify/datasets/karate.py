@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import torch
 from scipy import sparse
 
+from ..._support.lazy import networkx as nx
 from ...graph import Graph
 from .nodes import NodeDataset
 
