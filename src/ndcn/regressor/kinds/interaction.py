@@ -77,6 +77,13 @@ class IdentifiedLaw(Kind):
         plain = super().configured(rest)
         return plain if rest == options else Interaction(self.form, time_limit=options["time_limit"])
 
+    def words(self, model: object) -> list[str] | None:
+        """Its name, and the time limit if there is nothing else to say."""
+        if not isinstance(model, Interaction) or model != Interaction(model.form, time_limit=model.time_limit):
+            return super().words(model)
+        name = {"auto": "interaction", "closed": "closed_form", "free": "free_form"}[model.form]
+        return ["--model", name, *([] if model.time_limit is None else ["--time-limit", f"{model.time_limit:g}"])]
+
     def restore(self, stored: Stored, settings: Settings) -> FittedLaw:
         """The law of a file, without running anything in it."""
         if stored.about.get("law") is None:
