@@ -11,7 +11,7 @@ import torch
 import ndcn
 from finding import plain
 from ndcn import Interaction, Trajectory, laws, networks, simulate
-from ndcn.identify import discover
+from ndcn.identify import discover, estimate
 from ndcn.identify.clock import in_time, time_is_over, time_limit
 from ndcn.identify.doubts import doubt_of_numbers, undecided
 from ndcn.identify.library import MOST_STARTS, library
@@ -89,6 +89,18 @@ def test_motion_in_noise_is_not_doubted() -> None:
         warnings.simplefilter("error")
         few = Interaction("closed", without=[text for text in without if text not in ("1", "x_j - x_i")])
         assert discover([heat(networks.grid(16), 20, noise=0.05)], few).evidence.explained
+
+
+def test_a_known_law_whose_numbers_are_not_decided() -> None:
+    """Without links nothing is seen of what flows through them."""
+    graph = ndcn.Graph.from_dense(np.zeros((4, 4)))
+    decay = simulate(laws.SIS(beta=1.0, delta=0.5), graph, [[0.1], [0.2], [0.5], [0.7]], np.linspace(0, 2, 10))
+    with pytest.warns(UserWarning, match="the data leave 1 of its 2 numbers open"):
+        found = estimate(laws.SIS(beta=None, delta=None), [decay])
+    assert found.evidence.explained is False
+    few = heat(networks.grid(16), 8)
+    with pytest.raises(ValueError, match="largest of the states"):
+        estimate(laws.Heat(None), [Trajectory(times=few.times, states=few.states * 1e300, graph=few.graph)])
 
 
 # A time limit ---------------------------------------------------------------------------------------------------------

@@ -51,16 +51,20 @@ def doubt_of_numbers(
                 "them, do not trust these far. Take more snapshots, or give a law whose parameters are estimated"
             )
         return None
-    numbers, open_ones = len(model.parameters), undecided(normal)
-    changes *= trajectories[0].num_features
-    if changes < CHANGES_EACH * numbers:
-        doubt = f"its {numbers} numbers were found from {changes} changes of states, which other laws explain as well"
-    elif open_ones:
-        doubt = f"the data leave {open_ones} of its {numbers} numbers open: with other values it explains them as well"
-    else:
-        return None
-    warn(f"do not trust this law far: {doubt}. Take more snapshots, or trajectories from other initial states")
+    doubt = doubt_of_fit(changes * trajectories[0].num_features, normal)
+    if doubt is not None:
+        warn(f"do not trust this law far: {doubt}. Take more snapshots, or trajectories from other initial states")
     return doubt
+
+
+def doubt_of_fit(changes: int, normal: torch.Tensor) -> str | None:
+    """What speaks against numbers found from so many changes of states, by their normal equations (P, P); None if nothing does."""
+    numbers, open_ones = len(normal), undecided(normal)
+    if changes < CHANGES_EACH * numbers:
+        return f"its {numbers} numbers were found from {changes} changes of states, which other numbers explain as well"
+    if open_ones:
+        return f"the data leave {open_ones} of its {numbers} numbers open: with other values it explains them as well"
+    return None
 
 
 def no_motion(fitted: TrajectoryFit) -> bool:
