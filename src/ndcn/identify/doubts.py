@@ -12,6 +12,7 @@ from ..data import Trajectory
 from ..laws import Equation, FreeModel, Term, values_of
 from .observations import Observations
 from .trajectory_fit import TrajectoryFit
+from .trajectory_stages import freedom
 
 # Changes of states for each number of a formula at least: with one for each, any formula would go through them.
 CHANGES_EACH = 2
@@ -88,7 +89,7 @@ def no_motion(fitted: TrajectoryFit) -> bool:
         count += int(one.seen.sum())
     if law <= 0 or constants <= 0:
         return False
-    return count * math.log(constants / law) < len(fitted.model.parameters) * math.log(count)
+    return count * math.log(constants / law) < freedom(fitted) * math.log(count)
 
 
 def warn_of_terms(own: Sequence[str], terms: Sequence[Term], data: Sequence[Observations]) -> None:
