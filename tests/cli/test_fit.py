@@ -280,3 +280,16 @@ def test_an_interrupt_saves_the_best_weights_and_the_checkpoint(folder, made, mo
     mine, uninterrupted = (ndcn.load(base / "model.ndcn").model_.state_dict() for base in (folder, made))
     assert all(torch.equal(mine[name], uninterrupted[name]) for name in uninterrupted)
     assert not (folder / "model.ndcn.checkpoint").exists()
+
+
+def test_a_law_has_a_time_limit(folder, made):
+    said = run("fit", made / "data", "--model", "interaction", "--time-limit", 600)
+    assert "the closed form explains every snapshot" in said.stdout
+    again = ndcn.load("model.ndcn")
+    assert again.model == ndcn.Interaction(time_limit=600.0)
+    assert again.kind_.words(again.model) == ["--model", "interaction", "--time-limit", "600"]
+    for words in (["--model", "ndcn"], ["--model", "auto", "--extrapolation", 0]):
+        assert "does not use `--time-limit`; remove it" in refused("fit", made / "data", *words, "--time-limit", 5)
+    assert "time_limit must be a number of seconds > 0" in refused(
+        "fit", made / "data", "--model", "free_form", "--time-limit", 0
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from ndcn.fields import DiffusionField, GraphField, NodeField
 
-from ndcn import Graph, integrate, laws, operators
+from ndcn import DynamicsRegressor, Graph, integrate, laws, networks, operators, simulate
 from problems import GRAPHS, heat, states
 
 T0 = torch.tensor(0.0, dtype=torch.float64)
@@ -107,3 +108,35 @@ def test_a_law_and_a_learned_field_add() -> None:
         for p in learned.parameters():
             p.zero_()
     torch.testing.assert_close(integrate(both, graph, x, [1.0]).states, heat(graph, x, [1.0]), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("make", [GraphField, NodeField, lambda width: GraphField(width, knots=[0.0, 1.0])])
+def test_a_learned_field_starts_near_zero_beside_a_law(make: Callable[[int], GraphField | NodeField]) -> None:
+    graph, x = GRAPHS["path"], states(GRAPHS["path"], 1).float()
+    learned = make(1)
+    with torch.no_grad():
+        drawn = [p.clone() for p in learned.parameters()]
+        total = laws.Heat() + learned
+        assert all(torch.equal(p, 0.01 * q) for p, q in zip(learned.parameters(), drawn, strict=True))
+        laws.Gene() + total  # only once
+        assert all(torch.equal(p, 0.01 * q) for p, q in zip(learned.parameters(), drawn, strict=True))
+        alone, both = make(1), make(1)
+        weight = next(alone.parameters()).clone()
+        alone + both  # neither is known
+        assert torch.equal(next(alone.parameters()), weight)
+        next(both.parameters()).add_(1.0)  # trained, or loaded
+        kept = next(both.parameters()).clone()
+        laws.Heat() + both
+        assert torch.equal(next(both.parameters()), kept)
+    assert total(torch.tensor(0.0), x, graph).isfinite().all()
+
+
+def test_a_correction_of_a_law_can_be_followed_from_the_start() -> None:
+    """Drawn weights of this size would explode within the time of the data."""
+    graph = networks.grid(25)
+    data = simulate(laws.Heat(), graph, laws.initial_state(graph), torch.linspace(0, 60, 8))
+    torch.manual_seed(1)
+    learned = GraphField(1, operator=operators.adjacency)
+    with torch.random.fork_rng():
+        history = DynamicsRegressor(laws.Heat() + learned, epochs=1).fit(data).history_
+    assert math.isfinite(history.loss[0])

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle  # only through pipes to workers that this process started, never from a file
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,9 +14,8 @@ from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any
 
-import torch
-
-from .threads import cores
+from .threads import cores, use_one_thread
+from .worker import Failed as Failed, answer_tasks
 
 
 @dataclass(frozen=True)
@@ -26,24 +23,6 @@ class Lost:
     """The answer to a task whose process or machine died; it can be repeated."""
 
     reason: str
-
-
-@dataclass(frozen=True)
-class Failed:
-    """The answer to a task that raised an error; it would raise it again."""
-
-    reason: str
-    error: Exception | None = None
-
-    @classmethod
-    def of(cls, error: Exception) -> Failed:
-        """An error as an answer; one that cannot be pickled becomes a RuntimeError with the same message."""
-        reason = f"{type(error).__name__}: {error}"
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            error = RuntimeError(reason)
-        return cls(reason, error)
 
 
 @dataclass
@@ -61,7 +40,7 @@ class Processes:
     """
 
     def __init__(self, work: Callable[[Any], Any], jobs: int | None = None) -> None:
-        self.work, self.capacity = work, jobs or cores()
+        self.ready, self.capacity = pickle.dumps((use_one_thread, work)), jobs or cores()
         self.workers: list[_Worker] = []
 
     def __enter__(self) -> Processes:
@@ -94,7 +73,7 @@ class Processes:
     def _new_worker(self) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, self.work), daemon=True)
+        process = context.Process(target=answer_tasks, args=(theirs, self.ready), daemon=True)
         with _no_interrupts(), _no_main_module():
             process.start()
         theirs.close()  # so that its death is seen as the end of the pipe
@@ -133,29 +112,3 @@ def _no_main_module() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
-
-
-def _work(pipe: Connection, work: Callable[[Any], Any]) -> None:
-    """A worker: answers what it is sent, until the pipe ends."""
-    torch.set_num_threads(1)
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    while True:
-        try:
-            message = pipe.recv_bytes()
-        except EOFError:  # the command has ended
-            return
-        try:
-            answer = pickle.dumps(work(pickle.loads(message)))
-        except Exception as error:
-            answer = pickle.dumps(Failed.of(error))
-        try:
-            pipe.send_bytes(answer)
-        except BrokenPipeError:
-            return
-
-
-def _die_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from scipy import sparse
 from torch.nn import functional
 
 from .._support.checks import named
-from .._support.generators import seeded
+from .._support.generators import copies_of_the_global, drawing_from, initial_weights
 from .._support.threads import threads_for
 from ..training import History, NothingAsGood, Stopping
 from .baseline_networks import AGNN, GAT, GCN, HEADS, MLP, NodeNetwork, label_propagation
@@ -55,10 +56,14 @@ def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
 
 
 class BaselineTask(NodeTask):
-    """The cross-entropy of the training nodes; entries are dropped by torch's global generators."""
+    """The cross-entropy of the training nodes; layers of others draw from torch's global generators, lent to them."""
 
     fused = False
     model: NodeNetwork
+
+    def __init__(self, model: NodeNetwork, data: LabelledNodes, width: int, generators: list[torch.Generator]) -> None:
+        super().__init__(model, data, width)
+        self.own_generators = generators
 
     def loss(self) -> torch.Tensor:
         """Cross-entropy."""
@@ -81,12 +86,13 @@ class BaselineTask(NodeTask):
         """Stop when neither accuracy nor cross-entropy is as good as it was (Veličković et al.)."""
         return NothingAsGood(patience)
 
+    def drawing(self, epoch: int) -> AbstractContextManager[None]:
+        """From this task's own generators."""
+        return drawing_from(self.own_generators)
+
     def generators(self) -> list[torch.Generator]:
-        """The global one of the CPU, and that of the device."""
-        device = self.data.labels.device
-        if device.type != "cuda":
-            return [torch.default_generator]
-        return [torch.default_generator, torch.cuda.default_generators[device.index or 0]]
+        """Those of the CPU and of the device."""
+        return self.own_generators
 
 
 @dataclass(eq=False, repr=False)
@@ -175,9 +181,11 @@ class NodeBaseline(NodeEstimator):
             history.seconds = time.monotonic() - began
         else:
             width = recipe.hidden * (HEADS if self.model == "gat" else 1)
-            with seeded(int(self.seed), device), threads_for(nodes.graph.num_nodes * width):
+            with initial_weights(int(self.seed), device):
                 network = NETWORKS[self.model](features.shape[1], recipe.hidden, classes, recipe.dropout).to(device)
-                task = BaselineTask(network, nodes, width)
+                generators = copies_of_the_global(device)  # training goes on where the weights end
+            with threads_for(nodes.graph.num_nodes * width):
+                task = BaselineTask(network, nodes, width, generators)
                 self._train(task, recipe, recipe.patience, history, resume)
                 with torch.no_grad():
                     probabilities = task.logits().softmax(dim=1)

@@ -15,7 +15,7 @@ from .._support.checks import device_named, dtype_named
 from .._support.threads import threads_for
 from ..graph import Graph
 from ..solve import Solver
-from ..training import History
+from ..training import History, TrainingError, TrainingInterrupted
 from . import files as classifier_files
 from .network import DiffusionClassifier
 from .node_data import check_graph, checked_features
@@ -111,14 +111,24 @@ class NodeClassifier(NodeEstimator):
 
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
         model = self._build(recipe, features.shape[1], len(nodes.classes))
+        history = History()
+        task = ClassifierTask(model, nodes, recipe, int(self.seed))
+        try:
+            self._train(task, recipe, self.patience, history, resume)
+        except (TrainingError, TrainingInterrupted) as error:
+            if error.steps:
+                self._keep(model, history, nodes, features)
+            raise
+        self._keep(model, history, nodes, features)
+
+    def _keep(
+        self, model: DiffusionClassifier, history: History, nodes: LabelledNodes, features: sparse.csr_array
+    ) -> None:
         self.model_: DiffusionClassifier = model
-        self.history_ = History()
-        self.classes_ = nodes.classes
-        self.codes_ = nodes.labels.cpu()
+        self.history_ = history
+        self.classes_, self.codes_ = nodes.classes, nodes.labels.cpu()
         self.graph_: Graph = nodes.graph
         self.features_: sparse.csr_array = features
-        task = ClassifierTask(model, nodes, recipe, int(self.seed))
-        self._train(task, recipe, self.patience, self.history_, resume)
 
     def _build(self, recipe: ClassifierRecipe, features: int, classes: int) -> DiffusionClassifier:
         if isinstance(recipe.field, nn.Module):

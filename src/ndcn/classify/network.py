@@ -115,13 +115,14 @@ class DiffusionClassifier(nn.Module):
             entry = table.times(weight, self.dropout if self.training else 0.0, self.generator)
             rows = None
             if self.training and self.row_dropout > 0:
-                kept = torch.rand(len(entry), generator=self.generator, device=entry.device) >= self.row_dropout
+                some = torch.rand(len(entry), generator=self.generator, dtype=torch.float32, device=entry.device)
+                kept = some >= self.row_dropout
                 rows = kept.nonzero().flatten()
                 entry = entry[rows]
             x = ACTIVATIONS[self.activation](entry + self.encoder.bias)
             if self.training and self.hidden_dropout > 0:
                 some = torch.rand(x.shape, generator=self.generator, dtype=x.dtype, device=x.device)
-                x = x * ((some >= self.hidden_dropout) / (1 - self.hidden_dropout))
+                x = x * ((some >= self.hidden_dropout).float() / (1 - self.hidden_dropout))
             if readout is not None:
                 x = x @ readout.T
             if rows is not None:

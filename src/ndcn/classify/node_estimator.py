@@ -61,6 +61,8 @@ class NodeEstimator(BaseEstimator, ABC):
             ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, or a class
                 that no training node has; with ``resume``, a checkpoint of other data or settings.
             TrainingError: the loss became NaN or infinite; a ``NodeClassifier`` keeps the last weights that gave a finite one.
+
+        A fit that fails, or is stopped, before it has learned anything leaves the estimator as it was.
         """
         recipe = self._recipe()
         device = device_named(self.device)
@@ -71,7 +73,9 @@ class NodeEstimator(BaseEstimator, ABC):
         if self.patience is not None and not val_nodes.any():
             raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
         where = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
-        self._learn(recipe, LabelledNodes(self._table(csr), graph, codes.to(device), classes, *where), csr, resume)
+        with torch.inference_mode(False), torch.enable_grad():
+            nodes = LabelledNodes(self._table(csr), graph, codes.to(device), classes, *where)
+            self._learn(recipe, nodes, csr, resume)
         return self
 
     def _checked_features(self, features: Any, n: int) -> sparse.csr_array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from .._support.checks import LARGEST_SEED, check_number, check_whole, named
-from .._support.generators import seeded
+from .._support.generators import initial_weights, seeded
 from ..graph import Graph
 from ..solve import IntegrationError, Solver
 from ..training import Score, SinceBest, Stopping, Task, as_text
@@ -130,7 +131,7 @@ def build(
         field = LinearDiffusion(operator, recipe.source) if field == "diffusion" else ReluDiffusion(operator)
     same = ("T", "activation", "solver", "dropout", "hidden_dropout", "row_dropout")
     choices: dict[str, Any] = {name: getattr(recipe, name) for name in same}
-    with seeded(seed):
+    with initial_weights(seed):
         model = DiffusionClassifier(features, recipe.hidden, classes, field, learn_T=learn_T, **choices)
         if recipe.activation == "relu":
             for layer in (model.encoder, model.decoder):
@@ -203,7 +204,7 @@ class ClassifierTask(NodeTask):
 
     def __init__(self, model: DiffusionClassifier, data: LabelledNodes, recipe: ClassifierRecipe, seed: int) -> None:
         super().__init__(model, data, recipe.hidden)
-        self.recipe = recipe
+        self.recipe, self.seed = recipe, seed
         self.generator = torch.Generator(data.labels.device).manual_seed(seed)
         model.generator = self.generator
 
@@ -241,6 +242,11 @@ class ClassifierTask(NodeTask):
     def stopping(self, patience: int | None) -> Stopping:
         """The best epoch itself counts among those waited for."""
         return SinceBest(None if patience is None else patience - 1)
+
+    def drawing(self, epoch: int) -> AbstractContextManager[None]:
+        """A field of one's own may draw from the global generators."""
+        own = isinstance(self.recipe.field, nn.Module)
+        return seeded(self.seed + epoch, self.data.labels.device) if own else nullcontext()
 
     def generators(self) -> list[torch.Generator]:
         """That of what is dropped."""

@@ -40,6 +40,7 @@ MODEL = (
     "files, ndcn for a folder."
 )
 COMPARE_LEARNED = "auto only: train ndcn, interaction and gru_gnn on past windows and compare them too; minutes."
+TIME_LIMIT = "Laws only: seconds after which the best law so far is taken, with a warning. Default: none."
 LEARNING_RATE = (
     "Initial learning rate of Adam. Default: 0.06; of residual_gnn 0.01, of temporal GNNs 0.001; paper 0.01."
 )
@@ -56,6 +57,7 @@ def fit(
     model: Annotated[ModelName | None, option(MODEL)] = None,
     horizon: Annotated[int | None, option(f"auto only. {HORIZON}", min=1)] = None,
     compare_learned: Annotated[bool, option(COMPARE_LEARNED, "--compare-learned")] = False,
+    time_limit: Annotated[float | None, option(TIME_LIMIT)] = None,
     preset: Annotated[Preset, option("Training recipe; paper is the published one.")] = Preset.default,
     epochs: Annotated[int | None, option("Full-batch gradient steps. Default: 2000.", min=1)] = None,
     learning_rate: Annotated[float | None, option(LEARNING_RATE)] = None,
@@ -103,7 +105,7 @@ def fit(
     from ..regressor import kind_for
 
     kind = kind_for(model.value if model is not None else "ndcn" if states is None else "auto")
-    options = {"horizon": horizon, "compare_learned": compare_learned or None}
+    options = {"horizon": horizon, "compare_learned": compare_learned or None, "time_limit": time_limit}
     asked = kind.configured({name: value for name, value in options.items() if value is not None})
     _check_held_out(kind, interpolation, extrapolation)
     files = Files(out, ensemble)

@@ -115,10 +115,10 @@ def _complexity(term: Term) -> int:
 
 
 def _is_polynomial(term: Term) -> bool:
-    return not term.values and not re.search(r"/|[a-z]\(", term.formula.text)
+    return not term.values and not re.search(r"/|[a-z]\(|\^(?!\d)", term.formula.text)
 
 
 def _degree(term: Term) -> int:
-    """Of a product of features, as x^2 or u*v."""
-    powers = [factor.partition("^")[2] or "1" for factor in term.formula.text.split("*")]
-    return 0 if term.formula.text == "1" else sum(map(int, powers))
+    """Of a product of features, as x^2 or u*v; of one's own formulas with sums about that."""
+    powers = (re.search(r"\^(\d+)", factor) for factor in term.formula.text.split("*"))
+    return 0 if term.formula.text == "1" else sum(int(power[1]) if power else 1 for power in powers)

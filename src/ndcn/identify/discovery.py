@@ -7,15 +7,20 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
+from torch.linalg import LinAlgError
 
 from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
+from .clock import time_is_over, time_limit
+from .doubts import doubt_of_numbers, no_motion, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
+from .numbers import check_numbers
 from .observations import CLEAN_BELOW, NOISY_ABOVE, Observations, largest, observed, roughness_of, signed, some_states
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
@@ -60,19 +65,45 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
         raise ValueError("no state ever changes: there is no law to be seen in these trajectories")
     if what.known is not None:
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
-    task = _Task(trajectories, what, seed)
-    rough = max(roughness_of(t) for t in trajectories)
-    found: FoundLaw | None = None
-    if rough < NOISY_ABOVE and all(t.mask is None for t in trajectories):
-        found = _from_snapshots(task, sure=rough < CLEAN_BELOW)
-    if found is None:
-        found = _from_trajectories(task, noisy=rough >= CLEAN_BELOW)
-    if found is None:
-        raise ValueError(
-            "no law of this form could be fitted to the data: all candidates diverge along the trajectories. Take more snapshots "
-            'where the states change fastest, or use model="ndcn", which assumes less'
-        )
+    check_numbers(trajectories)
+    with time_limit(what.time_limit):
+        try:
+            found = _searched(_Task(trajectories, what, seed))
+        except (LinAlgError, np.linalg.LinAlgError, ArithmeticError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ValueError(
+                f"no law could be computed from these data ({reason}): states that jump back and forth, or hardly move, do not tell one. "
+                'See their range and gaps with `ndcn inspect`, or use model="ndcn", which assumes less'
+            ) from error
+        if found is None and time_is_over():
+            raise ValueError(
+                f"no law was found within {what.time_limit:g} s: give the search more time, or fewer nodes or snapshots"
+            )
+        if found is None:
+            raise ValueError(
+                "no law of this form could be fitted to the data: all candidates diverge along the trajectories. Take more snapshots "
+                'where the states change fastest, or use model="ndcn", which assumes less'
+            )
+        if what.time_limit is not None and time_is_over():
+            found = _out_of_time(found, what.time_limit)
     return replace(found, seconds=time.monotonic() - began)
+
+
+def _searched(task: _Task) -> FoundLaw | None:
+    rough = max(roughness_of(t) for t in task.trajectories)
+    found: FoundLaw | None = None
+    if rough < NOISY_ABOVE and all(t.mask is None for t in task.trajectories):
+        found = _from_snapshots(task, sure=rough < CLEAN_BELOW)
+    return found or _from_trajectories(task, noisy=rough >= CLEAN_BELOW)
+
+
+def _out_of_time(found: FoundLaw, seconds: float) -> FoundLaw:
+    """A law that was found in time is as good as without a limit; of another, say that there may be a better one."""
+    if found.evidence.explained:
+        return found
+    reason = f"the time limit of {seconds:g} s ended the search, and this is the best law so far"
+    warn(f"{reason}: give it more time, time_limit={10 * seconds:g}, or none")
+    return replace(found, evidence=replace(found.evidence, reason=f"{found.evidence.reason}; {reason}"))
 
 
 def _prepared(task: _Task, *, noisy: bool) -> tuple[list[Observations], KnownLaw | None]:
@@ -95,6 +126,7 @@ def _prepared(task: _Task, *, noisy: bool) -> tuple[list[Observations], KnownLaw
 def _search(task: _Task, data: Sequence[Observations], base: KnownLaw | None) -> Search:
     ranges = ranges_of(torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data]))
     terms = library(formula_names(task.features), ranges, task.what.terms, task.what.without)
+    warn_of_terms(task.what.terms, terms, data)
     return Search(data, terms, base)
 
 
@@ -106,11 +138,13 @@ def _found(
     samples: torch.Tensor,
     initial: tuple[list[torch.Tensor], list[torch.Tensor] | None],
     evidence: Evidence,
+    normal: torch.Tensor,
 ) -> FoundLaw:
-    """The result; ``initial`` has the initial states and posterior samples of them."""
+    """The result; ``initial`` has the initial states and posterior samples of them, ``normal`` (P, P) the normal equations."""
     known = task.what.known
-    if isinstance(model, FreeModel):
-        _warn_if_few(task.trajectories, model)
+    doubt = doubt_of_numbers(task.trajectories, model, normal)
+    if doubt is not None:
+        evidence = replace(evidence, reason=f"{evidence.reason}; {doubt}", explained=False)
     if known is not None:
         reason = f"with {type(known).__name__} as the known law, {evidence.reason}"
         if isinstance(model, Equation) and not model.terms:
@@ -119,18 +153,6 @@ def _found(
     names = formula_names(task.features) if isinstance(model, Equation) else task.features
     law = law_of(model, names, known)
     return FoundLaw(law, covariance, standard_errors(covariance), samples, *initial, evidence, some_states(data))
-
-
-def _warn_if_few(trajectories: Sequence[Trajectory], model: FreeModel) -> None:
-    """Splines go through few increments whatever the law is: fewer than one for two coefficients tell nothing."""
-    increments = sum(
-        int(t.states[1:, :, 0].numel() if t.mask is None else t.mask[1:, :, 0].sum()) for t in trajectories
-    )
-    if increments < model.basis.size / 2:
-        warn(
-            f"{increments} changes of states are too few to see f and g: splines of {model.basis.size} coefficients were drawn through "
-            "them, do not trust these far. Take more snapshots, or give a law whose parameters are estimated"
-        )
 
 
 def _warn(how: str) -> None:
@@ -153,7 +175,8 @@ def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
     closed: FittedEquation | None = None
     if task.what.form != "free":
         closed = _search(task, data, base).run()
-        if closed is not None and (closed.explains() or (task.what.form == "closed" and sure)):
+        requested = task.what.form == "closed" and sure
+        if closed is not None and (closed.explains() or requested or time_is_over()):
             return _closed_from_snapshots(task, data, closed)
     if not sure or task.what.form == "closed":
         return None
@@ -167,7 +190,7 @@ def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: Fi
     reason = f"the closed form explains every snapshot from the one before to {missed}"
     if not explained:
         reason = (
-            f"a closed form was requested; it misses snapshots by {missed}, so it is not the whole law: "
+            f"{'a closed form was requested' if task.what.form == 'closed' else 'this is the best closed form'}; it misses snapshots by {missed}, so it is not the whole law: "
             'form="free" follows the data better'
         )
         warn(reason)
@@ -199,7 +222,8 @@ def _of_shots(task: _Task, data: Sequence[Observations], fit: ShotFit, evidence:
     precision = fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count)
     covariance = residual_variance(fit) * pseudo_inverse(precision)
     samples = normal_samples(fit.model.parameters, covariance, task.seed)
-    return _found(task, data, fit.model, covariance, samples, ([one.states[0] for one in data], None), evidence)
+    initial = [one.states[0] for one in data]
+    return _found(task, data, fit.model, covariance, samples, (initial, None), evidence, fit.normal)
 
 
 # Noise and gaps -----------------------------------------------------------------------------------------------------
@@ -212,7 +236,7 @@ def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
     tolerance = (NOISY_TOLERANCE if noisy else CLEAN_TOLERANCE) * largest(data)
     closed = None if form == "free" else closed_form_along(_search(task, data, base), data, tolerance)
     free: TrajectoryFit | None = None
-    if form != "closed" and (closed is None or closed.excess >= NOTHING_LEFT_EXCESS):
+    if form != "closed" and (closed is None or (closed.excess >= NOTHING_LEFT_EXCESS and not time_is_over())):
         free = free_form_along(data, tolerance, base)
     if free is None and closed is None:
         return None
@@ -222,6 +246,12 @@ def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
     if noisy and chosen == "closed":
         best = reweighted(best)
     reason = _reason(closed, free, task.what, noisy)
+    if noisy and no_motion(best):
+        explained = False
+        reason = (
+            f"{reason}; a constant for each node explains the data as well, so there is no motion beyond their noise"
+        )
+        warn(f"do not trust this law: {reason}. Take snapshots of a time when the states move, or more exact ones")
     noise = tuple(best.problems[0].data.measured.share.tolist())
     formula = (None, None) if closed is None else (closed.excess, str(closed.model))
     splines = None if free is None else free.excess
@@ -272,4 +302,4 @@ def _of_trajectories(task: _Task, data: Sequence[Observations], fitted: Trajecto
     covariance = torch.cov(samples.T) if evidence.form == "free" or robust else fitted.covariance()
     covariance = covariance.reshape(samples.shape[1], samples.shape[1])
     initial = [problem.x0 for problem in fitted.problems]
-    return _found(task, data, fitted.model, covariance, samples, (initial, initial_samples), evidence)
+    return _found(task, data, fitted.model, covariance, samples, (initial, initial_samples), evidence, fitted.normal)

@@ -13,9 +13,11 @@ from .._support.threads import threads_for
 from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Law
+from .doubts import doubt_of_fit
 from .equation_fit import EXPLAINED_EXCESS
 from .known_law import KnownLaw, checked_law
 from .node_values import NODE_VALUE_CG, fit_nodes
+from .numbers import check_numbers
 from .observations import CLEAN_BELOW, NOISY_ABOVE, Observations, largest, observed, roughness_of, signed, some_states
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
@@ -78,6 +80,7 @@ def _estimated(law: Law, trajectories: Sequence[Trajectory], seed: int) -> Found
 
 def _check(law: Law, trajectories: Sequence[Trajectory]) -> None:
     name = type(law).__name__
+    check_numbers(trajectories)
     if law.features is not None and trajectories[0].num_features != len(law.features):
         raise ValueError(
             f"{name} has {len(law.features)} features ({', '.join(law.features)}), but the data have "
@@ -167,6 +170,8 @@ def _by_shots(law: Law, data: Sequence[Observations], seed: int, *, sure: bool) 
         else f"{_described(law)} misses snapshots by {found.excess:.2g} times the rounding, so it is not the whole law, or "
         'better values were not found: give some of them a number, or let model="interaction" look for a law that fits'
     )
+    if explained and (doubt := doubt_of_fit(found.count, found.normal)) is not None:
+        reason, explained = f"{reason}, but {doubt}", False
     noise = tuple(data[0].measured.share.tolist())
     evidence = Evidence("known", reason, noise, closed=found.excess, explained=explained)
     covariance = residual_variance(found) * pseudo_inverse(found.normal)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
+from scipy.stats import qmc
 
 from ..laws import Formula, Term, plain_names
 
@@ -20,6 +22,11 @@ SCALED = ("tanh(a*(x_j - x_i))", "(x_j - x_i)*exp(-a*(x_j - x_i)^2)")
 HILL = ("x_j/(K + x_j)", "x_j^2/(K^2 + x_j^2)", "x_j^3/(K^3 + x_j^3)", "x_j^h/(1 + x_j^h)")
 OF_BOTH = ("x_i*x_j/(K + x_j)", "x_i*x_j^2/(K^2 + x_j^2)")
 COUPLING = (*PRODUCTS, *BOUNDED, *SCALED, *HILL, *OF_BOTH, "1/(1 + exp(-a*(x_j - m)))", "x_i*x_j/(1 + b*x_i + c*x_j)")
+
+
+# Starting values of a term at most. Every term of the library has fewer (25); five parameters of one's own have 3^5, and twelve would have
+# half a million, each a column of the weak form.
+MOST_STARTS = 243
 
 
 def formula_names(features: Sequence[str]) -> tuple[str, ...]:
@@ -95,7 +102,8 @@ def _starts(term: Term, ranges: np.ndarray) -> list[Term]:
 
     Grids follow the range of states: half-saturations K are 1 to 100 % of the largest state, slopes a turn once to some times over
     the range. Neighbouring values differ by a factor of 3 to 5, from which Gauss-Newton finds those between; self terms, which are cheap
-    to compute and easy to mistake for one another, have finer grids. Parameters of the user's own formulas are taken for about 1.
+    to compute and easy to mistake for one another, have finer grids. Parameters of the user's own formulas are taken for about 1. A grid of more than ``MOST_STARTS`` points is sampled by a Latin hypercube, in which
+    each value of each parameter comes equally often.
     """
     names = term.formula.parameters
     if not names:
@@ -113,10 +121,17 @@ def _starts(term: Term, ranges: np.ndarray) -> list[Term]:
         "c": np.array([0.0, 0.2, 1.0, 5.0, 20.0]) / size,
     }
     other = np.array([0.1, 0.3, 1.0, 3.0, 10.0]) if len(names) == 1 else np.array([0.2, 1.0, 5.0])
-    return [
-        Term(term.formula, term.coupling, term.output, tuple(float(v) for v in values))
-        for values in itertools.product(*(grids.get(name, other) for name in names))
-    ]
+    axes = [grids.get(name, other) for name in names]
+    return [Term(term.formula, term.coupling, term.output, tuple(float(v) for v in values)) for values in _points(axes)]
+
+
+def _points(axes: Sequence[np.ndarray]) -> Iterable[Sequence[float]]:
+    """All combinations of values of the axes, or a sample of them if they are many."""
+    if math.prod(map(len, axes)) <= MOST_STARTS:
+        return itertools.product(*axes)
+    places = qmc.LatinHypercube(len(axes), seed=0).random(MOST_STARTS)
+    chosen = [axis[(column * len(axis)).astype(int)] for axis, column in zip(axes, places.T, strict=True)]
+    return np.unique(np.stack(chosen, axis=1), axis=0).tolist()
 
 
 def ranges_of(states: torch.Tensor) -> np.ndarray:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from .clock import in_time
 from .data_smoothing import Noise
 from .trajectory_fit import COMMON_CG, TrajectoryFit, fit_trajectories
 from .trajectory_problem import TrajectoryProblem
@@ -96,7 +97,7 @@ def reweighted(
     fitted: TrajectoryFit, *, iterations: int = REWEIGHTING_ITERATIONS, cg: int = COMMON_CG
 ) -> TrajectoryFit:
     """The path fitted again with the noise that its own residuals show; itself if that fit diverges."""
-    for _ in range(NOISE_ROUNDS):
+    for _ in in_time(range(NOISE_ROUNDS)):
         ready = [one for problem in fitted.problems if (one := _with_noise(fitted, problem)) is not None]
         complete = len(ready) == len(fitted.problems)
         again = fit_trajectories(fitted.model, ready, iterations=iterations, cg=cg) if complete else None

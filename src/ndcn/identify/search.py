@@ -10,6 +10,7 @@ import torch
 
 from ..laws import Equation, Model, Term
 from .candidates import candidates
+from .clock import in_time, shown, time_is_over
 from .equation_fit import HOPEFUL_MISFIT, LAST_TRY, REFINING, SCREENING, UNSEEN_EXCESS, EquationFitter, FittedEquation
 from .observations import Observations, fastest_intervals, largest, spread_intervals
 from .pruning import plainer, pruned
@@ -99,7 +100,9 @@ class Search:
             fits = (self.fitter.fitted(one, shots, NOISY_SCREENING_ITERATIONS, SCREENING) for one in equations)
             return [found for found in fits if found is not None]
 
-        found = sorted(screened(self.guesses()), key=FittedEquation.score)
+        found = sorted(screened(shown(self.guesses(), "screening formulas")), key=FittedEquation.score)
+        if time_is_over():
+            return found
         wider = {e.families: e for one in found[:BEST_FEW] for e in richer(one.equation, self.data, self.terms)}
         return sorted(found + screened(wider.values()), key=FittedEquation.score)
 
@@ -118,7 +121,7 @@ class Search:
         few = first
         tried: list[tuple[Equation, FittedEquation]] = []
         outdated = 0  # of those tried: fitted before the last counterexample
-        for guess in self.guesses():
+        for guess in shown(self.guesses(), "trying formulas"):
             found = self._approached(guess, few)
             if found is None:
                 continue
@@ -134,6 +137,8 @@ class Search:
                 screening = wider
                 few = self._shots(screening)
                 outdated = len(tried)
+        if time_is_over():
+            return min((found for _, found in tried), key=FittedEquation.score, default=None)
         again = (self._approached(guess, few) for guess, _ in tried[:outdated])
         every = [one for one in again if one is not None] + [found for _, found in tried[outdated:]]
         return self._best_of(sorted(every, key=FittedEquation.score)[:BEST_FEW], more)
@@ -142,7 +147,7 @@ class Search:
         """The guess fitted to a few intervals: undamped and damped Gauss-Newton in turn, while that leads anywhere."""
         tolerance = SCREENING.precision * self.fitter.scale
         best: FittedEquation | None = None
-        for _ in range(APPROACHES):
+        for _ in in_time(range(APPROACHES)):
             bold = undamped_gauss_newton(guess, few, UNDAMPED_ITERATIONS, tolerance, SCREENING.most_steps)
             assert isinstance(bold, Equation)
             found = self.fitter.fitted(bold, few, SCREENING_ITERATIONS, SCREENING, enough=SCREENING_ENOUGH)
@@ -152,7 +157,7 @@ class Search:
             guess = found.equation
             if not PROMISING_MISFIT < found.fit.misfit < HOPEFUL_MISFIT:
                 break
-        if best is not None and best.fit.misfit < NEAR_MISFIT:
+        if best is not None and best.fit.misfit < NEAR_MISFIT and not time_is_over():
             best = self.fitter.fitted(best.equation, few, REFINING_ITERATIONS, REFINING)
         return best
 
@@ -195,7 +200,7 @@ class Search:
     def _best_of(self, few: Sequence[FittedEquation], more: Sequence[Shots]) -> FittedEquation | None:
         """None explains the data: the best of these on more intervals."""
         best: FittedEquation | None = None
-        for found in few:
+        for found in in_time(few):
             refined = self.fitter.fitted(found.equation, more, SCREENING_ITERATIONS, LAST_TRY)
             if refined is None:
                 continue

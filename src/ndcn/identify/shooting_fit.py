@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from ..laws import Model, Network
+from .clock import in_time
 from .observations import Observations
 from .shooting import COARSER_DERIVATIVES, FEWEST_DERIVATIVE_STEPS, MOST_STEPS, derivatives, ends, steps_needed
 
@@ -138,7 +139,7 @@ def fit(
         return None
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
     damping = LEAST_DAMPING
-    for iteration in range(iterations):
+    for iteration in in_time(range(iterations)):
         S, r = _linear(model, groups, reached)
         normal = S.T @ S
         count = len(r)
@@ -155,7 +156,7 @@ def fit(
         for _ in range(TRIES):
             step = _solved(A + torch.diag(damping * A.diagonal().clamp(min=1e-300)), b)
             promised = float(b @ step + damping * (A.diagonal() * step.square()).sum()) / count
-            if promised < 0.5 * enough * before:
+            if promised <= 0.5 * enough * before:  # both are 0 where nothing is left to explain
                 break
             other = model.with_parameters(p + step)
             there = ends_of(other, groups)
@@ -241,7 +242,7 @@ def undamped_gauss_newton(
     """
     best = model
     least = float("inf")
-    for _ in range(iterations + 1):
+    for _ in in_time(range(iterations + 1)):
         groups = grouped_by_steps(model, batches, tolerance, most_steps)
         if not groups:
             break

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from ..laws import Basis, FreeModel, Model, basis_for
+from .clock import shown
 from .observations import Observations, integrals, interval_speeds, largest, spread_intervals
 from .shooting_fit import ShotFit, Shots, fit, grouped_by_steps, misfit_of, shots_of
 from .weak_form import integrated_rate, stretches, unexplained_increments
@@ -79,7 +80,7 @@ class _SplineShots:
         """The best of ever rougher splines, from this penalty on while that leads down."""
         best: _Judged | None = None
         rows = max(sum(shots.start.numel() for shots in self.train), 1)
-        for smoothing in PENALTIES[first:]:
+        for smoothing in shown(PENALTIES[first:], "fitting splines"):
             ridge = torch.block_diag(*(_penalty(self.basis, N, smoothing) / rows for N, _ in self.normals))
             done = self.fitted(model, self.train, ridge)
             if done is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from ..laws import Model
+from .clock import in_time
 from .posterior import pseudo_inverse
 from .trajectory_problem import TrajectoryProblem
 from .trajectory_system import HUBER, NoiseDraws, NormalEquations, normal_equations, recorded
@@ -128,7 +129,7 @@ def fit_trajectories(
     """
     problems = list(problems)
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
-    for _ in range(iterations):
+    for _ in in_time(range(iterations)):
         tapes = recorded(model, problems)
         if tapes is None:
             return None

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from ..laws import Equation
+from .clock import in_time, shown, time_is_over
 from .observations import Observations
 from .posterior import pseudo_inverse
 from .search import Search
@@ -61,7 +62,7 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
         candidates = _through_noise(search, data, tolerance)
     unexplained: list[TrajectoryFit] = []
     complete: list[TrajectoryFit | None] = []
-    for fitted in candidates:
+    for fitted in in_time(candidates):
         logger.debug("along trajectories %.3f %s", fitted.excess, fitted.model)
         if fitted.excess >= NOTHING_LEFT_EXCESS:
             unexplained.append(fitted)
@@ -70,7 +71,7 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
         if done is not None and done.excess < NOTHING_LEFT_EXCESS:
             return done
         complete.append(done)
-    settled = [_settled(fitted) for fitted in sorted(unexplained, key=score)[:SETTLED]]
+    settled = [_settled(fitted) for fitted in in_time(sorted(unexplained, key=score)[:SETTLED])]
     if settled:
         complete.append(_completed(min(settled, key=score), data, tolerance, search))
     return min((one for one in complete if one is not None), key=score, default=None)
@@ -81,7 +82,8 @@ def _through_noise(search: Search, data: Sequence[Observations], tolerance: torc
     known = all(bool(one.seen[0].all()) for one in data)  # good enough to compare models; moved only for the best
     tried: list[bool] = []
     near = False
-    for equation in _in_turn(search, [found.equation for found in search.shortlist()]):
+    listed = _in_turn(search, [found.equation for found in search.shortlist()])
+    for equation in shown(list(listed), "following trajectories"):
         curved = _curved(equation)
         if tried.count(curved) >= (TRIED_IF_NEAR if near or curved else TRIED):
             continue
@@ -144,6 +146,8 @@ def _curved(equation: Equation) -> bool:
 
 def _settled(fitted: TrajectoryFit) -> TrajectoryFit:
     """Fitted further, without the terms it does not need."""
+    if time_is_over():
+        return fitted
     settled = _pruned(_fit(fitted.model, fitted.problems, iterations=SETTLING_ITERATIONS) or fitted)
     logger.debug("then %.3f %s", settled.excess, settled.model)
     return settled
@@ -154,6 +158,8 @@ def _completed(
 ) -> TrajectoryFit | None:
     """As plain as can be, and fitted to the data themselves, with all steps that takes; None if they lead nowhere."""
     assert isinstance(fitted.model, Equation)
+    if time_is_over():
+        return fitted
     for equation in simpler(fitted.model, data, search.terms):
         plainer = _fit(equation, fitted.problems, iterations=PLAINER_ITERATIONS)
         if plainer is not None and score(plainer) < score(fitted):

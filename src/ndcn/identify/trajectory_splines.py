@@ -13,6 +13,7 @@ from dataclasses import replace
 import torch
 
 from ..laws import Basis, FreeModel
+from .clock import shown
 from .known_law import KnownLaw
 from .observations import Observations
 from .posterior import pseudo_inverse
@@ -98,7 +99,7 @@ def _with_penalties(
     decided = [float("inf")] * len(parts)
     fitted = first
     found: TrajectoryFit | None = None
-    for _ in range(PENALTY_ROUNDS):
+    for _ in shown(range(PENALTY_ROUNDS), "splines along trajectories"):
         precision = before.clone()
         for (where, S), weight in zip(parts, weights, strict=True):
             precision[where, where] += weight * S

@@ -80,10 +80,12 @@ def with_exact_steps(
 def score(fitted: TrajectoryFit) -> float:
     """BIC: chi^2, and the number of parameters; noise that was underestimated makes chi^2 count less."""
     unit = fitted.inflation**2
-    freedom = float(len(fitted.model.parameters))
-    if (
-        fitted.prior is not None
-    ):  # those that a penalty holds count less: tr((I + P)^-1 I) of information I and precision P
-        information = fitted.information
-        freedom = float((pseudo_inverse(information + fitted.prior.precision) * information.T).sum())
-    return fitted.chi2 / unit + freedom * math.log(fitted.count) + fitted.count * math.log(unit)
+    return fitted.chi2 / unit + freedom(fitted) * math.log(fitted.count) + fitted.count * math.log(unit)
+
+
+def freedom(fitted: TrajectoryFit) -> float:
+    """Parameters; those that a penalty holds count less: tr((I + P)^-1 I) of information I and precision P."""
+    if fitted.prior is None:
+        return float(len(fitted.model.parameters))
+    information = fitted.information
+    return float((pseudo_inverse(information + fitted.prior.precision) * information.T).sum())

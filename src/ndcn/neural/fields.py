@@ -11,9 +11,29 @@ from ..graph import Graph, Operator, signed_laplacian
 from ..solve import Field, ReluForm
 
 Activation = Callable[[torch.Tensor], torch.Tensor]
+CORRECTION = 0.01  # of the weights that were drawn: a correction begins with rates of about 1 % of the states
 
 
-class GraphField(Field):
+class _LearnedField(Field):
+    """A field whose weights are drawn when it is made, and made small when it corrects another before it was trained."""
+
+    _drawn: tuple[int, ...]
+
+    def _remember_drawn(self) -> None:
+        self._drawn = self._versions()
+
+    def _versions(self) -> tuple[int, ...]:
+        return tuple(p._version for p in self.parameters())  # torch counts changes in place: training, loading
+
+    def start_as_correction(self) -> None:
+        """Make the weights small, if they are still those that were drawn."""
+        if self._versions() == self._drawn:
+            with torch.no_grad():
+                for p in self.parameters():
+                    p.mul_(CORRECTION)
+
+
+class GraphField(_LearnedField):
     """dX/dt = activation(Phi X W + b): the paper's field, with ReLU and the normalised Laplacian.
 
     Args:
@@ -43,6 +63,7 @@ class GraphField(Field):
         super().__init__()
         self.operator, self.activation = operator, activation
         self.linear = nn.Linear(width, width) if knots is None else LinearInTime(width, knots)
+        self._remember_drawn()
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """activation(Phi X W + b)."""
@@ -57,7 +78,7 @@ class GraphField(Field):
         return ReluForm(self.operator(graph), self.linear)
 
 
-class NodeField(Field):
+class NodeField(_LearnedField):
     """dX/dt = activation(X W + b): every node for itself, the paper's no-graph ablation.
 
     Example:
@@ -70,6 +91,7 @@ class NodeField(Field):
         super().__init__()
         self.activation = activation
         self.linear = nn.Linear(width, width)
+        self._remember_drawn()
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """activation(X W + b)."""

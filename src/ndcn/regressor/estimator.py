@@ -22,7 +22,7 @@ from .attributes import Learned
 from .changed_course import changed_course
 from .fitting import checked_data
 from .html import regressor_html
-from .kind import Data, TrainingData
+from .kind import Data, Fitted, TrainingData
 from .kinds.forecast import longest_run
 from .query import Prediction, from_graph_to_graph
 from .settings import Settings, checked_settings
@@ -158,22 +158,27 @@ class DynamicsRegressor(Learned, BaseEstimator):
         Raises:
             ValueError: unknown names, arguments that the model does not use, or data that cannot be learned from.
             TrainingError: the loss became NaN or infinite; ``model_`` keeps the last good weights.
+
+        A fit that fails, or is stopped, before it has learned anything leaves the estimator as it was.
         """
         trajectories = checked_data(data)
         settings = self._settings(resume)
+        try:
+            with torch.inference_mode(False), torch.enable_grad():
+                fitted = settings.kind.fit(TrainingData(data, trajectories), settings)
+        except (TrainingError, TrainingInterrupted) as error:
+            if error.fitted is not None:
+                self._keep(error.fitted, data)
+            raise
+        self._keep(fitted, data)
+        return self
+
+    def _keep(self, fitted: Fitted, data: Data) -> None:
+        self.fitted_, self.data_ = fitted, data
         self.calendar_ = data.calendar if isinstance(data, Dataset) else None
         self.graphs_ = data.graphs if isinstance(data, Dataset) else None
         runs = data.runs if isinstance(data, Dataset) else [data] if isinstance(data, Trajectory) else data
         self.split_ = runs[0].split_rule
-        self.data_ = data
-        self.__dict__.pop("fitted_", None)
-        try:
-            self.fitted_ = settings.kind.fit(TrainingData(data, trajectories), settings)
-        except (TrainingError, TrainingInterrupted) as error:
-            if error.fitted is not None:
-                self.fitted_ = error.fitted
-            raise
-        return self
 
     def _settings(self, resume: bool = False) -> Settings:
         return checked_settings(self.get_params(deep=False), type(self)().get_params(deep=False), resume=resume)

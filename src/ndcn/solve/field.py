@@ -51,6 +51,9 @@ class Field(nn.Module):
         """This field as relu(Phi X W^T + b), if it is one: then Euler's method takes a fast path."""
         return None
 
+    def start_as_correction(self) -> None:
+        """Called when it is added to a field with nothing to learn, such as a law: a learned field starts near zero there."""
+
     def __add__(self, other: nn.Module) -> SumField:
         return SumField(self, other)
 
@@ -60,6 +63,9 @@ class Field(nn.Module):
 
 class SumField(Field):
     """f(t, X, G) = sum_k f_k(t, X, G): what ``+`` between fields makes.
+
+    Beside a field with nothing to learn, ``GraphField`` and ``NodeField`` start near zero, if their weights are still those that
+    were drawn: training then begins at the law and not far from it.
 
     Example:
         >>> import ndcn
@@ -76,6 +82,10 @@ class SumField(Field):
                 raise TypeError(f"{expected}, got {type(term).__name__}")
             flat.extend(term.terms if isinstance(term, SumField) else [term])
         self.terms: nn.ModuleList = nn.ModuleList(flat)
+        if not all(any(p.requires_grad for p in term.parameters()) for term in flat):
+            for term in flat:
+                if isinstance(term, Field):
+                    term.start_as_correction()
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The sum of the terms."""

@@ -25,15 +25,20 @@ from .task import WORST, Rank, Task
 
 
 class TrainingError(RuntimeError):
-    """Training could not continue; ``fitted`` is what was learned until then, where a model with good weights is left."""
+    """Training could not continue; ``fitted`` is what was learned until then, where a model with good weights is left.
+
+    ``steps`` made the weights that the model is left with: with 0 they are the initial ones, and nothing was learned.
+    """
 
     fitted: Any = None
+    steps: int = 0
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """A second Ctrl-C ended training within an epoch; ``fitted`` is as in ``TrainingError``."""
+    """A second Ctrl-C ended training within an epoch; attributes as of ``TrainingError``."""
 
     fitted: Any = None
+    steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,10 @@ class Run:
         _copy_into(self.tensors, self.good)
         self.history.stopped = "failed"
         where = f"in epoch {epoch + 1} of {plan.epochs}{reason}"
-        return TrainingError(f"{what} {where}; the weights of epoch {epoch} are kept. {task.advice}")
+        kept = f"the weights of epoch {epoch} are kept" if epoch else "nothing was learned"
+        error = TrainingError(f"{what} {where}; {kept}. {task.advice}")
+        error.steps = epoch
+        return error
 
 
 def train(task: Task, plan: Plan, history: History, *, resume: bool = False) -> None:
@@ -121,18 +129,17 @@ def train(task: Task, plan: Plan, history: History, *, resume: bool = False) -> 
         ValueError: the checkpoint to resume from cannot be read, or belongs to other data or settings.
     """
     run = Run(task, plan, history)
-    on_cuda = any(p.device.type == "cuda" for p in run.parameters)
-    with (
-        torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_cuda else []),
-        threads_for(task.size),
-        _interruptible() as interrupted,
-    ):
+    with threads_for(task.size), _interruptible() as interrupted:
         if resume and plan.checkpoint is not None and plan.checkpoint.exists():
             load_checkpoint(plan.checkpoint, plan.fingerprint, run)
         task.model.train()
         try:
             with Progress(plan.epochs, len(history.loss), plan.progress) as bar:
                 _loop(run, task, plan, interrupted, bar)
+        except TrainingInterrupted as error:
+            history.stopped = "interrupted"
+            error.steps = _choose_weights(run, task, plan)
+            raise
         finally:
             task.model.eval()
     kept = _choose_weights(run, task, plan)
@@ -152,11 +159,12 @@ def _loop(run: Run, task: Task, plan: Plan, interrupted: Callable[[], bool], bar
         if run.stopping.stops(epoch):
             history.stopped = "early"
             return
-        value = _step(run, task, plan, epoch)
-        history.loss.append(value)
         last = epoch + 1 == plan.epochs
-        if task.held_out and (last or (epoch + 1) % task.validate_every == 0):
-            _validate(run, task, epoch + 1)
+        with task.drawing(epoch):
+            value = _step(run, task, plan, epoch)
+            history.loss.append(value)
+            if task.held_out and (last or (epoch + 1) % task.validate_every == 0):
+                _validate(run, task, epoch + 1)
         now = time.monotonic()
         history.seconds = now - began
         bar.update(epoch + 1, value)
@@ -206,9 +214,12 @@ def _validate(run: Run, task: Task, epoch: int) -> None:
 
 
 def _choose_weights(run: Run, task: Task, plan: Plan) -> int:
-    """Put back the best weights if data were held out or training was interrupted; how many steps made the weights."""
+    """Put back the best weights if data were held out or training was interrupted; how many steps made the weights.
+
+    The initial weights, which random layers may make look best, are never put back.
+    """
     kept = len(run.history.loss)
-    if run.best_rank > WORST and (task.held_out or run.history.stopped == "interrupted"):
+    if run.best_epoch > 0 and (task.held_out or run.history.stopped == "interrupted"):
         _copy_into(run.tensors, run.best)
         kept = run.best_epoch
     if not all(p.isfinite().all() for p in run.parameters):  # a finite loss can have a gradient that is not

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -101,6 +102,10 @@ class Task(ABC):
     def stopping(self, patience: int | None) -> Stopping:
         """The rule that ends training early."""
         return SinceBest(patience)
+
+    def drawing(self, epoch: int) -> AbstractContextManager[None]:
+        """Where random layers of an epoch draw from, if there are any: in this context it is trained and scored."""
+        return nullcontext()
 
     def generators(self) -> list[torch.Generator]:
         """Generators whose state goes on from epoch to epoch: checkpoints hold it."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
 from torch import nn
 
+from .._support.generators import seeded
 from ..data import Trajectory
 from ..graph import Graph
 from ..neural import TemporalGNN
@@ -87,7 +89,8 @@ class TrajectoryTask(Task):
     """The mean objective over trajectories; held-out snapshots are scored by the running loss.
 
     The terminal loss is defined at the last time only, which is never held out. The seed of random layers in epoch k is
-    seed + k, so that a resumed run draws the same. ``width`` counts the features of a hidden state.
+    seed + k, so that a resumed run draws the same; without ``draws`` nothing in it is random, and torch's global generator
+    is left alone. ``width`` counts the features of a hidden state.
     """
 
     validate_every = 10
@@ -102,6 +105,7 @@ class TrajectoryTask(Task):
         *,
         seed: int = 0,
         width: int = HIDDEN,
+        draws: bool = True,
     ) -> None:
         self.model = model
         self.problems = problems
@@ -110,16 +114,16 @@ class TrajectoryTask(Task):
         self.objective = objective
         self.judge = replace(objective, terminal=None) if held_out else objective
         self.size = max(problem.x0.shape[0] for problem in problems) * width
-        self.seed = seed
-        on_cpu = all(p.device.type == "cpu" for p in model.parameters())
-        # torch.manual_seed takes half a millisecond
-        self.reseed = torch.default_generator.manual_seed if on_cpu else torch.manual_seed
+        self.seed, self.draws = seed, draws
 
     def losses(self, epoch: int) -> Iterator[torch.Tensor]:
         """The share of each trajectory in the mean objective."""
-        self.reseed(self.seed + epoch)
         for problem in self.problems:
             yield problem.loss(self.model, self.objective) / len(self.problems)
+
+    def drawing(self, epoch: int) -> AbstractContextManager[None]:
+        """Seed the global generators, from which layers such as ``nn.Dropout`` draw."""
+        return seeded(self.seed + epoch, self.problems[0].x0.device) if self.draws else nullcontext()
 
     def score(self) -> Score:
         """The mean running loss of the held-out snapshots, infinite if the integration fails."""

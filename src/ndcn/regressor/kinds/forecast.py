@@ -131,6 +131,9 @@ class AutoForecast(Kind):
 
     def configured(self, options: Mapping[str, Any]) -> Auto:
         """With a horizon, and with models that are trained and compared too."""
+        super().configured(
+            {name: value for name, value in options.items() if name not in ("horizon", "compare_learned")}
+        )
         return Auto(horizon=options.get("horizon"), learned=NAMES if options.get("compare_learned") else ())
 
     def fit(self, data: TrainingData, settings: Settings) -> FittedForecast:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -70,6 +71,19 @@ class IdentifiedLaw(Kind):
         initial = with_states(data.trajectories, found.initial_states)
         return FittedLaw(self.can, initial, History(seconds=found.seconds), LearnedLaw(found))
 
+    def configured(self, options: Mapping[str, Any]) -> Any:
+        """Its name, or options with a time limit."""
+        rest = {name: value for name, value in options.items() if name != "time_limit"}
+        plain = super().configured(rest)
+        return plain if rest == options else Interaction(self.form, time_limit=options["time_limit"])
+
+    def words(self, model: object) -> list[str] | None:
+        """Its name, and the time limit if there is nothing else to say."""
+        if not isinstance(model, Interaction) or model != Interaction(model.form, time_limit=model.time_limit):
+            return super().words(model)
+        name = {"auto": "interaction", "closed": "closed_form", "free": "free_form"}[model.form]
+        return ["--model", name, *([] if model.time_limit is None else ["--time-limit", f"{model.time_limit:g}"])]
+
     def restore(self, stored: Stored, settings: Settings) -> FittedLaw:
         """The law of a file, without running anything in it."""
         if stored.about.get("law") is None:
@@ -83,7 +97,8 @@ class IdentifiedLaw(Kind):
         if not isinstance(model, Interaction):
             return model
         known = {} if model.known is None else {"known": described(model.known)}
-        return {"form": model.form, "terms": model.terms, "without": model.without, **known}
+        limit = {} if model.time_limit is None else {"time_limit": model.time_limit}
+        return {"form": model.form, "terms": model.terms, "without": model.without, **known, **limit}
 
     def from_plain(self, plain: Any) -> Interaction:
         """Options again."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from ..._support.checks import named
-from ..._support.generators import seeded
+from ..._support.generators import initial_weights
 from ..._support.registries import ACTIVATIONS, OPERATORS
 from ...data import checked_times, common_grid
 from ...graph import Operator
@@ -73,7 +73,7 @@ class Trained(Kind):
         """Train it, or several of them."""
         if settings["ensemble"] > 1:
             return fit_many(data, settings)
-        return fit_module(self.build, data.trajectories, settings)
+        return fit_module(self.build, data.trajectories, settings, draws=False)
 
     def restore(self, stored: Stored, settings: Settings) -> TrainedModel:
         """The trained modules of a file."""
@@ -98,7 +98,7 @@ class Trained(Kind):
             step=1.0 if grid is None else grid.step * units.rate,
             layers=max(len(start.times) for start in initial),
         )
-        with seeded(settings.seed):
+        with initial_weights(settings.seed):
             return self.make(parts)
 
 

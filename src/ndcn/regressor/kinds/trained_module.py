@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from ..._support.checks import dtype_named
+from ..._support.generators import seeded
 from ..._support.threads import threads_for
 from ...data import Statistics, TimeGrid, Trajectory
 from ...neural import Continuation, GraphODE, ResidualGNN, TemporalGNN
@@ -103,12 +104,12 @@ class TrainedModel(Fitted):
         return {"model_class": type(self.modules[0]).__qualname__}, tensors
 
 
-def fit_module(build: Build, trajectories: list[Trajectory], settings: Settings) -> TrainedModel:
-    """Build a module and train it.
+def fit_module(build: Build, trajectories: list[Trajectory], settings: Settings, *, draws: bool = True) -> TrainedModel:
+    """Build a module and train it; ``draws`` says whether its layers may draw random numbers.
 
     Raises:
-        TrainingError: the loss became NaN or infinite; ``fitted`` of the error has the last good weights.
-        TrainingInterrupted: Ctrl-C was pressed twice; ``fitted`` has the weights at that moment.
+        TrainingError: the loss became NaN or infinite; ``fitted`` of the error has the last good weights, if any were learned.
+        TrainingInterrupted: Ctrl-C was pressed twice; ``fitted`` has the best weights, if any were learned.
     """
     asked = settings["objective"]
     objective = asked if isinstance(asked, Objective) else Objective(asked)
@@ -126,14 +127,16 @@ def fit_module(build: Build, trajectories: list[Trajectory], settings: Settings)
 
     learn = problems(learn_from)
     if not isinstance(module, Continuation):
-        check_model(module, learn[0], objective)
+        with seeded(settings.seed, settings.device):  # a module may draw here already
+            check_model(module, learn[0], objective)
     fitted = TrainedModel(settings, [module], [History()], units, initial)
     validation = problems(held_out) if held_out else []
-    task = TrajectoryTask(module, learn, validation, objective, seed=settings.seed, width=settings.width)
+    draws = draws or callable(objective.terminal)
+    task = TrajectoryTask(module, learn, validation, objective, seed=settings.seed, width=settings.width, draws=draws)
     try:
         train(task, _plan(settings, module, trajectories), fitted.histories[0], resume=settings.resume)
     except (TrainingError, TrainingInterrupted) as error:
-        error.fitted = fitted
+        error.fitted = fitted if error.steps else None
         raise
     return fitted
 

@@ -1,0 +1,106 @@
+"""Doubts that a law has to be told with: more numbers than the data decide, no motion beyond noise, terms that are not defined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from .._support.warn import warn
+from ..data import Trajectory
+from ..laws import Equation, FreeModel, Term, values_of
+from .observations import Observations
+from .trajectory_fit import TrajectoryFit
+from .trajectory_stages import freedom
+
+# Changes of states for each number of a formula at least: with one for each, any formula would go through them.
+CHANGES_EACH = 2
+# Directions in which normal equations, scaled to a diagonal of 1, are smaller than this share of their largest are lost in the rounding of
+# float64, 2e-16: numbers can change along them and the law explains the data as well.
+UNDECIDED = 1e-12
+
+
+def changes_seen(trajectories: Sequence[Trajectory]) -> int:
+    """How many changes of a state from one snapshot to the next were seen, of one feature."""
+    return sum(int(t.states[1:, :, 0].numel() if t.mask is None else t.mask[1:, :, 0].sum()) for t in trajectories)
+
+
+def undecided(normal: torch.Tensor) -> int:
+    """How many directions of the parameters the data leave open, by their normal equations (P, P).
+
+    Example:
+        >>> undecided(torch.tensor([[1.0, 1.0], [1.0, 1.0]])), undecided(torch.diag(torch.tensor([1.0, 1e-20])))
+        (1, 0)
+    """
+    if not len(normal) or not normal.isfinite().all():
+        return len(normal)
+    size = normal.double().diagonal().clamp(min=1e-300).sqrt()
+    values = torch.linalg.eigvalsh(normal.double() / torch.outer(size, size))
+    return int((values < UNDECIDED * values[-1]).sum())
+
+
+def doubt_of_numbers(
+    trajectories: Sequence[Trajectory], model: Equation | FreeModel, normal: torch.Tensor
+) -> str | None:
+    """Warn of a law with more numbers than the data tell; for the evidence of a formula, the same in words."""
+    changes = changes_seen(trajectories)
+    if isinstance(model, FreeModel):
+        if changes < model.basis.size / 2:  # splines go through few changes whatever the law is
+            warn(
+                f"{changes} changes of states are too few to see f and g: splines of {model.basis.size} coefficients were drawn through "
+                "them, do not trust these far. Take more snapshots, or give a law whose parameters are estimated"
+            )
+        return None
+    doubt = doubt_of_fit(changes * trajectories[0].num_features, normal)
+    if doubt is not None:
+        warn(f"do not trust this law far: {doubt}. Take more snapshots, or trajectories from other initial states")
+    return doubt
+
+
+def doubt_of_fit(changes: int, normal: torch.Tensor) -> str | None:
+    """What speaks against numbers found from so many changes of states, by their normal equations (P, P); None if nothing does."""
+    numbers, open_ones = len(normal), undecided(normal)
+    if changes < CHANGES_EACH * numbers:
+        return f"its {numbers} numbers were found from {changes} changes of states, which other numbers explain as well"
+    if open_ones:
+        return f"the data leave {open_ones} of its {numbers} numbers open: with other values it explains them as well"
+    return None
+
+
+def no_motion(fitted: TrajectoryFit) -> bool:
+    """Whether one constant for each node explains noisy observations as well as the law does.
+
+    Both have a number for each node, the constant or the initial state; the parameters of the law must lower the log of the residual
+    variance by what BIC asks for them.
+    """
+    law, constants, count = 0.0, 0.0, 0
+    for problem in fitted.problems:
+        states = problem.followed(fitted.model)
+        if states is None:
+            return False
+        one = problem.data
+        seen = torch.where(one.seen, one.states, torch.nan)
+        size = problem.sigma(one.level)
+        law += float(((seen - states) / size).square().nansum())
+        weight = torch.where(one.seen, size**-2, 0.0)
+        mean = (weight * seen.nan_to_num(0.0)).sum(0) / weight.sum(0).clamp(min=1e-300)
+        constants += float(((seen - mean) / size).square().nansum())
+        count += int(one.seen.sum())
+    if law <= 0 or constants <= 0:
+        return False
+    return count * math.log(constants / law) < freedom(fitted) * math.log(count)
+
+
+def warn_of_terms(own: Sequence[str], terms: Sequence[Term], data: Sequence[Observations]) -> None:
+    """Warn of formulas of one's own that are not finite at states seen, whatever the starting values of their parameters."""
+    for text in dict.fromkeys(own):
+        starts = [term for term in terms if term.formula.text == text and term.output == 0]
+        finite = (
+            all(bool(values_of(term, one.level, one.network).isfinite().all()) for one in data) for term in starts
+        )
+        if starts and not any(finite):
+            warn(
+                f"the term {text!r} is NaN or infinite at some of the states seen, so it cannot be part of their law: leave it out, or "
+                "write it so that it is defined there"
+            )
