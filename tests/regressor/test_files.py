@@ -308,7 +308,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkey
         Path(filename).write_bytes(b"half of")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("ndcn._support.container.save_file", full)
+    monkeypatch.setattr("ndcn._support.tensor_files.save_file", full)
     with pytest.raises(OSError, match=r"could not write .*: No space left on device; nothing was changed") as caught:
         reg.save(path)
     assert caught.value.errno == errno.ENOSPC
