@@ -38,7 +38,12 @@ def read_model(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, torch.T
     """
     _about(read_text(path, WHAT), path, kind)  # what is not ours is not read whole
     text, tensors = read_tensors(path, WHAT)
-    return _about(text, path, kind), tensors
+    about = _about(text, path, kind)
+    settings = about.get("settings")
+    for name, value in settings.items() if isinstance(settings, dict) else ():
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise ValueError(f"{path} is damaged: its setting {name} is {value:.2g}, more than 64 bits hold")
+    return about, tensors
 
 
 def _about(text: str, path: Path, kind: str | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,14 +13,15 @@ from safetensors.torch import save_file
 
 from .files import check_readable, write
 
-TEXT, CHECKSUM = "ndcn", "sha256"  # keys of the metadata
+TEXT = "ndcn"  # key of the metadata; there is one, for several are written in no certain order
+SEAL = re.compile(r'\{"sha256": "([0-9a-f]{64})", ')  # how the text of a file with a checksum begins
 
 
 def write_tensors(path: Path, text: str, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write a text and tensors; the file appears in one move."""
+    """Write a text, a JSON object with entries, and tensors; the file appears in one move."""
     own = {name: value.clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}  # no views
-    metadata = {TEXT: text, CHECKSUM: _checksum(text, own)}
-    write(path, lambda new: save_file(own, new, metadata=metadata))
+    sealed = f'{{"sha256": "{_checksum(text, own)}", {text[1:]}'
+    write(path, lambda new: save_file(own, new, metadata={TEXT: sealed}))
 
 
 def read_text(path: Path, what: str) -> str:
@@ -46,15 +48,14 @@ def _read(path: Path, what: str, *, tensors: bool) -> tuple[str, dict[str, torch
     check_readable(path, f"{what} file")
     try:
         with safe_open(path, "pt") as file:
-            metadata = file.metadata() or {}
-            text = metadata.get(TEXT, "{}")
+            text = (file.metadata() or {}).get(TEXT, "{}")
             if not tensors:
                 return text, {}
             found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is no dict
     except (SafetensorError, OSError, ValueError, TypeError, RuntimeError) as error:
         raise ValueError(f"{path} is not an ndcn {what}, or is damaged: {error}") from error
-    expected = metadata.get(CHECKSUM)
-    if (expected is not None and expected != _checksum(text, found)) or not metadata.keys() <= {TEXT, CHECKSUM}:
+    seal = SEAL.match(text)
+    if seal is not None and seal[1] != _checksum("{" + text[seal.end() :], found):
         raise ValueError(
             f"{path} is damaged: its content does not match its checksum; copy it again from where it came, or make it anew"
         )
@@ -65,5 +66,5 @@ def _checksum(text: str, tensors: Mapping[str, torch.Tensor]) -> str:
     digest = hashlib.sha256(text.encode())
     for name, value in sorted(tensors.items()):
         digest.update(repr((name, str(value.dtype), tuple(value.shape))).encode())
-        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
