@@ -178,9 +178,8 @@ def _move(new: Path, path: Path, aside: Path) -> None:
         return
     if _exchanged(new, path):
         return
-    os.rename(
-        path, aside
-    )  # a folder that is not empty cannot be replaced in one move; ``restore`` undoes it after a kill
+    # a folder that is not empty cannot be replaced in one move; after a kill in between ``restore`` puts it back
+    os.rename(path, aside)
     try:
         os.rename(new, path)
     except BaseException:

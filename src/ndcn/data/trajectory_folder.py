@@ -27,7 +27,7 @@ FORMAT = "ndcn-data"
 VERSION = 1
 TABLES = ("states", "edges")
 DTYPES = ("float16", "float32", "float64")
-ATTEMPTS = 20  # at reading a folder that another process replaces meanwhile
+ATTEMPTS = 10  # at reading a folder that another process replaces meanwhile
 PAUSE = 0.02  # seconds between them
 
 
@@ -63,9 +63,6 @@ def load(folder: Path) -> dict[str, Any]:
     if not folder.exists():
         raise FileNotFoundError(f"there is no data folder {folder}; `ndcn simulate --out {folder.name}` makes one")
     about, tables = _read(folder)
-    if about.get("version") != VERSION:
-        found = f"{folder} has format version {about.get('version')}"
-        raise ValueError(f"{found}, this ndcn reads version {VERSION}; use a newer ndcn")
     try:
         states, edges = (read_parquet(tables[name], f"{name}.parquet").to_pandas() for name in TABLES)
         if about["dtype"] not in DTYPES:
@@ -88,32 +85,40 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     Raises:
         ValueError: it is not ours, or damaged.
     """
-    reason = ""
+    reason, about = "", None
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE)
         try:
-            about = from_json(_content(folder / "data.json"))
-        except (OSError, ValueError) as error:
-            about, reason = None, str(error)
-        if not isinstance(about, dict) or about.get("format") != FORMAT:
-            if folder.is_dir() and (folder / "data.json").exists():
-                break  # it is there, and something else
-            continue
-        try:
+            about = _about(folder)
             tables = {name: _content(folder / f"{name}.parquet") for name in TABLES}
-        except OSError as error:
+        except OSError as error:  # not there, or not there any more
             reason = str(error)
             continue
         known = about.get("sha256")
         if not isinstance(known, Mapping) or all(known.get(name) == _digest(tables[name]) for name in TABLES):
             return about, tables
         reason = "states.parquet or edges.parquet is not the one that was written with data.json"
-        if from_json(_content(folder / "data.json")) == about:
-            break  # nobody replaces it
-    if isinstance(about, dict) and about.get("format") == FORMAT:
-        raise ValueError(f"the data in {folder} is damaged: {reason}")
-    raise ValueError(f"{folder} is not an ndcn data folder: it has no data.json written by ndcn")
+    if about is None:
+        raise _not_ours(folder)
+    raise ValueError(f"the data in {folder} is damaged: {reason}")
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    try:
+        about = from_json(_content(folder / "data.json"))
+    except ValueError:
+        raise _not_ours(folder) from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise _not_ours(folder)
+    if about.get("version") != VERSION:
+        found = f"{folder} has format version {about.get('version')}"
+        raise ValueError(f"{found}, this ndcn reads version {VERSION}; use a newer ndcn")
+    return about
+
+
+def _not_ours(folder: Path) -> ValueError:
+    return ValueError(f"{folder} is not an ndcn data folder: it has no data.json written by ndcn")
 
 
 def _content(path: Path) -> bytes:
