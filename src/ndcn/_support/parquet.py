@@ -21,9 +21,7 @@ def read_parquet(source: Path | bytes, title: str) -> pa.Table:
     opened = pa.BufferReader(source) if isinstance(source, bytes) else source
     about = parquet.read_metadata(opened)
     check_width(about.num_columns, title)
-    check_growth(
-        about.num_rows * about.num_columns * 8, size, title, "write it in several files, or without repetition"
-    )
+    check_growth(about.num_rows * about.num_columns * 8, size, title, "write it as CSV")
     texts = [
         about.schema.column(k).path
         for k in range(about.num_columns)
