@@ -24,3 +24,12 @@ def test_every_file_states_the_same_version() -> None:
 
 def test_the_citation_has_the_date_of_the_release() -> None:
     assert first(r"^date-released: (.+)$", "CITATION.cff") == first(r"^## \d\S* \((.+)\)$", "CHANGELOG.md")
+
+
+def test_the_licence_and_the_lowest_networkx_are_declared() -> None:
+    """The licence as PEP 639 says, and ``node_link_graph(edges=...)`` came with networkx 3.4."""
+    text = (ROOT / "pyproject.toml").read_text()
+    assert '\nlicense = "MIT"\n' in text
+    assert "License ::" not in text
+    assert '"networkx>=3.4"' in text
+    assert 'requires = ["setuptools>=77"]' in text

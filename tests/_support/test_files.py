@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -11,7 +16,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from ndcn._support.files import replacing, write
+from ndcn._support import files
+from ndcn._support.files import check_readable, replacing, restore, write
 
 
 def _write_folder(path: Path, text: str) -> None:
@@ -100,6 +106,7 @@ def test_a_move_that_fails_puts_the_old_folder_back(
             raise OSError(errno.ENOSPC, "No space left on device")
         rename(source, target)
 
+    monkeypatch.setattr(files, "_exchanged", lambda one, other: False)
     monkeypatch.setattr(os, "rename", fails_once)
     with pytest.raises(OSError, match="nothing was changed"):
         _write_folder(tmp_path / "folder", "new")
@@ -149,3 +156,136 @@ def test_a_parent_that_is_no_folder(tmp_path: Path, parent: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(FileNotFoundError, match=f"there is no folder .*{parent} to write new into; make it first"):
         write(tmp_path / parent / "new", lambda new: new.write_text("new"))
+
+
+# Links, devices, kills, power ---------------------------------------------------------------------------------------
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    for name in ("disk", "here"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "disk" / "model").write_text("old")
+    link = tmp_path / "here" / "model"
+    link.symlink_to(tmp_path / "disk" / "model")
+    write(link, lambda new: new.write_text("new"))
+    assert link.is_symlink()
+    assert (tmp_path / "disk" / "model").read_text() == "new"
+    (tmp_path / "here" / "next").symlink_to(tmp_path / "disk" / "next")  # nothing is there yet
+    write(tmp_path / "here" / "next", lambda new: new.write_text("first"))
+    assert (tmp_path / "disk" / "next").read_text() == "first"
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="lead back to themselves"):
+        write(tmp_path / "a", lambda new: new.write_text("new"))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+def test_what_is_no_file_is_neither_replaced_nor_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = tmp_path / "place"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        monkeypatch.chdir(tmp_path)  # addresses of sockets are short
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind("place")
+    else:
+        path = Path(os.devnull)
+    before = path.stat().st_mode
+    with pytest.raises(ValueError, match=f"is a {kind}.*, not a file; give the name of a file to write"):
+        write(path, lambda new: new.write_text("new"))
+    with pytest.raises(ValueError, match=f"is a {kind}.*, not a model file"):
+        check_readable(path, "model file")
+    assert path.stat().st_mode == before
+
+
+def test_a_folder_is_never_gone_while_it_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform != "linux":
+        return  # elsewhere there are two renames, and ``restore``
+    _write_folder(tmp_path / "folder", "old")
+    monkeypatch.setattr(os, "rename", lambda *_: pytest.fail("two renames"))
+    _write_folder(tmp_path / "folder", "new")
+    assert (tmp_path / "folder" / "inside" / "file").read_text() == "new"
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ndcn._support import files
+files._exchanged = lambda one, other: False
+rename, calls = os.rename, []
+def kill_before_the_second(source, target):
+    calls.append(target)
+    if len(calls) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    rename(source, target)
+os.rename = kill_before_the_second
+with files.replacing(Path(sys.argv[1])) as new:
+    new.mkdir()
+    (new / "file").write_text("new")
+"""
+
+
+def test_a_folder_comes_back_after_a_kill_between_two_renames(tmp_path: Path) -> None:
+    """Where names cannot be exchanged."""
+    _write_folder(tmp_path / "folder", "old")
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "folder")], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert not (tmp_path / "folder").exists()
+    restore(tmp_path / "folder")
+    assert (tmp_path / "folder" / "inside" / "file").read_text() == "old"
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
+
+
+def _scratch(path: Path, *content: str) -> Path:
+    folder = path.with_name(f".ndcn-{path.name}-abcd1234")
+    folder.mkdir()
+    for name in content:
+        (folder / name).write_text("half")
+    os.utime(folder, (0, 0))
+    return folder
+
+
+def test_what_a_killed_write_left_is_cleaned_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    _scratch(path, "model")
+    write(path, lambda new: new.write_text("new"))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_not_left_over_is_not_cleaned(tmp_path: Path) -> None:
+    """Folders of the user, and those of a write that is going on."""
+    path = tmp_path / "model"
+    own = _scratch(path, "thesis")
+    hidden = tmp_path / ".model.backup_1"
+    hidden.mkdir()
+    with replacing(path) as new:
+        new.write_text("first")
+        os.utime(new.parent, (0, 0))
+        write(path, lambda other: other.write_text("second"))
+        assert new.read_text() == "first"
+    assert path.read_text() == "first"
+    assert sorted(tmp_path.iterdir()) == sorted([hidden, own, path])
+
+
+def test_the_folder_is_flushed_after_the_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed, fsync = [], os.fsync
+
+    def seen(handle: int) -> None:
+        about = os.fstat(handle)
+        flushed.append((stat.S_ISDIR(about.st_mode), about.st_ino, (tmp_path / "file").exists()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", seen)
+    write(tmp_path / "file", lambda new: new.write_text("new"))
+    assert flushed[-1] == (True, tmp_path.stat().st_ino, True)
+
+
+def test_a_long_name(tmp_path: Path) -> None:
+    write(tmp_path / ("n" * 250), lambda new: new.write_text("new"))
+    assert len(list(tmp_path.iterdir())) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +31,13 @@ LABELLED = {
 def saved(tmp_path: Path) -> Path:
     trajectory(LABELLED["text"], missing=True).save(tmp_path / "data")
     return tmp_path / "data"
+
+
+def unsealed(folder: Path, **change: object) -> None:
+    """Change data.json, and leave out its hashes, as folders before 0.3 have none."""
+    about = json.loads((folder / "data.json").read_text())
+    del about["sha256"]
+    (folder / "data.json").write_text(json.dumps({**about, **change}))
 
 
 def _same(one: Trajectory, other: Trajectory) -> bool:
@@ -80,7 +88,6 @@ def test_labels_with_the_same_text_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_data_folder_is_replaced_as_a_whole(saved: Path) -> None:
-    (saved / "stray").touch()
     new = trajectory(LABELLED["positions"], T=2)
     new.save(saved)
     assert _same(Trajectory.load(saved), new)
@@ -160,6 +167,7 @@ def test_an_absent_key(tmp_path: Path, key: str) -> None:
 def test_rows_that_are_not_snapshots(saved: Path, change) -> None:
     table = pd.read_parquet(saved / "states.parquet")
     change(table).to_parquet(saved / "states.parquet", index=False)
+    unsealed(saved)
     with pytest.raises(ValueError, match=r"damaged: states.parquet does not hold every node of the graph once"):
         Trajectory.load(saved)
 
@@ -200,3 +208,85 @@ def test_a_parent_that_is_absent_or_a_file(tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError, match=r"there is no folder .* to write data into; make it first"):
             trajectory(LABELLED["text"]).save(folder)
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+# Hashes, kills, readers at the same time ----------------------------------------------------------------------------
+
+
+def test_states_of_one_write_are_not_paired_with_the_graph_of_another(saved: Path) -> None:
+    other = saved.parent / "other"
+    trajectory(Graph.from_edges([("a", "b", 2.0)]), T=3).save(other)
+    (saved / "edges.parquet").write_bytes((other / "edges.parquet").read_bytes())
+    with pytest.raises(
+        ValueError, match=r"damaged: states.parquet or edges.parquet is not the one that was written with"
+    ):
+        Trajectory.load(saved)
+
+
+def test_a_folder_without_hashes_loads(saved: Path) -> None:
+    before = Trajectory.load(saved)
+    unsealed(saved)
+    assert _same(Trajectory.load(saved), before)
+
+
+def test_readers_see_whole_folders_while_it_is_replaced(tmp_path: Path) -> None:
+    """States tell which graph they belong to: the weight of its edge."""
+    kinds = [
+        Trajectory(times=[0.0], states=torch.full((1, 2, 1), w), graph=Graph.from_edges([("a", "b", w)]))
+        for w in (1.0, 2.0)
+    ]
+    kinds[0].save(tmp_path / "data")
+    ended = threading.Event()
+
+    def replace() -> None:
+        for k in range(60):
+            kinds[k % 2].save(tmp_path / "data")
+        ended.set()
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    seen = 0
+    while not ended.is_set():
+        data = Trajectory.load(tmp_path / "data")
+        assert data.states.unique().item() == data.graph.to_dense().max().item()
+        seen += 1
+    writer.join()
+    assert seen > 3
+
+
+def test_a_folder_with_files_of_others_is_not_replaced(saved: Path) -> None:
+    (saved / "model.ndcn").write_text("hours of work")
+    with pytest.raises(
+        ValueError, match=r"holds other files than ndcn data, which would be lost: model.ndcn; move them"
+    ):
+        trajectory(LABELLED["positions"]).save(saved)
+    assert (saved / "model.ndcn").read_text() == "hours of work"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dtype": "int8"}, "states are of type float16, float32, float64, not 'int8'"),
+        ({"num_nodes": 10**9}, "num_nodes must be a whole number from 1 to"),
+        ({"num_nodes": True}, "num_nodes must be a whole number"),
+        ({"nodes": ["a"]}, "nodes must name 2 nodes"),
+    ],
+)
+def test_entries_that_make_no_sense(saved: Path, change: dict, message: str) -> None:
+    unsealed(saved, **change)
+    with pytest.raises(ValueError, match=f"is damaged: {message}"):
+        Trajectory.load(saved)
+
+
+def test_lists_without_end(saved: Path) -> None:
+    (saved / "data.json").write_text(100_000 * "[")
+    with pytest.raises(ValueError, match="is not an ndcn data folder"):
+        Trajectory.load(saved)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pipes_in_place_of_files(saved: Path, name: str) -> None:
+    (saved / name).unlink()
+    os.mkfifo(saved / name)
+    with pytest.raises(ValueError, match=r"is a pipe|is not an ndcn data folder"):
+        Trajectory.load(saved)

@@ -152,3 +152,49 @@ def test_a_kill_in_the_midst_of_writing_leaves_a_sound_file(tmp_path: Path) -> N
         found = store.results(some_runs(20), per_time=True, states=True)
         assert len(found) == len(store.done()) > 0
         assert all(one == result(states=bytes(100_000)) for one in found)
+
+
+def test_a_store_is_read_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a read-only disk, where SQLite cannot make the files that it keeps beside a store; what is in its log is read too."""
+    first, second = some_runs(2)
+    path, connect = tmp_path / "a.sqlite", sqlite3.connect
+
+    def on_a_read_only_disk(place: object, **how: object) -> sqlite3.Connection:
+        if str(tmp_path) in str(place):
+            raise sqlite3.OperationalError("attempt to write a readonly database")
+        return connect(place, **how)
+
+    with Store(path) as writer:
+        writer.add(first, result(0.04))
+        writer.add(second, result(0.05))
+        assert (tmp_path / "a.sqlite-wal").stat().st_size > 0
+        with monkeypatch.context() as patch:
+            patch.setattr(module.sqlite3, "connect", on_a_read_only_disk)
+            with Store(path, read_only=True) as store:
+                assert store.done() == {first.key, second.key}
+                copied = Path(store._copy.name)
+            assert not copied.exists()
+    before = path.read_bytes()
+    with Store(path, read_only=True) as store:
+        assert store.done() == {first.key, second.key}
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            store.add(first, result(0.06))
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_and_a_pipe_are_no_stores(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    with pytest.raises(ValueError, match="is empty: no command has stored results"):
+        Store(tmp_path / "empty", read_only=True)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="is a pipe"):
+        Store(tmp_path / "pipe")
+
+
+def test_lists_without_end_in_a_store(tmp_path: Path) -> None:
+    (run,) = some_runs(1)
+    with Store(tmp_path / "a.sqlite") as store:
+        store.add(run, result())
+        store.connection.execute("UPDATE runs SET scores = ?", (100_000 * "[",))
+        with pytest.raises(ValueError, match="nested too deeply"):
+            store.results([run])

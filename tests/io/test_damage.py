@@ -297,7 +297,7 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no file .*edges.csv to read edges"):
         ndcn.read(tmp_path / "edges.csv", tmp_path / "states.csv")
     (tmp_path / "edges.csv").mkdir()
-    with pytest.raises(ValueError, match="folder or device"):
+    with pytest.raises(ValueError, match="is a folder; give the file with the edges"):
         ndcn.read(tmp_path / "edges.csv", tmp_path / "states.csv")
 
 

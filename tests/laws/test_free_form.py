@@ -168,3 +168,9 @@ def test_other_parameters_of_a_law_are_those_of_its_model(d: int) -> None:
     torch.testing.assert_close(law.with_parameters(moved)(T0, x, graph), expected)
     side_by_side = law.several(torch.stack([model.parameters, moved]))(T0, x.expand(2, *x.shape), graph)
     torch.testing.assert_close(side_by_side[1], expected)
+
+
+def test_a_description_of_very_many_knots_is_refused() -> None:
+    about = {"names": ["x"], "coefficients": [[0.0]], "knots": {"single": [list(range(10**6))], "few": [], "gap": []}}
+    with pytest.raises(ValueError, match="it has splines of more than 1000 knots"):
+        FreeForm.from_description(about)

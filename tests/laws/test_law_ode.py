@@ -90,5 +90,19 @@ def test_the_stiff_solver_is_chosen_by_the_reason_of_an_error_not_by_its_words(m
         assert caught.value.reason == reason
         return tried
 
-    assert fails("max_steps", "given up") == ["dopri5", "bdf"]
+    assert fails("max_steps", "given up") == ["dopri5", "dopri5", "bdf"]  # a few steps, all steps
     assert fails("exploded", "infinite after 3 steps") == ["dopri5"]
+
+
+def test_a_law_that_hardly_gets_on_is_given_up_after_a_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spline with a coefficient of 2^64 took 20,000 steps of DOPRI5, and minutes."""
+    tried: list[tuple[str, int]] = []
+
+    def integrated(*args: object, solver: Solver, **more: object) -> None:
+        tried.append((solver.method, solver.max_steps))
+        raise IntegrationError("given up", time=1e-4, reason="max_steps")
+
+    monkeypatch.setattr("ndcn.laws.law_ode.integrate", integrated)
+    with pytest.raises(IntegrationError):
+        LawODE(Stiff())(states(GRAPHS["path"], 1), torch.tensor([1.0]), GRAPHS["path"], 0.0)
+    assert tried == [("dopri5", 500), ("bdf", 10_000)]

@@ -101,6 +101,7 @@ def test_files_from_before_hidden_could_be_left_out(tmp_path: Path) -> None:
         reg.save(tmp_path / name)
         with safetensors.safe_open(tmp_path / name, "pt") as file:
             about = json.loads(file.metadata()["ndcn"])
+            about.pop("sha256")  # as files before 0.3
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118  # it is no dict
         about["settings"]["hidden"] = 20
         safetensors.torch.save_file(tensors, tmp_path / name, metadata={"ndcn": json.dumps(about)})
@@ -222,6 +223,7 @@ def rewritten(path: Path, source: Path, change: object, drop: str | None = None)
     """The model file with its settings changed."""
     with safetensors.safe_open(source, "pt") as file:
         about = json.loads(file.metadata()["ndcn"])
+        about.pop("sha256")  # as files before 0.3
         tensors = {name: file.get_tensor(name) for name in file.keys() if name != drop}  # noqa: SIM118  # it is no dict
     change(about)
     safetensors.torch.save_file(tensors, path, metadata={"ndcn": json.dumps(about)})
@@ -308,7 +310,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkey
         Path(filename).write_bytes(b"half of")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("ndcn._support.container.save_file", full)
+    monkeypatch.setattr("ndcn._support.tensor_files.save_file", full)
     with pytest.raises(OSError, match=r"could not write .*: No space left on device; nothing was changed") as caught:
         reg.save(path)
     assert caught.value.errno == errno.ENOSPC
@@ -331,3 +333,84 @@ def test_saving_again_replaces(tmp_path: Path) -> None:
     reg.save(path)
     check_same(reg, ndcn.load(path))
     assert list(tmp_path.iterdir()) == [path]
+
+
+# Crafted and damaged contents ---------------------------------------------------------------------------------------
+
+
+def crafted(path: Path, source: Path, tensors: dict[str, torch.Tensor], change: object = lambda about: None) -> Path:
+    """The file with other tensors and settings, and without a checksum, as files before 0.3 have none."""
+    with safetensors.safe_open(source, "pt") as file:
+        about = json.loads(file.metadata()["ndcn"])
+        about.pop("sha256")  # as files before 0.3
+        kept = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is no dict
+    change(about)
+    safetensors.torch.save_file({**kept, **tensors}, path, metadata={"ndcn": json.dumps(about)})
+    return path
+
+
+def test_one_flipped_bit_in_the_numbers_is_refused(tmp_path: Path, model_file: Path) -> None:
+    whole = model_file.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    for place in range(header, len(whole), 61):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << (place % 8)
+        (tmp_path / "m").write_bytes(damaged)
+        with pytest.raises(ValueError, match="is damaged: its content does not match its checksum; copy it again"):
+            ndcn.load(tmp_path / "m")
+
+
+def test_files_without_a_checksum_load(tmp_path: Path, model_file: Path) -> None:
+    check_same(ndcn.load(model_file), ndcn.load(crafted(tmp_path / "m", model_file, {})))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("start.0.indices", lambda x: x.index_fill(0, torch.tensor([5]), 10**9), "columns 0 to 1000000000, expected 0"),
+        ("start.0.indices", lambda x: x.index_fill(0, torch.tensor([5]), 64), "columns 0 to 64, expected 0 to 8"),
+        ("start.0.indices", lambda x: x.index_fill(0, torch.tensor([5]), -1), "columns -1 to 8"),
+        ("start.0.indptr", lambda x: x.index_fill(0, torch.tensor([5]), 10**9), "its rows do not follow one another"),
+        ("start.0.indptr", lambda x: x.index_fill(0, torch.tensor([5]), 0), "its rows do not follow one another"),
+        ("start.0.indptr", lambda x: x.bool(), "indptr must be whole numbers"),
+        ("start.0.weights", lambda x: x.bool(), "values must be a list of floating-point numbers"),
+        ("start.0.x0", lambda x: x[:0], "ends of rows were found for 0 rows"),
+        ("start.0.x0", lambda x: x.bool(), "start.0.x0 must hold floating-point numbers"),
+        ("start.0.times", lambda x: x[:0], "times"),
+        ("scale", lambda x: x * 0, "scale must hold numbers > 0"),
+        ("scale", lambda x: x[:0], "scale must be of size 1, got 0"),
+        ("loss.0", lambda x: x.unsqueeze(0), "loss.0 must be of size any"),
+        ("validation.0", lambda x: x.bool(), "validation.0 must hold floating-point numbers"),
+        ("model.0.field.linear.weight", lambda x: x.bool(), "field.linear.weight must be of torch.float32"),
+    ],
+)
+def test_tensors_that_lead_elsewhere(tmp_path: Path, model_file: Path, name: str, change, message: str) -> None:
+    with safetensors.safe_open(model_file, "pt") as file:
+        damaged = change(file.get_tensor(name)).contiguous()
+    with pytest.raises(ValueError, match=f"does not fit: .*{message}"):
+        ndcn.load(crafted(tmp_path / "m", model_file, {name: damaged}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a["settings"].update(hidden=30_000), r"size mismatch: the settings ask for .*30000.* is stored"),
+        (lambda a: a["settings"].update(knots=list(range(10**6))), "have 1000000 knots, and 0 are stored"),
+        (lambda a: a["settings"].update(hidden=2**70), "more than 64 bits hold"),
+        (lambda a: a["units"].update(rate=0), "the rate of time must be a number > 0, got 0"),
+        (lambda a: a["starts"][0].update(t0=None), "t0 must be a time"),
+        (lambda a: a["starts"][0].update(features=[]), "features must be a list of names"),
+        (lambda a: a["histories"][0].update(seconds="long"), "history 0 must say"),
+    ],
+)
+def test_settings_that_would_take_much_memory_or_make_no_sense(
+    tmp_path: Path, model_file: Path, change, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        ndcn.load(crafted(tmp_path / "m", model_file, {}, change))
+
+
+def test_lists_without_end_are_refused(tmp_path: Path) -> None:
+    safetensors.torch.save_file({"x": torch.zeros(2)}, tmp_path / "m", metadata={"ndcn": 100_000 * "["})
+    with pytest.raises(ValueError, match="nested too deeply"):
+        ndcn.load(tmp_path / "m")

@@ -81,6 +81,7 @@ def as_version_1(path: Path) -> None:
     """Rewrite a checkpoint as ndcn 0.1 wrote it: the best loss instead of ranks."""
     with safe_open(path, "pt") as file:
         about = json.loads(file.metadata()["ndcn"])
+        about.pop("sha256")  # as files before 0.3
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     del tensors["ranks"]
     about["version"] = 1
@@ -290,7 +291,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not a checkpoint of this version"):
         coarse(checkpoint=path, epochs=5).fit(DATA, resume=True)
     path.write_bytes(whole.replace(b"weight.2", b"weighs.2"))
-    with pytest.raises(ValueError, match="does not fit the model"):
+    with pytest.raises(ValueError, match="does not match its checksum"):
         coarse(checkpoint=path, epochs=5).fit(DATA, resume=True)
     path.unlink()
     path.mkdir()
@@ -309,3 +310,55 @@ def test_resume_without_a_checkpoint_starts_anew(tmp_path: Path) -> None:
 def test_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no folder"):
         coarse(epochs=5, checkpoint=tmp_path / "missing" / "run").fit(DATA)
+
+
+# Contents -----------------------------------------------------------------------------------------------------------
+
+
+def rewritten(path: Path, change: dict[str, object], tensors: dict[str, torch.Tensor]) -> None:
+    """Change entries and tensors of a checkpoint, and leave out the checksum, as files before 0.3 have none."""
+    with safe_open(path, "pt") as file:
+        about = json.loads(file.metadata()["ndcn"])
+        about.pop("sha256")  # as files before 0.3
+        kept = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    save_file({**kept, **tensors}, path, metadata={"ndcn": json.dumps({**about, **change})})
+
+
+@pytest.mark.usefixtures("save_always")
+@pytest.mark.parametrize(
+    ("change", "tensors", "message"),
+    [
+        ({}, {"exp_avg.0": torch.zeros(1)}, r"exp_avg.0 must have shape \(4, 1\) of torch.float32, got \(1,\)"),
+        ({}, {"exp_avg_sq.1": torch.zeros(4).double()}, r"exp_avg_sq.1 must have shape .*float32, got .*float64"),
+        ({}, {"exp_avg.0": torch.zeros(4, 1).bool()}, "exp_avg.0 .* got .* of torch.bool"),
+        ({}, {"step.0": torch.zeros(3)}, "step.0 is no number of steps"),
+        ({}, {"step.0": torch.tensor(torch.nan)}, "step.0 is no number of steps"),
+        ({}, {"weight.0": torch.zeros(0)}, "weight.0 must have shape"),
+        ({}, {"best.0": torch.zeros(4, 1).char()}, "best.0 must have shape"),
+        ({}, {"loss": torch.zeros(5).bool()}, "loss must have shape"),
+        ({}, {"validation": torch.zeros(2, 3)}, "validation must have shape"),
+        ({"best_rank": 3}, {}, "best_rank must be a list of numbers, got 3"),
+        ({"best_rank": ["best"]}, {}, "best_rank must be a list of numbers"),
+        ({"best_epoch": None}, {}, "seconds and best_epoch must be numbers"),
+        ({"seconds": "long"}, {}, "seconds and best_epoch must be numbers"),
+    ],
+)
+def test_contents_are_checked_before_they_are_used(tmp_path: Path, change: dict, tensors: dict, message: str) -> None:
+    path = tmp_path / "run"
+    coarse(checkpoint=path, epochs=5).fit(DATA)
+    rewritten(path, change, tensors)
+    with pytest.raises(ValueError, match=f"does not fit the model: {message}"):
+        coarse(checkpoint=path, epochs=5).fit(DATA, resume=True)
+
+
+def test_one_flipped_bit_and_endless_lists_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    coarse(checkpoint=path, epochs=2).fit(DATA)
+    damaged = bytearray(path.read_bytes())
+    damaged[-9] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"does not match its checksum.*remove it to start anew"):
+        coarse(checkpoint=path, epochs=2).fit(DATA, resume=True)
+    save_file({"loss": torch.zeros(1)}, path, metadata={"ndcn": 100_000 * "["})
+    with pytest.raises(ValueError, match="nested too deeply; remove it to start anew"):
+        coarse(checkpoint=path, epochs=2).fit(DATA, resume=True)

@@ -13,11 +13,13 @@ from torch import nn
 
 from .._support.checks import dtype_name, dtype_named
 from .._support.container import read_model, write_model
+from .._support.stored_shapes import check_sizes
 from ..data import plain_labels
-from ..graph import Graph
+from ..graph import Graph, csr_of_parts
 from ..solve import Solver
 from ..training import History
 from .classifier import NodeClassifier
+from .training import build
 
 KIND = "NodeClassifier"
 
@@ -65,7 +67,10 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
         classifier = NodeClassifier(**settings)
         n, d = about["shape"]
         weights = {name[len("model.") :]: value for name, value in tensors.items() if name.startswith("model.")}
-        classifier.model_ = classifier._build(classifier._recipe(), d, len(about["classes"]))
+        recipe, classes = classifier._recipe(), len(about["classes"])
+        learned = (classifier.learn_T, classifier.learn_alpha, classifier.seed)
+        check_sizes(lambda: build(recipe, d, classes, *learned), weights)
+        classifier.model_ = classifier._build(recipe, d, classes)
         classifier.model_.load_state_dict(weights)
         validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
         classifier.history_ = History(tensors["loss"].tolist(), validation, **about["history"])
@@ -93,7 +98,4 @@ def _settings(classifier: NodeClassifier) -> dict[str, Any]:
 
 
 def _matrix(tensors: dict[str, torch.Tensor], name: str, shape: tuple[int, int]) -> sparse.csr_array:
-    parts = tuple(tensors[f"{name}.{part}"].numpy() for part in ("values", "indices", "indptr"))
-    matrix = sparse.csr_array(parts, shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix
+    return csr_of_parts(*(tensors[f"{name}.{part}"].numpy() for part in ("values", "indices", "indptr")), shape=shape)

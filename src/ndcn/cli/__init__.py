@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from . import classify, demo, doctor, evaluate, fit, inspect, network_test, predict, report, reproduce, simulate
+from .given import remembered
 from .guard import Guarded
 
 app = typer.Typer(
@@ -48,7 +49,7 @@ for _command in (
     network_test.network_test, classify.classify, reproduce.reproduce, doctor.doctor,
 ):  # fmt: skip
     _class = simulate.NamesParameters if _command is simulate.simulate else None
-    app.command(help=_help(_command.__doc__ or ""), cls=_class)(_command)
+    app.command(help=_help(_command.__doc__ or ""), cls=_class)(remembered(_command))
 
 
 def main() -> None:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._support.outputs import check_data_folder
 from .._support.registries import ACTIVATIONS, LAWS, MODELS, NEED_PYG as NEED_PYG, NETWORKS, NODE_MODELS, OPERATORS
+from .given import refuse_inputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,11 +121,12 @@ def check_output(path: Path | None, suffixes: tuple[str, ...] = ()) -> None:
 
     Raises:
         FileNotFoundError: its folder does not exist.
-        ValueError: it is a folder, or its name ends in none of the suffixes, which name formats.
+        ValueError: the command reads it, it is a device, a pipe or a folder, or its name ends in none of the suffixes, which name formats.
         PermissionError: its folder is not writable.
     """
     if path is None:
         return
+    refuse_inputs(path)
     if suffixes and path.suffix.lower() not in suffixes:
         raise ValueError(f"{path}: the name must end in {' or '.join(suffixes)}, which decides the format")
     if path.is_dir():
@@ -164,9 +167,9 @@ def load_dynamics(path: Path) -> DynamicsRegressor:
 
 
 def check_data_output(folder: Path) -> None:
-    """Check that data can be written to a folder, which is new or holds ndcn data, before any work is done."""
-    if folder.exists() and not (folder / "data.json").is_file():
-        raise ValueError(f"{folder} exists and is not ndcn data; choose another name or remove it")
+    """Check that data can be written to a folder, which is new or holds nothing but ndcn data, before any work is done."""
+    refuse_inputs(folder)
+    check_data_folder(folder)
     check_parent(folder)
 
 

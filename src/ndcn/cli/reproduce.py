@@ -68,7 +68,8 @@ def reproduce(
 
     Example: ndcn reproduce extrapolation --only heat/grid,gene/random --runs 3
     """
-    check_output(store)
+    if not (stored or what is What.status):  # these only read it
+        check_output(store)
     if as_json:
         form = Form.json
     from ..experiments import Request
@@ -155,7 +156,7 @@ def _print_tables(targets: list[Target], store: Path, form: Form) -> None:
 
     keys = {run.key: run for target in targets for run in target.all_runs()}
     reasons: dict[str, str] = {}
-    with Store(store, create=False) if keys else nullcontext() as there:
+    with Store(store, create=False, read_only=True) if keys else nullcontext() as there:
         rows = [row for target in targets for row in target.rows(there)]
         if there is not None:
             reasons = {keys[key].name: reason for key, reason in there.failures().items() if key in keys}
@@ -178,7 +179,7 @@ def _status(targets: list[Target], store: Path, jobs: int | None, form: Form) ->
     from ..experiments import Store, missing, seconds_left
 
     found: dict[str, dict[str, float | int | None]] = {}
-    with Store(store if store.exists() else ":memory:") as there:
+    with Store(store, read_only=True) if store.exists() else Store(":memory:") as there:
         failures = there.failures()
         every = {target.name: list({run.key: run for run in target.all_runs()}.values()) for target in targets}
         every["all"] = list({run.key: run for runs in every.values() for run in runs}.values())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,7 +13,11 @@ import numpy as np
 import pandas as pd
 import torch
 
-from .._support.files import replacing
+from .._support.checks import check_whole
+from .._support.files import check_readable, replacing, restore
+from .._support.outputs import check_data_folder
+from .._support.parquet import read_parquet
+from .._support.plain_json import from_json
 from ..graph import Graph, label_index
 
 if TYPE_CHECKING:
@@ -18,12 +25,15 @@ if TYPE_CHECKING:
 
 FORMAT = "ndcn-data"
 VERSION = 1
+TABLES = ("states", "edges")
+DTYPES = ("float16", "float32", "float64")
+ATTEMPTS = 10  # at reading a folder that another process replaces meanwhile
+PAUSE = 0.02  # seconds between them
 
 
 def save(trajectory: Trajectory, folder: Path) -> None:
     """See ``Trajectory.save``."""
-    if folder.exists() and not _is_ours(folder):
-        raise ValueError(f"{folder} exists and is not ndcn data; choose another name or remove it")
+    check_data_folder(folder)
     graph = trajectory.graph
     labels = plain_labels(graph)
     known = labels is None or labels == list(graph.nodes)
@@ -42,26 +52,82 @@ def save(trajectory: Trajectory, folder: Path) -> None:
         new.mkdir()
         states.to_parquet(new / "states.parquet", index=False)
         named.to_pandas().to_parquet(new / "edges.parquet", index=False)
+        about["sha256"] = {name: _digest((new / f"{name}.parquet").read_bytes()) for name in TABLES}
         (new / "data.json").write_text(json.dumps(about, indent=1) + "\n")
 
 
 def load(folder: Path) -> dict[str, Any]:
     """Arguments of the Trajectory that a folder holds; see ``Trajectory.load``."""
     if not folder.exists():
+        restore(folder)  # a write that was killed may have moved it aside
+    if not folder.exists():
         raise FileNotFoundError(f"there is no data folder {folder}; `ndcn simulate --out {folder.name}` makes one")
-    if not _is_ours(folder):
-        raise ValueError(f"{folder} is not an ndcn data folder: it has no data.json written by ndcn")
-    about = json.loads((folder / "data.json").read_text())
-    if about.get("version") != VERSION:
-        found = f"{folder} has format version {about.get('version')}"
-        raise ValueError(f"{found}, this ndcn reads version {VERSION}; use a newer ndcn")
+    about, tables = _read(folder)
     try:
-        states, edges = (pd.read_parquet(folder / f"{name}.parquet") for name in ("states", "edges"))
-        count = about["num_nodes"] if about["nodes"] is None else None
-        graph = Graph.from_edges(edges, nodes=about["nodes"], num_nodes=count, directed=about["directed"])
+        states, edges = (read_parquet(tables[name], f"{name}.parquet").to_pandas() for name in TABLES)
+        if about["dtype"] not in DTYPES:
+            raise ValueError(f"states are of type {', '.join(DTYPES)}, not {about['dtype']!r}")
+        labels, count = about["nodes"], about["num_nodes"]
+        check_whole("num_nodes", count, 1, max(len(states), 1))  # each node has a row at each time
+        if labels is not None and (not isinstance(labels, list) or len(labels) != count):
+            raise ValueError(f"nodes must name {count} nodes")
+        graph = Graph.from_edges(
+            edges, nodes=labels, num_nodes=count if labels is None else None, directed=about["directed"]
+        )
         return _snapshots(states, graph, about["features"], about["dtype"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the data in {folder} is damaged: {error}") from error
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """What a folder says of itself, and its tables, all of one write: another process may replace it meanwhile.
+
+    Raises:
+        ValueError: it is not ours, or damaged.
+    """
+    reason, about = "", None
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(PAUSE)
+        try:
+            about = _about(folder)
+            tables = {name: _content(folder / f"{name}.parquet") for name in TABLES}
+        except OSError as error:  # not there, or not there any more
+            reason = str(error)
+            continue
+        known = about.get("sha256")
+        if not isinstance(known, Mapping) or all(known.get(name) == _digest(tables[name]) for name in TABLES):
+            return about, tables
+        reason = "states.parquet or edges.parquet is not the one that was written with data.json"
+    if about is None:
+        raise _not_ours(folder)
+    raise ValueError(f"the data in {folder} is damaged: {reason}")
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    try:
+        about = from_json(_content(folder / "data.json"))
+    except ValueError:
+        raise _not_ours(folder) from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise _not_ours(folder)
+    if about.get("version") != VERSION:
+        found = f"{folder} has format version {about.get('version')}"
+        raise ValueError(f"{found}, this ndcn reads version {VERSION}; use a newer ndcn")
+    return about
+
+
+def _not_ours(folder: Path) -> ValueError:
+    return ValueError(f"{folder} is not an ndcn data folder: it has no data.json written by ndcn")
+
+
+def _content(path: Path) -> bytes:
+    check_readable(path, "file")
+    return path.read_bytes()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _snapshots(table: pd.DataFrame, graph: Graph, features: list[str], dtype: str) -> dict[str, Any]:
@@ -91,11 +157,3 @@ def plain_labels(graph: Graph) -> list[str | int | float] | None:
     if len(set(texts)) != len(texts):
         raise ValueError("node labels cannot be saved: two different labels have the same text; use text or numbers")
     return list(texts)
-
-
-def _is_ours(folder: Path) -> bool:
-    try:
-        about = json.loads((folder / "data.json").read_text())
-    except (OSError, ValueError):
-        return False
-    return isinstance(about, dict) and about.get("format") == FORMAT

@@ -33,7 +33,7 @@ def draw(table: ErrorTable, store: Path, out: Path, progress: bool | None = None
         ffmpeg is there, as MP4.
     """
     settings = read_toml("figures")
-    with Store(store, create=False) as there:
+    with Store(store, create=False, read_only=True) as there:
         cells = {cell: _cell(table, there, *cell) for cell in table.cells}
     graphs = {network: cell.data.graph for (_, network), cell in cells.items()}
     steps: dict[str, Callable[[Path], Any]] = {"adjacency.png": partial(_draw_matrices, graphs)}
@@ -134,7 +134,7 @@ def draw_sweep(table: Classification, store: Path, out: Path) -> list[Path]:
     """For each data set and model that has T and alpha: accuracy over T at the best alpha, and over T and alpha."""
     files = []
     out.mkdir(parents=True, exist_ok=True)
-    with Store(store, create=False) as there:
+    with Store(store, create=False, read_only=True) as there:
         for dataset in table.datasets:
             for model in table.sweep_models():
                 results = {(T, alpha): there.results(runs) for T, alpha, runs in table.sweep_runs(dataset, model)}

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import sqlite3
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 
+from .._support.files import check_replaceable
+from .._support.plain_json import from_json
 from .result import Result
 from .spec import Run
 
@@ -39,29 +43,62 @@ class Store:
         path: of the file; made if it is not there, unless ``create`` is False.
         owner: who claims runs here.
         create: whether a file that is not there is made.
+        read_only: whether nothing will be changed; then the file and its folder need not be writable.
 
     Raises:
         FileNotFoundError: there is no such file, and it is not to be made; or no folder for it.
         ValueError: the file is not a store of this version.
     """
 
-    def __init__(self, path: str | Path, owner: str = "", *, create: bool = True) -> None:
+    def __init__(self, path: str | Path, owner: str = "", *, create: bool = True, read_only: bool = False) -> None:
         self.path = Path(path)
         self.owner = owner
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
         if self.path.is_dir():
             raise ValueError(f"{path} is a folder; a store is one file, such as results.sqlite")
         if not self.path.exists() and not create:
             raise FileNotFoundError(f"there is no store {path}; `ndcn reproduce` makes one")
         if not self.path.absolute().parent.is_dir():
             raise FileNotFoundError(f"there is no folder {self.path.absolute().parent} for the store; make it first")
-        self.connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        if str(path) != ":memory:":
+            check_replaceable(self.path)
+        self.connection = self._read_only() if read_only else self._connected(self.path)
         try:
-            self._open()
+            if not read_only:
+                self._open()
+            elif self._check():
+                raise ValueError(f"{path} is empty: no command has stored results in it")
         except (sqlite3.DatabaseError, ValueError) as error:
-            self.connection.close()
+            self.close()
             if isinstance(error, ValueError):
                 raise
             raise ValueError(f"{path} cannot be used as a store of results: {error}") from error
+
+    def _connected(self, place: str | Path, *, uri: bool = False) -> sqlite3.Connection:
+        return sqlite3.connect(place, timeout=60, isolation_level=None, uri=uri)
+
+    def _read_only(self) -> sqlite3.Connection:
+        """A connection that changes nothing; to a copy, where SQLite needs to write beside a file that it reads."""
+        with suppress(sqlite3.OperationalError):
+            connection = self._connected(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
+            try:
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                return connection
+            except sqlite3.OperationalError:
+                connection.close()
+        self._copy = tempfile.TemporaryDirectory(prefix="ndcn-store-")
+        copied = Path(self._copy.name) / "store"
+        for ending in ("", "-wal"):  # what is not yet in the file is in its log
+            beside = Path(f"{self.path}{ending}")
+            if beside.exists():
+                shutil.copyfile(beside, f"{copied}{ending}")
+        return self._connected(copied)
+
+    def close(self) -> None:
+        """Give the file free."""
+        self.connection.close()
+        if self._copy is not None:
+            self._copy.cleanup()
 
     def _open(self) -> None:
         self.connection.execute("BEGIN")  # its reads belong together: another command may be making the file
@@ -98,7 +135,7 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.connection.close()
+        self.close()
 
     # Results ----------------------------------------------------------------------------------------------------
 
@@ -127,7 +164,7 @@ class Store:
             row = self.connection.execute(f"SELECT {columns} FROM runs WHERE key = ?", (run.key,)).fetchone()
             if row is not None:
                 scores, errors, parameters, seconds, versions, packed = row
-                scores, errors, versions = (json.loads(text or "{}") for text in (scores, errors, versions))
+                scores, errors, versions = (from_json(text or "{}") for text in (scores, errors, versions))
                 found.append(Result(scores, errors, parameters, seconds, versions, packed))
         return found
 
@@ -142,7 +179,7 @@ class Store:
     def seconds(self) -> list[tuple[Run, float]]:
         """The runs that are done, and the seconds they took."""
         rows = self.connection.execute("SELECT settings, seconds FROM runs")
-        return [(Run(json.loads(settings)), seconds) for settings, seconds in rows]
+        return [(Run(from_json(settings)), seconds) for settings, seconds in rows]
 
     # Who does what ----------------------------------------------------------------------------------------------
 

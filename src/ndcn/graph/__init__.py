@@ -14,5 +14,6 @@ from .operators import (
 )
 from .sequence import GraphSequence
 from .sparse import SparseMatrix, type_text as type_text
+from .sparse_parts import check_sparse as check_sparse, csr_of_parts as csr_of_parts
 
 __all__ = ["Graph", "GraphSequence", "SparseMatrix", "networks", "operators"]

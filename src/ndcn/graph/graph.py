@@ -18,6 +18,7 @@ from .._support.wording import counted
 from .edge_table import edge_table_to_adjacency
 from .labels import checked_labels, label_index
 from .sparse import SparseMatrix
+from .sparse_parts import check_sparse
 
 _T = TypeVar("_T")
 
@@ -51,6 +52,7 @@ class Graph:
         if not sparse.issparse(adjacency):
             raise _other_kind("adjacency must be a scipy.sparse matrix", adjacency)
         _check_real(adjacency.dtype)
+        check_sparse(adjacency)
         csr = sparse.csr_array(adjacency, dtype=np.float64, copy=True)
         if csr.ndim != 2 or csr.shape[0] != csr.shape[1]:
             raise ValueError(f"the adjacency matrix must be square, got {' x '.join(map(str, csr.shape))}")

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from .._support.lazy import networkx as nx
-from ..graph import Graph
+from ..graph import Graph, check_sparse
 from .cells import plain
 from .column_names import find
 from .table import Table
@@ -109,6 +109,10 @@ def from_matrix(matrix: Any, title: str, labels: list[str] | None = None) -> Edg
         raise ValueError(f"{title}: a matrix of edges must be square, got {' x '.join(map(str, matrix.shape))}")
     if matrix.dtype.kind not in "biuf":
         raise ValueError(f"{title}: a matrix of edges must hold real numbers, got {matrix.dtype}")
+    try:
+        check_sparse(matrix)
+    except ValueError as error:
+        raise ValueError(f"{title}: {error}; write it again") from None
     coo = sparse.coo_array(matrix)
     data = coo.data.astype(np.float64)
 

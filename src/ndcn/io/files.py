@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pandas as pd
 
+from .._support.files import kind_of_place
+from .._support.limits import FREE, check_growth
 from .._support.registries import TABLE_FORMATS
 from .arrow_table import ArrowTable
 from .table import HeaderHint, Table
 
+MOST_GZIP = 1032  # by which the method of gzip can compress at most
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
@@ -37,14 +41,28 @@ def check_file(source: str | Path, what: str, endings: Collection[str]) -> Path:
     path = Path(source)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path} to read {what} from")
-    if not path.is_file():
-        raise ValueError(f"{path} is a folder or device; give the file with the {what}")
+    if (kind := kind_of_place(path)) is not None:
+        raise ValueError(f"{path} is {kind}; give the file with the {what}")
     if ending(path) not in endings:
         also = "; save a spreadsheet as CSV" if ending(path) in SPREADSHEETS else ""
         raise ValueError(f"{path.name}: {what} are read from files that end in {', '.join(sorted(endings))}{also}")
     if path.stat().st_size == 0:
         raise ValueError(f"{path.name} is empty (0 bytes); export the {what} again")
+    if path.suffix.lower() == ".gz":
+        _check_unpacked(path)
     return path
+
+
+def _check_unpacked(path: Path) -> None:
+    """Refuse a gzip file that unpacks to far more than its size; what is wrong with it otherwise is for its reader."""
+    stored = path.stat().st_size
+    if stored * MOST_GZIP <= FREE:
+        return
+    unpacked = 0
+    with suppress(EOFError, OSError, zlib.error), gzip.open(path, "rb") as file:
+        while part := file.read(1 << 20):
+            unpacked += len(part)
+            check_growth(unpacked, stored, path.name, "unpack it")
 
 
 def open_table(source: Any, what: str, hint: HeaderHint) -> Table:

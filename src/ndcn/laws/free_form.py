@@ -17,6 +17,8 @@ from .model import Model, Slopes
 from .network import Network
 from .splines import Splines, product
 
+MOST_KNOTS = 1000  # of a spline in a file: its pieces take memory that grows with the square
+
 
 @dataclass(frozen=True)
 class FreeModel:
@@ -226,6 +228,8 @@ class FreeForm(Law):
             ValueError: it describes none.
         """
         try:
+            if any(len(knots) > MOST_KNOTS for kind in about["knots"].values() for knots in kind):
+                raise ValueError(f"it has splines of more than {MOST_KNOTS} knots; a search makes 21 at most")
             kinds = [tuple(Splines(k) for k in about["knots"][kind]) for kind in ("single", "few", "gap")]
             coefficients = torch.tensor(about["coefficients"], dtype=torch.float64)
             law = cls(Basis(*kinds), coefficients, tuple(str(n) for n in about["names"]))
@@ -236,6 +240,6 @@ class FreeForm(Law):
                 raise ValueError("it has knots or coefficients that are not finite")
             if len(set(law.names)) < len(law.names):
                 raise ValueError(f"it has features of the same name, {', '.join(law.names)}")
-        except (KeyError, TypeError, IndexError, OverflowError, RuntimeError) as error:
+        except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RuntimeError) as error:
             raise ValueError(f"this does not describe a law of splines: {error!r}") from error
         return law

@@ -12,6 +12,8 @@ from ..solve import IntegrationError, Solution, Solver, integrate
 from .law import Law
 
 DOPRI5_STEPS = 20_000  # after so many DOPRI5 gives way to a solver for stiff laws
+FIRST_STEPS = 500  # after which DOPRI5 gives way at once if, at this pace, it would need twice as many as DOPRI5_STEPS
+BDF_STEPS = 10_000  # stiff laws take hundreds; one that takes more jumps about, and would be followed for minutes
 # Posterior samples may take SAMPLE_STEPS times as many steps as the law itself, or as FEWEST_STEPS if that takes fewer: one that needs more
 # is far out, and would take longer to follow than all the others (docs/interaction.md, How sure it is).
 SAMPLE_STEPS = 4
@@ -53,11 +55,11 @@ class LawODE(nn.Module):
         solver = Solver("dopri5", rtol=1e-7, atol=1e-9 * unit, max_steps=DOPRI5_STEPS)
         try:
             try:
-                solution = self._solved(x0, times, graph, t0, solver)
+                solution = self._patiently(x0, times, graph, t0, solver)
             except IntegrationError as error:
                 if error.reason != "max_steps":  # BDF cannot follow a law that explodes either
                     raise
-                solver = Solver("bdf", rtol=1e-6, atol=1e-8 * unit)
+                solver = Solver("bdf", rtol=1e-6, atol=1e-8 * unit, max_steps=BDF_STEPS)
                 solution = self._solved(x0, times, graph, t0, solver)
         except IntegrationError as error:
             raise IntegrationError(
@@ -68,6 +70,16 @@ class LawODE(nn.Module):
             ) from error
         steps = solution.statistics.accepted_steps + solution.statistics.rejected_steps
         return solution.states, replace(solver, max_steps=SAMPLE_STEPS * max(steps, FEWEST_STEPS))
+
+    def _patiently(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float, solver: Solver) -> Solution:
+        """By this solver, which first shows in a few steps that it will not need far too many."""
+        try:
+            return self._solved(x0, times, graph, t0, replace(solver, max_steps=min(FIRST_STEPS, solver.max_steps)))
+        except IntegrationError as error:
+            share = (error.time - t0) / max(float(times.max()) - t0, 1e-300)
+            if error.reason != "max_steps" or share * 2 * solver.max_steps < FIRST_STEPS:
+                raise
+        return self._solved(x0, times, graph, t0, solver)
 
     def by(self, solver: Solver, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float) -> torch.Tensor:
         """The states by this solver alone.

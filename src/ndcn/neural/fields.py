@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -134,10 +135,10 @@ class LinearInTime(nn.Module):
 
     def __init__(self, width: int, knots: Sequence[float]) -> None:
         super().__init__()
-        times = torch.as_tensor(knots, dtype=torch.float64)
-        if times.dim() != 1 or len(times) < 2 or not times.isfinite().all() or not (times.diff() > 0).all():
+        times = np.asarray(knots, dtype=np.float64)
+        if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or not (np.diff(times) > 0).all():
             raise ValueError(f"knots must be at least two finite times in increasing order, got {knots}")
-        self.register_buffer("knots", times)
+        self.register_buffer("knots", torch.tensor(times.tolist(), dtype=torch.float64))
         layers = [nn.Linear(width, width) for _ in knots]
         self.weight = nn.Parameter(torch.stack([layer.weight.detach() for layer in layers]))
         self.bias = nn.Parameter(torch.stack([layer.bias.detach() for layer in layers]))

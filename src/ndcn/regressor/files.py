@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch import nn
 
 from .._support.checks import dtype_name, dtype_named
 from .._support.container import read_model, write_model
 from .._support.registry import found_at
 from ..data import Calendar, SplitRule, Trajectory, plain_labels
-from ..graph import Graph, GraphSequence
+from ..graph import Graph, GraphSequence, csr_of_parts
 from ..solve import Solver
 from ..training import Objective
 from .initial import InitialCondition
 from .kind import Stored
 from .kind_lookup import kind_for, model_in_file
+from .stored_checks import check_common
 
 if TYPE_CHECKING:
     from .estimator import DynamicsRegressor
@@ -67,6 +67,8 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
     if not ready and model is not None:
         raise ValueError(f"{path} holds a {settings['model']!r} model, which is rebuilt from the file: drop model=")
     try:
+        check_common(about, tensors)
+        about["units"] = {name: float(value) for name, value in about["units"].items()}
         kind, asked = model_in_file(about, model)
         given = _settings({**settings, "model": asked}, ready)
         estimator: DynamicsRegressor = found_at("ndcn.regressor:DynamicsRegressor")(**given)
@@ -136,9 +138,8 @@ def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:
 
 def _initial(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str) -> InitialCondition:
     x0 = tensors[f"{prefix}x0"]
-    parts = tuple(tensors[f"{prefix}{name}"].numpy() for name in ("weights", "indices", "indptr"))
-    adjacency = sparse.csr_array(parts, shape=(len(x0), len(x0)))
-    graph = Graph(adjacency, nodes=about["nodes"], directed=about["directed"])
+    parts = (tensors[f"{prefix}{name}"].numpy() for name in ("weights", "indices", "indptr"))
+    graph = Graph(csr_of_parts(*parts, shape=(len(x0), len(x0))), nodes=about["nodes"], directed=about["directed"])
     times, features, seen = tensors[f"{prefix}times"], tuple(about["features"]), None
     if (states := tensors.get(f"{prefix}states")) is not None:
         seen = Trajectory(times=times, states=states, graph=graph, mask=~states.isnan(), features=features)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import nn
 
-from .._support.files import write
+from .._support.checks import is_real
+from .._support.plain_json import from_json
+from .._support.tensor_files import read_tensors, read_text, write_tensors
 from ..solve import Solver, kernel_in_use
 from .objective import CrossEntropy, Objective
 
@@ -47,7 +47,7 @@ def save_checkpoint(path: Path, fingerprint: str, run: Run) -> None:
         "best_epoch": run.best_epoch,
         "seconds": run.history.seconds,
     }
-    write(path, lambda new: save_file(tensors, new, metadata={"ndcn": json.dumps(about)}))
+    write_tensors(path, json.dumps(about), tensors)
 
 
 def load_checkpoint(path: Path, fingerprint: str, run: Run) -> None:
@@ -56,22 +56,63 @@ def load_checkpoint(path: Path, fingerprint: str, run: Run) -> None:
     Raises:
         ValueError: the file is not a checkpoint, or belongs to other data or settings.
     """
-    try:
-        with safe_open(path, "pt") as file:
-            about = json.loads((file.metadata() or {}).get("ndcn", "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is no dict
-    except (SafetensorError, OSError, ValueError) as error:
-        raise ValueError(f"{path} is not a checkpoint that can be read: {error}; remove it to start anew") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") not in READ:
-        raise ValueError(f"{path} is not a checkpoint of this version of ndcn; remove it to start anew")
+    about, _ = _read(path, whole=False)  # what is not ours is not read on
     if about.get("fingerprint") != fingerprint:
         raise ValueError(
             f"{path} belongs to other data or settings, or to another kernel; remove it to start anew, or fit without resume"
         )
+    about, tensors = _read(path, whole=True)
     try:
+        _check(about, tensors, run)  # before anything is changed
         _put(about, tensors, run)
-    except (KeyError, RuntimeError, TypeError) as error:
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ValueError(f"{path} does not fit the model: {error}; remove it to start anew") from error
+
+
+def _read(path: Path, *, whole: bool) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """What a checkpoint says of itself, and its tensors if the ``whole`` is wanted."""
+    try:
+        text, tensors = read_tensors(path, "checkpoint") if whole else (read_text(path, "checkpoint"), {})
+        about = from_json(text)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path} is not a checkpoint that can be read: {error}; remove it to start anew") from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") not in READ:
+        raise ValueError(f"{path} is not a checkpoint of this version of ndcn; remove it to start anew")
+    return about, tensors
+
+
+def _check(about: dict[str, Any], tensors: dict[str, torch.Tensor], run: Run) -> None:
+    """Refuse numbers of another shape or kind than the run has: the fused Adam writes where they say, unchecked."""
+    first_version = about["version"] == 1
+    ranks = [-about["best_loss"]] if first_version else about["best_rank"]
+    if not isinstance(ranks, list) or not all(type(rank) is float for rank in ranks):
+        raise ValueError(f"best_rank must be a list of numbers, got {ranks!r}")
+    if not is_real(about["seconds"]) or about["seconds"] < 0 or type(about["best_epoch"]) is not int:
+        raise ValueError("seconds and best_epoch must be numbers")
+    validated = len(tensors["validation"])
+    _expect(tensors, "loss", tensors["loss"].new_empty(tensors["loss"].numel(), dtype=torch.float64))
+    _expect(tensors, "validation", torch.empty(validated, 2, dtype=torch.float64))
+    if not first_version and validated:
+        _expect(tensors, "ranks", torch.empty(validated, tensors["ranks"][:1].numel(), dtype=torch.float64))
+    for name in ("weight", "good", "best"):
+        for k, value in enumerate(run.tensors):
+            _expect(tensors, f"{name}.{k}", value)
+    for k, p in enumerate(run.parameters):
+        if f"step.{k}" in tensors:
+            step = tensors[f"step.{k}"]
+            if not step.is_floating_point() or step.dim() or not 0 <= step.item() <= len(tensors["loss"]):
+                raise ValueError(f"step.{k} is no number of steps")
+            for name in ("exp_avg", "exp_avg_sq"):
+                _expect(tensors, f"{name}.{k}", p)
+    for k, generator in enumerate(run.generators):
+        _expect(tensors, f"generator.{k}", generator.get_state())
+
+
+def _expect(tensors: dict[str, torch.Tensor], name: str, like: torch.Tensor) -> None:
+    found = tensors[name]
+    if found.shape != like.shape or found.dtype != like.dtype:
+        expected = f"{tuple(like.shape)} of {like.dtype}"
+        raise ValueError(f"{name} must have shape {expected}, got {tuple(found.shape)} of {found.dtype}")
 
 
 def _put(about: dict[str, Any], tensors: dict[str, torch.Tensor], run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import pickle
@@ -158,7 +159,7 @@ def test_trouble_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch, ser
         return real(address, timeout=timeout)
 
     monkeypatch.setattr(download.urllib.request, "urlopen", flaky)
-    assert download._get(server + "/ind.cora.y")
+    assert download._within(60, server + "/ind.cora.y")
     assert tries == [download.TIMEOUT] * 3
 
 
@@ -276,3 +277,27 @@ def test_citeseer() -> None:
     assert torch.bincount(data.labels[data.train_mask]).tolist() == [20] * 6
     linked = data.graph.edge_index()
     assert (data.labels[linked[0]] == data.labels[linked[1]]).double().mean() > 0.73
+
+
+@pytest.mark.parametrize("slow", ["header", "content"])
+def test_a_server_that_sends_a_byte_now_and_then_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: str
+) -> None:
+    class Dripping(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            begin = b"HTTP/1.0 200 OK\r\nX-Long: " if slow == "header" else b"HTTP/1.0 200 OK\r\n\r\n"
+            with contextlib.suppress(OSError):
+                self.wfile.write(begin)
+                while not ended.wait(0.05):
+                    self.wfile.write(b"a")
+
+        def log_message(self, *_: object) -> None: ...
+
+    ended = threading.Event()
+    monkeypatch.setattr(download, "LONGEST", 0.4)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Dripping) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        with pytest.raises(ConnectionError, match=r"not complete after 0.4 seconds"):
+            load("cora", root=tmp_path / "new", url=f"http://127.0.0.1:{http.server_port}")
+        ended.set()
+        http.shutdown()

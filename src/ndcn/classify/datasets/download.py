@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from ..._support.files import write
 from ..._support.progress import Progress
 
 TIMEOUT = 30.0  # seconds without an answer, after which a connection is given up
+LONGEST = 900.0  # seconds for one file, all attempts together: 20 MB at 25 kB/s, whatever else the server sends
 ATTEMPTS = 3  # for errors that may pass: a broken connection, a server that is busy
 LARGEST = 200 * 2**20  # bytes: the files of Pubmed have 20 MB in all, and an answer without end must stop
 CHUNK = 2**16  # bytes read at once
@@ -39,7 +41,7 @@ def fetch(names: list[str], url: str, folder: Path, check: Callable[[str, bytes]
     with Progress(len(names), 0, progress, unit="files", name="downloading") as bar:
         for done, name in enumerate(names, start=1):
             try:
-                content = _get(f"{url}/{name}")
+                content = _within(LONGEST, f"{url}/{name}")
             except (OSError, HTTPException) as error:
                 reason = getattr(error, "reason", None) or error
                 raise ConnectionError(
@@ -51,12 +53,34 @@ def fetch(names: list[str], url: str, folder: Path, check: Callable[[str, bytes]
             bar.update(done)
 
 
-def _get(address: str) -> bytes:
+def _within(seconds: float, address: str) -> bytes:
+    """What ``_get`` returns or raises; a TimeoutError if that takes longer, however slowly the answer comes."""
+    done: list[bytes | BaseException] = []
+    given_up = threading.Event()
+
+    def get() -> None:
+        try:
+            done.append(_get(address, given_up))
+        except BaseException as error:  # raised again below
+            done.append(error)
+
+    worker = threading.Thread(target=get, daemon=True)  # which an end of the program does not wait for
+    worker.start()
+    worker.join(seconds)
+    given_up.set()
+    if not done:
+        raise TimeoutError(f"it was not complete after {seconds:g} seconds")
+    if isinstance(done[0], BaseException):
+        raise done[0]
+    return done[0]
+
+
+def _get(address: str, given_up: threading.Event) -> bytes:
     for attempt in range(ATTEMPTS):
         try:
             with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
                 parts, size = [], 0
-                while part := answer.read(CHUNK):
+                while not given_up.is_set() and (part := answer.read1(CHUNK)):
                     parts.append(part)
                     size += len(part)
                     if size > LARGEST:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from ..._support.limits import check_growth, check_nodes
 from ..edge_list import EdgeList, from_matrix
 from ..files import one_line, open_bytes, parsing
 
@@ -23,14 +24,24 @@ MOST_DENSE = 10**8  # entries of a matrix that is written out in full: 0.8 GB of
 
 def read_npz(path: Path) -> EdgeList:
     """The edges of a sparse matrix; a ValueError if it is not such a file, or not square, real and finite."""
+    damaged = (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError, MemoryError)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+    except damaged as error:
+        raise _no_npz(path, error) from None
+    check_growth(unpacked, path.stat().st_size, path.name, "write it with save_npz(..., compressed=False)")
     try:
         matrix = sparse.load_npz(path)
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError) as error:
-        why = one_line(error, 80)
-        raise ValueError(
-            f"{path.name} is no matrix that scipy.sparse.save_npz wrote ({why}); write it with that"
-        ) from None
+    except damaged as error:
+        raise _no_npz(path, error) from None
+    check_nodes(max(matrix.shape), matrix.nnz, path.name)
     return from_matrix(matrix, path.name)
+
+
+def _no_npz(path: Path, error: BaseException) -> ValueError:
+    why = one_line(error, 80)
+    return ValueError(f"{path.name} is no matrix that scipy.sparse.save_npz wrote ({why}); write it with that")
 
 
 def read_mtx(path: Path) -> EdgeList:
@@ -59,6 +70,8 @@ def read_matrix_market(path: Path) -> sparse.coo_array:
         raise ValueError(f"{path.name} line {skip}: expected {expected}, got {line.strip()[:60]!r}")
     if layout == "array" and size[0] * size[1] > MOST_DENSE:
         raise ValueError(f"{path.name} line {skip}: {size[0]} x {size[1]} is too large for a dense matrix")
+    if layout == "coordinate":
+        check_nodes(max(size[:2]), min(size[2], path.stat().st_size), f"{path.name} line {skip}")
     body = _body(path, skip, 1 if layout == "array" else 2 if kind == "pattern" else 3)
     rows, columns, values = _entries(body, size, layout, kind, symmetry, path.name)
     if symmetry != "general":
@@ -106,6 +119,10 @@ def _entries(
     body: np.ndarray, size: list[int], layout: str, kind: str, symmetry: str, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, columns and values of the entries that the file lists."""
+    if layout == "array" and len(body) < size[0] * size[1] // 2 - max(size[:2]):  # before there is a place for each
+        raise ValueError(
+            f"{name}: {size[0]} x {size[1]} entries were announced, {len(body)} are there; is the file whole?"
+        )
     columns, rows = np.divmod(np.arange(size[0] * size[1] if layout == "array" else 0), max(size[0], 1))
     if symmetry != "general":
         below = rows > columns if symmetry == "skew-symmetric" else rows >= columns

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from ..._support.limits import check_width
 from ..cells import number
 from ..files import open_bytes
 from ..table import HeaderHint
@@ -78,6 +79,7 @@ def detect(path: Path, hint: HeaderHint, encoding: str | None = None) -> TextFor
         raise ValueError(f"{path.name} has no rows, only separators; export it again")
     first_lines, rows = beginning[0][0], [row for _, row in beginning]
     width = _width(rows[1:] or rows)
+    check_width(max(width, len(rows[0])), path.name)
     decimal = "," if separator not in (",", " ", BLANKS) and _has_decimal_commas(rows) else "."
     header = None if hint.absent else _header(rows, hint.names, width, decimal)
     if header is None:

@@ -16,6 +16,7 @@ from ..initial import InitialCondition
 from ..kind import Can, Fitted, Kind, State, Stored, TrainingData, untrained
 from ..query import Prediction, Query
 from ..settings import Settings
+from ..stored_checks import check_law
 from .learned_law import LearnedLaw
 
 # by a key of their descriptions
@@ -116,11 +117,22 @@ def stored_law(law: Law, stored: Stored) -> FoundLaw:
     tensors, initial = stored.tensors, [one.x0 for one in stored.initial]
     names = [f"law.start_draws.{k}" for k in range(len(initial))]
     initial_samples = [tensors[name] for name in names if name in tensors] or None
+    check_law(tensors, *_counts(law, stored.about["law"]["form"]), initial)
     kept = stored.about["law"]["evidence"]
     evidence = Evidence(**{**kept, "noise": tuple(kept["noise"])})
     covariance, samples, states = (tensors[f"law.{name}"] for name in ("covariance", "draws", "states"))
     errors = covariance.diagonal().clamp(min=0).sqrt()
     return FoundLaw(law, covariance, errors, samples, initial, initial_samples, evidence, states)
+
+
+def _counts(law: Law, form: Mapping[str, Any]) -> tuple[int, int]:
+    """How many parameters a law was found with: those in common, whose covariance is known, and all."""
+    if "names" in form and "estimated" in form:  # a known law
+        common, nodes = form["names"]
+        return len(common), len(common) + sum(getattr(law, name).numel() for name in nodes)
+    learned = law.correction if isinstance(law, Corrected) else law
+    count = sum(numbers.numel() for numbers in learned.buffers())
+    return count, count
 
 
 def fitted_law(can: Can, law: LearnedLaw, stored: Stored) -> FittedLaw:

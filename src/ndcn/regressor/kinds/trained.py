@@ -11,6 +11,7 @@ from torch import nn
 from ..._support.checks import named
 from ..._support.generators import initial_weights
 from ..._support.registries import ACTIVATIONS, OPERATORS
+from ..._support.stored_shapes import check_sizes
 from ...data import checked_times, common_grid
 from ...graph import Operator
 from ...neural import Activation, ResidualGNN, TemporalGNN, ndcn, no_control, no_encode, no_graph
@@ -77,17 +78,33 @@ class Trained(Kind):
 
     def restore(self, stored: Stored, settings: Settings) -> TrainedModel:
         """The trained modules of a file."""
+        self._check_sizes(stored, settings)
         return restore_modules(self.build, stored.about, stored.tensors, stored.initial, settings)
 
     def build(self, settings: Settings, units: Units, initial: list[InitialCondition]) -> nn.Module:
         """The module that the settings ask for, with its initial weights."""
+        parts = self._parts(settings, units, initial)
+        with initial_weights(settings.seed):
+            return self.make(parts)
+
+    def _check_sizes(self, stored: Stored, settings: Settings) -> None:
+        """Refuse settings that ask for a module of another size than that of the file."""
+        first = "model.0."
+        weights = {name[len(first) :]: value for name, value in stored.tensors.items() if name.startswith(first)}
+        kept = max((len(value) for name, value in weights.items() if name.endswith("knots")), default=0)
+        if settings["knots"] is not None and len(settings["knots"]) != kept:
+            raise ValueError(f"the settings have {len(settings['knots'])} knots, and {kept} are stored")
+        parts = self._parts(settings, Units(stored.tensors["scale"], **stored.about["units"]), stored.initial)
+        check_sizes(lambda: self.make(parts), weights)
+
+    def _parts(self, settings: Settings, units: Units, initial: list[InitialCondition]) -> Parts:
         nodes = max(start.graph.num_nodes for start in initial)
         knots = settings["knots"]
         if knots is not None and not self.knots:
             raise ValueError(f"{self.name} has no weights W(t) that could change with time: drop knots")
         state_bytes = nodes * settings.width * settings.dtype.itemsize
         grid = common_grid([start.times for start in initial], self.name) if self.equal_steps else None
-        parts = Parts(
+        return Parts(
             features=initial[0].x0.shape[1],
             nodes=nodes,
             hidden=settings.width,
@@ -98,8 +115,6 @@ class Trained(Kind):
             step=1.0 if grid is None else grid.step * units.rate,
             layers=max(len(start.times) for start in initial),
         )
-        with initial_weights(settings.seed):
-            return self.make(parts)
 
 
 def _from(make: Callable[..., nn.Module], names: str) -> Callable[[Parts], nn.Module]:
