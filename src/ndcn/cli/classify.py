@@ -22,6 +22,7 @@ from .options import (
     Json,
     NodeModel,
     Preset,
+    check_model_output,
     check_output,
     option,
     print_json,
@@ -97,7 +98,8 @@ def classify(
     if preset is Preset.paper and validation:
         raise ValueError("--validation: the paper's preset runs all its epochs, without validation nodes")
     check_output(out, TABLES)
-    check_output(save)
+    if save is not None:
+        check_model_output(save)
     if save is not None and out is not None and out.absolute() == save.absolute():
         raise ValueError(f"--out and --save both name {out}")
     if save is None and resume:
