@@ -156,7 +156,9 @@ def _kind(graph: str) -> str:
         return graph
     if graph in CITATIONS:
         return "citations"
-    if not Path(graph).exists():
+    from ..io import file_and_sheet
+
+    if not file_and_sheet(Path(graph))[0].exists():
         known = ", ".join(("karate", *CITATIONS))
         raise FileNotFoundError(f"there is no file {graph}, and no data set of that name; known are {known}")
     return "own"

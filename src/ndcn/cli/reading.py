@@ -29,6 +29,10 @@ class Infinite(Choice, names=("auto", "missing")):
     """What to do with infinite values."""
 
 
+class Decimal(Choice, names=(".", ",")):
+    """Decimal marks."""
+
+
 class Unit(Choice, names=("second", "minute", "hour", "day", "week", "month", "year")):
     """Units of time for dates."""
 
@@ -94,6 +98,11 @@ class How(EdgeOptions):
     step: Annotated[float | None, _option("Round times to multiples of this; average what shares a time.")] = None
     duplicates: Annotated[Repeats, _option("Several values for one node and time. Default: error.")] = Repeats.error
     infinite: Annotated[Infinite, _option("auto: a few infinite values are missing, more an error.")] = Infinite.auto
+    missing: Annotated[
+        list[str] | None,
+        _option("A number or word in the states that means: not observed. Repeatable.", metavar="VALUE"),
+    ] = None
+    decimal: Annotated[Decimal | None, _option("Decimal mark. Default: found out.")] = None
     same_names: Annotated[bool, _option("Refuse names of nodes that are not in both files.", "--same-names")] = False
 
     def read(self, edges: Path, states: Path | None) -> Dataset:

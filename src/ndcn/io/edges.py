@@ -27,6 +27,7 @@ def read_edges(
     date_format: str | None = None,
     use_time: bool = True,
     headless: bool = False,
+    decimal: str = "",
 ) -> EdgeList:
     """Edges from a file, a pandas table, a networkx graph, a scipy matrix or an ``ndcn.Graph``.
 
@@ -36,6 +37,7 @@ def read_edges(
         date_format: how dates are written.
         use_time: whether a column of times makes a graph for each time.
         headless: whether a text file is known to have no header.
+        decimal: the decimal mark of a text file; empty to find it out.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -49,7 +51,7 @@ def read_edges(
             return edges
     elif (found := from_object(source)) is not None:
         return found
-    table = open_table(source, "edges", HeaderHint(column_names.EDGES, headless))
+    table = open_table(source, "edges", HeaderHint(column_names.EDGES, headless, decimal=decimal))
     asked = {role: name for role, name in (columns or {}).items() if name}
     chosen = {role: column_names.chosen(table.columns, name, table.title, f"--{role}") for role, name in asked.items()}
     if not chosen and (matrix := from_matrix_table(table)) is not None:

@@ -19,13 +19,15 @@ NO_VALUES = ("id", "node_id", "nodeid", "year", "month", "day", "week", "hour", 
 
 @dataclass(frozen=True)
 class StateColumns:
-    """The columns that the user named, and how dates are written; None for what is to be detected."""
+    """What the user said of the columns, of dates, of missing values and of the decimal mark; None or "" to detect it."""
 
     node: str | None = None
     time: str | None = None
     values: Sequence[str] | None = None
     run: str | None = None
     date_format: str | None = None
+    missing: Sequence[str] = ()
+    decimal: str = ""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def read_states(source: Any, known: Sequence[str], asked: StateColumns, unnamed:
         asked: columns that the user named.
         unnamed: whether these names are only places in a matrix.
     """
-    table = open_table(source, "states", HeaderHint(column_names.STATES))
+    table = open_table(source, "states", HeaderHint(column_names.STATES, missing=asked.missing, decimal=asked.decimal))
     layout = find_layout(table, known, asked, unnamed)
     read = {"long": _long, "wide": _wide, "transposed": _transposed}[layout.kind]
     return read(table, layout, asked)

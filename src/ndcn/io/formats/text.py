@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ..arrow_table import names_of
-from ..cells import MISSING, Names, number
+from ..cells import MISSING, Names
 from ..files import one_line, open_bytes
 from ..table import HeaderHint, Table
 from .text_detection import BLANKS, SEPARATORS, detect, rows_of
@@ -44,12 +44,34 @@ class TextTable(Table):
         """The first cells of a column."""
         return [row[k] if k < len(row) else "" for row in self.form.sample]
 
-    def number(self, cell: str) -> float | None:
-        """What number a cell holds, with the file's decimal sign."""
-        return number(cell, self.form.decimal)
+    @property
+    def marks(self) -> tuple[str, str]:
+        """By the cells of all columns at the beginning."""
+        return self.form.sure, self.form.decimal
 
     def load(self, roles: Mapping[int, str]) -> dict[int, Any]:
         """See ``Table.load``."""
+        out = self._load(roles)
+        late = [k for k, role in roles.items() if role == "number" and self._fractions_are_late(k, out[k])]
+        if late:  # 1.234 after whole numbers only: all cells decide whether that is a thousand
+            out |= self._columns(
+                self._read(dict.fromkeys(late, "number"), numbers=False), dict.fromkeys(late, "number")
+            )
+        self.tell_notation()
+        return out
+
+    def _fractions_are_late(self, k: int, values: np.ndarray) -> bool:
+        """Whether no cell of the beginning has a mark and later ones have."""
+        if (
+            self.form.sure
+            or self.form.separator == BLANKS
+            or any("." in cell or "," in cell for cell in self.sample(k))
+        ):
+            return False
+        there = values[np.isfinite(values)]
+        return bool((there != np.round(there)).any())
+
+    def _load(self, roles: Mapping[int, str]) -> dict[int, Any]:
         if self.form.separator == BLANKS:
             return self._load_blank_separated(roles)
         try:
@@ -60,7 +82,7 @@ class TextTable(Table):
         except pa.ArrowInvalid as error:
             if self.form.encoding in UTF8 and self._first_invalid_line("utf-8") is not None:
                 self._detect_without_utf8()
-                return self.load(roles)
+                return self._load(roles)
             self._check_widths()
             raise ValueError(f"{self.title} cannot be read: {one_line(error)}") from None
         except UnicodeError as error:
@@ -68,7 +90,8 @@ class TextTable(Table):
 
     def _read(self, roles: Mapping[int, str], *, numbers: bool) -> pa.Table:
         text = pa.dictionary(pa.int32(), pa.string())
-        wanted = {f"c{k}": text if role == "name" or not numbers else pa.float64() for k, role in roles.items()}
+        as_text = {k for k, role in roles.items() if role == "name" or not numbers or self._needs_a_look(k)}
+        wanted = {f"c{k}": text if k in as_text else pa.float64() for k in roles}
         names = [f"c{k}" for k in range(self.form.width)]
         encoding = self.form.encoding.removesuffix("-sig")
         read = pacsv.ReadOptions(column_names=names, skip_rows=self.form.skip, encoding=encoding, block_size=BLOCK)
@@ -76,11 +99,16 @@ class TextTable(Table):
         convert = pacsv.ConvertOptions(
             column_types=wanted,
             include_columns=list(wanted),
-            null_values=list(MISSING),
+            null_values=[*MISSING, *(self.hint.missing or ())],
             strings_can_be_null=False,
             decimal_point=self.form.decimal,
         )
         return pacsv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
+
+    def _needs_a_look(self, k: int) -> bool:
+        """Whether numbers are not written as Arrow reads them, or could be meant otherwise."""
+        way = self.notation(self.sample(k))
+        return bool(way.thousands) or way.doubtful
 
     def _columns(self, table: pa.Table, roles: Mapping[int, str]) -> dict[int, Any]:
         out: dict[int, Any] = {}
