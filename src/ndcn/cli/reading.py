@@ -111,8 +111,14 @@ class How(EdgeOptions):
 
         if states is None:
             if edges.is_file():
-                raise ValueError(f"{edges} is a file: give a file of states too, as in: {edges.name} states.csv")
+                raise ValueError(
+                    f"{edges} is a file: give a file of states too, edges first, as in: edges.csv states.csv"
+                )
             return ndcn.Dataset((ndcn.Trajectory.load(edges),))
+        return ndcn.read(edges, states, **self.settings())
+
+    def settings(self) -> dict[str, Any]:
+        """The arguments of ``ndcn.read``."""
         if self.one_graph and self.edge_time is not None:
             raise ValueError("--one-graph leaves the times of edges aside, and --edge-time uses them: give one of them")
         settings = {name: value.value if isinstance(value, Enum) else value for name, value in vars(self).items()}
@@ -120,7 +126,7 @@ class How(EdgeOptions):
         if settings.pop("one_graph"):
             settings["edge_time"] = False
         settings["unknown"] = "error" if settings.pop("same_names") else "drop"
-        return ndcn.read(edges, states, **settings)
+        return settings
 
 
 PLAIN = How()

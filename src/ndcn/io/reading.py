@@ -25,6 +25,11 @@ from .snapshots import Gridding, trajectories
 from .state_layout import StateColumns
 from .states import Observations, read_states
 from .table import HeaderHint
+from .totals import without_totals
+
+
+class SwappedFiles(ValueError):
+    """The states look like edges and the edges do not."""
 
 
 def read(
@@ -110,6 +115,7 @@ def read(
         known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
         asked = StateColumns(node, time, wanted, run, date_format, absent.words, mark)
         rows = absent.hidden(read_states(states, known, asked, graph_file.positions))
+        rows = rows if graph_file.positions else without_totals(rows, known)
         heading = graph_file.heading if isinstance(edges, (str, Path)) else None
         if heading is not None and set(heading) <= set(rows.nodes):
             graph_file = read_graph(headless=True)  # what looked like a header names two nodes
@@ -119,7 +125,7 @@ def read(
     graph, graphs, built = build_graph(graph_file, found.edge_node, found.labels, directed, edge_when)
     if graphs is not None and len(graphs) == 1:
         graphs = None
-    runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how)
+    runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how, calendar)
     unused = [graph_file.unused] if graph_file.unused else []
     of_states = [*rows.notes, *notes, *gridded, *found.notes, *_missing(runs)]
     data = Dataset(tuple(runs), tuple(names), calendar, graphs, (*graph_file.notes, *unused, *built, *of_states))
@@ -136,7 +142,7 @@ def _asking_whether_swapped(edges: Any, states: Any) -> Iterator[None]:
             raise
         title = Path(states).name if isinstance(states, (str, Path)) else "the table of states"
         question = f"are the two files swapped? {title} looks like edges, and edges come first, then states"
-        raise ValueError(f"{question}; as given: {error}") from None
+        raise SwappedFiles(f"{question}; as given: {error}") from None
 
 
 def _look_like_edges(source: Any) -> bool:

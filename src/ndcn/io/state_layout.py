@@ -90,9 +90,12 @@ def _wide(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
     run = _column(table, asked.run, "run", of_nodes)
     others = [k for k in range(len(heads)) if k not in (time, run)]
     if time is None:
-        if heads[0] in known and table.kind(0) != "date":
+        time = next((k for k in others if heads[k] not in known and table.kind(k) == "date"), 0)
+        if heads[time] in known and table.kind(time) != "date":
             return None
-        time, others = 0, [k for k in others if k != 0]
+        others = [k for k in others if k != time]
+    nameless = [k for k in others if heads[k].lower() in column_names.INDEX and heads[k] not in known]
+    others = [k for k in others if k not in nameless]
     if not others:
         return None
     pairs = _pairs([heads[k] for k in others], known)
@@ -115,6 +118,9 @@ def _wide(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
         notes.append(f"{table.title}: the variables of each node are {', '.join(variables)}")
     if unused:
         notes.append(f"{table.title}: columns {', '.join(unused[:8])} hold text and are not used")
+    if nameless:
+        shown = ", ".join(f"{table.name(k)}" for k in nameless[:8])
+        notes.append(f"{table.title}: column {shown} names no node, as an index of rows, and is not used")
     return Layout("wide", None, time, values, run, pairs=tuple(both), notes=tuple(notes))
 
 

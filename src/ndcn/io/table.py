@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -147,7 +147,7 @@ class Table(ABC):
             values[code] = np.nan if value is None else value
         bad = [code for code, value in read.items() if value is None]
         if bad:
-            rows = np.flatnonzero(np.isin(cells.codes, bad))
+            rows = self.faulty[k] = np.flatnonzero(np.isin(cells.codes, bad))
             given = f", or say so with --missing {short(cells.texts(rows[:1])[0])}"
             refuse(
                 f"{self.title}: column {self.name(k)} must hold numbers, but {len(rows)} cell{'s' * (len(rows) > 1)} "
@@ -157,6 +157,15 @@ class Table(ABC):
         elif way.remark:
             self._remarks.setdefault((way.thousands, way.doubtful), []).append((k, way))
         return np.append(values, np.nan)[cells.codes]
+
+    @cached_property
+    def faulty(self) -> dict[int, np.ndarray]:
+        """Rows by column whose cells were refused: that they are empty afterwards is no other problem."""
+        return {}
+
+    def unrefused(self, k: int, rows: np.ndarray) -> np.ndarray:
+        """Those of some rows whose cell in a column was not refused before."""
+        return rows if k not in self.faulty else np.setdiff1d(rows, self.faulty[k])
 
     @cached_property
     def _remarks(self) -> dict[tuple[str, bool], list[tuple[int, Notation]]]:
@@ -179,7 +188,7 @@ class Table(ABC):
         return ", ".join(f"{place}: {text[:40]!r}" for place, text in zip(places, texts, strict=True))
 
 
-def refuse_unnamed(table: Table, k: int, rows: np.ndarray) -> NoReturn:
-    """Raise a ValueError on rows whose cell in column k must name a node and is empty."""
+def refuse_unnamed(table: Table, k: int, rows: np.ndarray) -> None:
+    """Refuse rows whose cell in column k must name a node and is empty."""
     where = f"{table.place(int(rows[0]))}: column {table.name(k)} must name a node and is empty"
-    raise ValueError(f"{where} ({len(rows)} such rows in all); fill it in or drop the row")
+    refuse(f"{where} ({len(rows)} such rows in all); fill it in or drop the row")

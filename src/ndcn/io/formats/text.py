@@ -15,6 +15,7 @@ import pyarrow.csv as pacsv
 from ..arrow_table import names_of
 from ..cells import MISSING, Names
 from ..files import one_line, open_bytes
+from ..problems import refuse
 from ..table import HeaderHint, Table
 from .text_detection import BLANKS, SEPARATORS, detect, rows_of
 
@@ -31,6 +32,7 @@ class TextTable(Table):
 
     def __init__(self, path: Path, hint: HeaderHint) -> None:
         self.path, self.title, self.hint, self.notes = path, path.name, hint, []
+        self.skipping = False  # whether rows of the wrong length are passed over, while problems are collected
         self._detect()
         if self.form.invalid and self.form.encoding in UTF8:
             self._detect_without_utf8()
@@ -83,7 +85,8 @@ class TextTable(Table):
             if self.form.encoding in UTF8 and self._first_invalid_line("utf-8") is not None:
                 self._detect_without_utf8()
                 return self._load(roles)
-            self._check_widths()
+            if not self.skipping and self._check_widths():
+                return self._load(roles)
             raise ValueError(f"{self.title} cannot be read: {one_line(error)}") from None
         except UnicodeError as error:
             raise ValueError(f"{self.title} is no valid {self.form.encoding}: {error}; save it as UTF-8") from None
@@ -96,6 +99,8 @@ class TextTable(Table):
         encoding = self.form.encoding.removesuffix("-sig")
         read = pacsv.ReadOptions(column_names=names, skip_rows=self.form.skip, encoding=encoding, block_size=BLOCK)
         parse = pacsv.ParseOptions(delimiter=self.form.separator, newlines_in_values=not numbers)
+        if self.skipping:
+            parse.invalid_row_handler = lambda row: "skip"
         convert = pacsv.ConvertOptions(
             column_types=wanted,
             include_columns=list(wanted),
@@ -135,6 +140,7 @@ class TextTable(Table):
                 dtype=str,
                 keep_default_na=False,
                 quoting=3,
+                on_bad_lines="skip",
                 encoding=self.form.encoding,
                 encoding_errors="replace",
                 compression="infer",
@@ -150,12 +156,14 @@ class TextTable(Table):
 
     def places(self, rows: Sequence[int]) -> list[str]:
         """The lines on which rows begin, counted from 1."""
-        read = itertools.islice(rows_of(self.path, self.form), max(rows, default=-1) + 1)
+        every = rows_of(self.path, self.form)
+        whole = (row for row in every if len(row[1]) == self.form.width) if self.skipping else every
+        read = itertools.islice(whole, max(rows, default=-1) + 1)
         found = {row: f"line {line}" for row, (line, _) in enumerate(read) if row in rows}
         return [found.get(row, f"row {row + 1}") for row in rows]
 
-    def _check_widths(self) -> None:
-        """Refuse rows that are longer or shorter than the others."""
+    def _check_widths(self) -> bool:
+        """Refuse rows that are longer or shorter than the others; whether there are some, which are skipped from then on."""
         width = self.form.width
         wrong = ((line, len(row)) for line, row in rows_of(self.path, self.form) if len(row) != width)
         first = list(itertools.islice(wrong, 3))
@@ -166,7 +174,9 @@ class TextTable(Table):
                 f"{self.title}: rows must have {width} columns separated by {sign}, but {shown}; correct these lines"
             )
             quotes = f'a cell with a {sign} in it needs quotes ("..."), and a quote that is opened must be closed'
-            raise ValueError(f"{where}: {quotes}")
+            refuse(f"{where}: {quotes}")
+            self.skipping = True
+        return self.skipping
 
     def _detect_without_utf8(self) -> None:
         """Detect the form anew in the encoding of old Windows programs, or in Latin-1, which every byte fits."""
