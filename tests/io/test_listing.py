@@ -100,3 +100,17 @@ def test_swapped_files_are_one_problem(folder: Path) -> None:
     assert "are the two files swapped?" in only
     assert len(ndcn.tables.problems("states.csv", "edges.csv")) == 1
     assert ndcn.tables.problems("edges.csv", "states.csv") == ()
+
+
+def test_edges_with_times_of_which_none_is_between_known_nodes(folder: Path) -> None:
+    Path("edges.csv").write_text("source,target,time\na,x,0\nb,y,1\n")
+    Path("states.csv").write_text("time,a,b\n0,1,2\n1,2,3\n")
+    data = ndcn.read("edges.csv", "states.csv")
+    assert data.graphs is None
+    assert any("no edge is left between the nodes" in note for note in data.notes)
+
+
+def test_columns_separated_by_blanks(folder: Path) -> None:
+    found = problems("a  b\nb   c\n", "node  time x\na 0\na  0   1\nb 0 x\nb  1   2\nc 1 2\n")
+    assert "rows must have 3 columns separated by blanks, but line 2 has 2" in found[0]
+    assert "(line 4: 'x')" in found[1]

@@ -44,7 +44,7 @@ def build_graph(
         raise ValueError(f"duplicates must be one of {', '.join(map(repr, REPEATED))}, got {repeated!r}")
     source, target = place[edges.source], place[edges.target]
     known = np.flatnonzero((source >= 0) & (target >= 0))
-    if when is None:
+    if when is None or not len(known):
         matrix, notes = _matrix(edges, source, target, known, labels, repeated)
         [matrix], is_directed = _directed([matrix], edges, directed, notes)
         notes += _remarks(edges, matrix)

@@ -37,8 +37,11 @@ def problems(edges: Any, states: Any, **options: Any) -> tuple[str, ...]:
     """
     with collecting() as found:
         try:
+            when = options.get("edge_time")
             columns = {role: options.get(role) for role in ("source", "target", "weight")}
-            read_edges(edges, columns=columns, date_format=options.get("date_format"), use_time=False)
+            columns |= {"time": when} if isinstance(when, str) else {}
+            form, mark = options.get("date_format"), options.get("decimal") or ""
+            read_edges(edges, columns=columns, date_format=form, use_time=when is not False, decimal=mark)
         except FAILURES as error:
             found.append(_text(error))
             _check_alone(states, options, found)

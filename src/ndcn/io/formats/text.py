@@ -129,9 +129,21 @@ class TextTable(Table):
 
     def _load_blank_separated(self, roles: Mapping[int, str]) -> dict[int, Any]:
         """Columns separated by any number of blanks, which Arrow does not read."""
-        self._check_widths()
+        if self._check_widths():
+            whole = [row for _, row in rows_of(self.path, self.form) if len(row) == self.form.width]
+            frame = pd.DataFrame(whole, columns=range(self.form.width), dtype=object)
+        else:
+            frame = self._read_blank_separated(roles)
+        out: dict[int, Any] = {}
+        for k, role in roles.items():
+            codes, labels = pd.factorize(frame[k])
+            names = Names.of(codes.astype(np.int32), list(labels))
+            out[k] = names if role == "name" else self.numbers_of(names, k)
+        return out
+
+    def _read_blank_separated(self, roles: Mapping[int, str]) -> pd.DataFrame:
         try:
-            frame = pd.read_csv(
+            return pd.read_csv(
                 self.path,
                 sep=r"\s+",
                 header=None,
@@ -140,19 +152,12 @@ class TextTable(Table):
                 dtype=str,
                 keep_default_na=False,
                 quoting=3,
-                on_bad_lines="skip",
                 encoding=self.form.encoding,
                 encoding_errors="replace",
                 compression="infer",
             )
         except pd.errors.EmptyDataError:
-            frame = pd.DataFrame({k: pd.Series(dtype=str) for k in roles})
-        out: dict[int, Any] = {}
-        for k, role in roles.items():
-            codes, labels = pd.factorize(frame[k])
-            names = Names.of(codes.astype(np.int32), list(labels))
-            out[k] = names if role == "name" else self.numbers_of(names, k)
-        return out
+            return pd.DataFrame({k: pd.Series(dtype=str) for k in roles})
 
     def places(self, rows: Sequence[int]) -> list[str]:
         """The lines on which rows begin, counted from 1."""
