@@ -109,8 +109,8 @@ def test_inspect_of_data_from_elsewhere_names_them_too() -> None:
         np.random.default_rng(0).integers(0, 2, (40, 3)).astype(float),  # on and off
         np.random.default_rng(0).normal(size=(40, 3)),
         np.cumsum(np.random.default_rng(0).lognormal(2, 2, (40, 3)), axis=0),
-        np.stack([np.arange(40.0), np.arange(40.0) % 7, np.full(40, 9999.0)], axis=1)[:, [0, 1, 1]],
-        np.stack([np.arange(40.0), np.arange(40.0) % 7, np.full(40, 1000.0)], axis=1)[:, [0, 1, 0]],
+        np.stack([np.arange(40.0), np.arange(40.0) % 7, np.full(40, 1000.0)], axis=1),  # a node on another level
+        np.stack([np.arange(40.0), np.arange(40.0) % 7, [*range(30), *[1000] * 10]], axis=1),  # and one that goes there
     ],
 )
 def test_ordinary_data_raise_no_suspicion(values: np.ndarray) -> None:

@@ -28,7 +28,8 @@ def inspect(
 ) -> None:
     """Show how the files of your own network are read: nodes, edges, times, gaps, missing values, and what is done about them.
 
-    Nothing is trained and no file is changed. If the files cannot be read, all their problems are listed. `ndcn fit EDGES STATES` reads the same files in the same way.
+    Nothing is trained and no file is changed. If the files cannot be read, all their problems are listed. `ndcn fit
+    EDGES STATES` reads the same files in the same way.
 
     Example: ndcn inspect edges.csv states.csv --out picture.png
     """

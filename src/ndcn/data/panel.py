@@ -127,8 +127,8 @@ def panel_of(
             ends = [f"{t:.6g}" for t in times[k : k + 2]] if calendar is None else calendar.texts(times[k : k + 2])
             unit = f" {calendar.unit}" if calendar is not None and calendar.dated else ""
             raise ValueError(
-                f"snapshots are usually {step:.4g}{unit}{'s' * bool(unit and step != 1)} apart, but there are {gaps[k]:.6g}{unit}{'s' * bool(unit)} between "
-                f"{'t = ' * (calendar is None)}{ends[0]} and {ends[1]}: "
+                f"snapshots are usually {step:.4g}{unit and unit + 's' * (step != 1)} apart, but there are "
+                f"{gaps[k]:.6g}{unit and unit + 's'} between {'t = ' * (calendar is None)}{ends[0]} and {ends[1]}: "
                 f"too much for a forecast on equal steps. Is a time wrong? Else give what is before or after that gap, or fit one "
                 'model by name, as model="ndcn" (--model ndcn), which takes any times'
             )

@@ -8,6 +8,7 @@ from . import column_names
 from .cells import plain
 from .edges import read_edges
 from .files import open_table
+from .missing_values import Missing
 from .problems import collecting
 from .reading import SwappedFiles, read
 from .state_layout import StateColumns
@@ -63,8 +64,8 @@ def _check_alone(states: Any, options: dict[str, Any], found: list[str]) -> None
         known = [] if long else [head for head in heads if head.lower() not in column_names.STATES]
         values = options.get("values")
         asked: dict[str, Any] = {name: options.get(name) for name in ("node", "time", "run", "date_format")}
-        wanted = [values] if isinstance(values, str) else values
-        read_states(states, known, StateColumns(values=wanted, **asked))
+        asked |= {"missing": Missing.of(options.get("missing")).words, "decimal": options.get("decimal") or ""}
+        read_states(states, known, StateColumns(values=[values] if isinstance(values, str) else values, **asked))
     except FAILURES as error:
         found.append(_text(error))
 

@@ -80,6 +80,8 @@ def suspected(data: Dataset) -> list[str]:
         values = np.concatenate([cube.ravel() for cube in cubes])
         values = values[np.isfinite(values)]
         for value, low, high in _codes(values):
+            if value not in CODES and not any(_passes(cube, value) for cube in cubes):
+                continue
             count = int((values == value).sum())
             times = {1: "once", 2: "twice"}.get(count, f"{count} times")
             where = f"{times} ({'' if count == 1 else 'first '}{_first(data, cubes, value)})"
@@ -98,11 +100,11 @@ def _codes(values: np.ndarray) -> list[tuple[float, float, float]]:
     rest = values
     while len(rest):
         usual = rest[~np.isin(rest, CODES)]
-        fewer = next((v for v in (float(rest.min()), float(rest.max())) if _is_code(v, rest, usual)), None)
-        if fewer is None:
+        code = next((v for v in (float(rest.min()), float(rest.max())) if _is_code(v, rest, usual)), None)
+        if code is None:
             break
-        found.append(fewer)
-        rest = rest[rest != fewer]
+        found.append(code)
+        rest = rest[rest != code]
     return [(value, float(rest.min()), float(rest.max())) for value in found]
 
 
@@ -117,6 +119,11 @@ def _is_code(value: float, rest: np.ndarray, usual: np.ndarray) -> bool:
         return True
     beyond = max(low - value, value - high)
     return count > (0 if listed and value < 0 else 1) and beyond > high - low
+
+
+def _passes(cube: np.ndarray, value: float) -> bool:
+    """Whether another value comes after this one in some node, so that it is not where its values ended; cube is (T, n)."""
+    return bool(((cube[:-1] == value) & (cube[1:] != value) & np.isfinite(cube[1:])).any())
 
 
 def _first(data: Dataset, cubes: Sequence[np.ndarray], value: float) -> str:

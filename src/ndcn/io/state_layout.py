@@ -90,7 +90,9 @@ def _wide(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
     run = _column(table, asked.run, "run", of_nodes)
     others = [k for k in range(len(heads)) if k not in (time, run)]
     if time is None:
-        time = next((k for k in others if heads[k] not in known and table.kind(k) == "date"), 0)
+        time = 0
+        if heads[0] in known or heads[0].lower() in column_names.INDEX:  # the dates may stand elsewhere
+            time = next((k for k in others if heads[k] not in known and table.kind(k) == "date"), 0)
         if heads[time] in known and table.kind(time) != "date":
             return None
         others = [k for k in others if k != time]

@@ -23,8 +23,9 @@ def without_totals(rows: Observations, known: Collection[str]) -> Observations:
     strangers.sort(key=lambda code: not is_total(rows.nodes[code]))
     if not strangers or len(used) < 3 or not (set(rows.nodes) & names):
         return rows
-    cell = np.unique(np.stack([rows.run.astype(np.int64), _steps(rows)]), axis=1, return_inverse=True)[1].ravel()
-    for code in strangers[:20]:  # a total among many strangers is named so, and comes first
+    steps = np.unique(rows.time.values, return_inverse=True)[1].ravel()
+    cell = rows.run.astype(np.int64) * (int(steps.max()) + 1) + steps
+    for code in strangers[:5]:  # a total among many strangers is named so, and comes first
         name = short(rows.nodes[code])
         if _adds_up(rows, cell, code):
             return _without(rows, code, f"{name} is the sum of all others and no node of the edges; it is left out")
@@ -45,11 +46,6 @@ def _without(rows: Observations, code: int, why: str) -> Observations:
         notes=(*rows.notes, f"{rows.title}: {why}"),
         place=lambda row: place(int(kept[row])),
     )
-
-
-def _steps(rows: Observations) -> np.ndarray:
-    """The place of each row's time among all times, shape (N,)."""
-    return np.asarray(np.unique(rows.time.values, return_inverse=True)[1], dtype=np.int64).ravel()
 
 
 def _adds_up(rows: Observations, cell: np.ndarray, code: int) -> bool:

@@ -102,3 +102,13 @@ def test_what_cannot_be_read(edges: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.undo()
     monkeypatch.setattr("ndcn.io.formats.spreadsheets.find_spec", lambda name: None)
     assert "Excel files need an extra: pip install 'ndcn[excel]'" in refused("inspect", edges, path)
+
+
+def test_numbers_beside_words_for_missing_stay_numbers(edges: Path, tmp_path: Path) -> None:
+    rows = [list(row) for row in STATES]
+    for row, cell in zip(rows[1:5], (987, 1.234, "NA", "unknown"), strict=True):
+        row[2] = cell
+    data = ndcn.read(edges, workbook(tmp_path / "states.xlsx", States=rows), missing="unknown")
+    assert data.trajectory.states[:2, 1, 0].tolist() == [987, 1.234]
+    assert data.trajectory.states.isnan().sum() == 2
+    assert not any("could be" in note for note in data.notes)

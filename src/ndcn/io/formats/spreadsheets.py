@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ..arrow_table import SAMPLE, ArrowTable
+from ..cells import is_missing
 from ..files import file_and_sheet, parsing
 from ..table import HeaderHint
 from .text_detection import header_of
@@ -103,20 +104,21 @@ def _table(cells: pd.DataFrame, title: str, hint: HeaderHint) -> SheetTable:
     if len(set(names)) < len(names) and any(names.count(name) > 1 for name in names if name):
         twice = next(name for name in names if name and names.count(name) > 1)
         raise ValueError(f"{title} has two columns called {twice!r}; rename one")
-    columns = [_column(body.iloc[:, k]) for k in range(width)]
+    columns = [_column(body.iloc[:, k], hint.missing or ()) for k in range(width)]
     first = int(body.index[0]) + 1 if len(body) else 0
     return SheetTable(pa.Table.from_arrays(columns, names=names), title, first, header is not None)
 
 
-def _column(cells: pd.Series) -> pa.Array:
-    """Numbers or dates where all filled cells are; else text, as it would be written."""
-    filled = [cell for cell in cells if _text(cell) != ""]
-    gone = [_text(cell) == "" for cell in cells]
+def _column(cells: pd.Series, words: Collection[str]) -> pa.Array:
+    """Numbers or dates where all cells are that do not say that a value is missing; else text, as it would be written."""
+    absent = {word.casefold() for word in words}
+    gone = [is_missing(text) or text.casefold() in absent for text in map(_text, cells)]
+    filled = [cell for cell, no in zip(cells, gone, strict=True) if not no]
     if all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in filled):
         return pa.array([None if no else float(cell) for cell, no in zip(cells, gone, strict=True)], pa.float64())
     if all(isinstance(cell, datetime.datetime) for cell in filled):
         return pa.array([None if no else cell for cell, no in zip(cells, gone, strict=True)], pa.timestamp("ms"))
-    return pa.array([None if no else _text(cell) for cell, no in zip(cells, gone, strict=True)], pa.string())
+    return pa.array([_text(cell) or None for cell in cells], pa.string())
 
 
 def _text(cell: Any) -> str:
