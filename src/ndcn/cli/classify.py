@@ -97,11 +97,11 @@ def classify(
     _check_model(model, runs, save, of_ndcn)
     if preset is Preset.paper and validation:
         raise ValueError("--validation: the paper's preset runs all its epochs, without validation nodes")
+    if save is not None and out is not None and out.absolute() == save.absolute():
+        raise ValueError(f"--out and --save both name {out}")
     check_output(out, TABLES)
     if save is not None:
         check_model_output(save)
-    if save is not None and out is not None and out.absolute() == save.absolute():
-        raise ValueError(f"--out and --save both name {out}")
     if save is None and resume:
         raise ValueError("--resume continues from the checkpoint beside a saved model: name the model with --save")
     settings: dict[str, Any] = {"hidden": hidden, "epochs": epochs, "progress": None if runs == 1 else False}
