@@ -226,7 +226,8 @@ CASES = {
     "two columns of a node": Case(states="time,a,b,a\n0,1,2,3\n", refused="states.csv: two columns are called 'a'"),
     "a wrong column": Case(options={"node": "city"}, refused="states.csv has no column 'city' .--node"),
     # files
-    "a spreadsheet": Case(names=("edges.xlsx", "states.csv"), refused="edges.xlsx.*save a spreadsheet as CSV"),
+    "a spreadsheet that is none": Case(names=("edges.xlsx", "states.csv"), refused="edges.xlsx.*Excel.*save it again"),
+    "an .ods spreadsheet": Case(names=("edges.ods", "states.csv"), refused="edges.ods.*save the spreadsheet as .xlsx or CSV"),
     "no parquet": Case(names=("edges.parquet", "states.csv"), refused="edges.parquet cannot be read as Parquet"),
     "no matrix": Case(names=("edges.npz", "states.csv"), refused="edges.npz is no matrix"),
     "no graphml": Case("<graphml><graph>", names=("edges.graphml", "states.csv"), refused="edges.graphml cannot be read"),

@@ -11,6 +11,7 @@ import pandas as pd
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ndcn
+from ndcn.io.reading import SwappedFiles
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -34,7 +35,27 @@ TIMES = st.sampled_from(
         "soon",
     ]
 )
-VALUES = st.sampled_from(["1", "2.5", "-3e-4", "inf", "nan", "", "NA", "x", "1,5", "+2", "1e400", "0x1F", "∞", "1_000"])
+VALUES = st.sampled_from(
+    [
+        "1",
+        "2.5",
+        "-3e-4",
+        "inf",
+        "nan",
+        "",
+        "NA",
+        "x",
+        "1,5",
+        "+2",
+        "1e400",
+        "0x1F",
+        "∞",
+        "1_000",
+        "1,234",
+        "1.234",
+        "1 234",
+    ]
+)
 CELLS = st.one_of(NAMES, TIMES, VALUES, st.text(max_size=5))
 SIGNS = st.sampled_from([",", ";", "\t", "|", " "])
 
@@ -46,7 +67,7 @@ def written(rows: list[list[str]], sign: str) -> bytes:
 
 
 def read(edges: bytes, states: bytes) -> ndcn.Dataset | None:
-    """The data, or None where they were refused with a message that names one of the files."""
+    """The data, or None where they were refused with a message that names one of the files and is among all problems."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / "edges.csv", Path(folder) / "states.csv"]
         for path, content in zip(paths, (edges, states), strict=True):
@@ -55,7 +76,8 @@ def read(edges: bytes, states: bytes) -> ndcn.Dataset | None:
             return ndcn.read(*paths)
         except ValueError as error:
             kind, message = type(error), str(error)
-    assert kind is ValueError
+        assert message in ndcn.tables.problems(*paths)
+    assert kind in (ValueError, SwappedFiles)
     assert "edges.csv" in message or "states.csv" in message, message
     assert "\n" not in message
     return None

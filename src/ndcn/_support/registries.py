@@ -114,6 +114,7 @@ TABLE_FORMATS = Registry(
             "ndcn.io.formats.text:TextTable",
         ),
         **dict.fromkeys((".parquet", ".pq"), "ndcn.io.formats.typed_tables:read_parquet"),
+        **dict.fromkeys((".xlsx", ".xlsm", ".xls"), "ndcn.io.formats.spreadsheets:read_excel"),
         **dict.fromkeys((".nc", ".nc4", ".netcdf"), "ndcn.io.formats.typed_tables:read_netcdf"),
     },
 )

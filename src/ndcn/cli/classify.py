@@ -22,6 +22,7 @@ from .options import (
     Json,
     NodeModel,
     Preset,
+    check_model_output,
     check_output,
     option,
     print_json,
@@ -96,10 +97,11 @@ def classify(
     _check_model(model, runs, save, of_ndcn)
     if preset is Preset.paper and validation:
         raise ValueError("--validation: the paper's preset runs all its epochs, without validation nodes")
-    check_output(out, TABLES)
-    check_output(save)
     if save is not None and out is not None and out.absolute() == save.absolute():
         raise ValueError(f"--out and --save both name {out}")
+    check_output(out, TABLES)
+    if save is not None:
+        check_model_output(save)
     if save is None and resume:
         raise ValueError("--resume continues from the checkpoint beside a saved model: name the model with --save")
     settings: dict[str, Any] = {"hidden": hidden, "epochs": epochs, "progress": None if runs == 1 else False}
@@ -154,7 +156,9 @@ def _kind(graph: str) -> str:
         return graph
     if graph in CITATIONS:
         return "citations"
-    if not Path(graph).exists():
+    from ..io import file_and_sheet
+
+    if not file_and_sheet(Path(graph))[0].exists():
         known = ", ".join(("karate", *CITATIONS))
         raise FileNotFoundError(f"there is no file {graph}, and no data set of that name; known are {known}")
     return "own"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .guard import note
-from .options import Json, check_data_output, check_parent, option, print_columns, print_json
+from .options import Json, check_data_output, check_folder_output, option, print_columns, print_json
 
 if TYPE_CHECKING:
     from ..data import Split
@@ -36,9 +36,7 @@ def demo(
 
     Example: ndcn demo --out demo
     """
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is a file; give the name of a folder")
-    check_parent(out)
+    check_folder_output(out)
     if out.is_dir():
         check_data_output(out / "data")
     import ndcn

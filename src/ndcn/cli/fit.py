@@ -24,7 +24,7 @@ from .options import (
     Precision,
     Preset,
     States,
-    check_output,
+    check_model_output,
     option,
     print_json,
     time_text,
@@ -99,7 +99,7 @@ def fit(
 
     Example: ndcn fit edges.csv states.csv --horizon 28 --out model.ndcn, or: ndcn fit data --epochs 1000
     """
-    check_output(out)
+    check_model_output(out)
     import ndcn
 
     from ..regressor import kind_for

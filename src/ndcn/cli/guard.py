@@ -12,6 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from .suggestions import suggested
+
 FAILED, BAD_INPUT = 1, 2
 NO_MEMORY = "not enough memory; try fewer nodes or snapshots"
 
@@ -23,6 +25,13 @@ class Guarded(TyperGroup):
         """Run the command under ``guarded``."""
         with guarded():
             return super().invoke(ctx)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is named first; a name that does not exist gets a suggestion."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            meant = " or ".join(repr(name) for name in suggested(args[0], self.list_commands(ctx)))
+            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {meant}?" if meant else ""))
+        return super().resolve_command(ctx, args)
 
 
 @contextmanager

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from . import reading
+from .guard import BAD_INPUT, note
 from .options import PICTURES, Json, check_output, option, print_json, write_picture
 
+MOST = 50  # problems to show
 STATES_HELP = f"File of states: {reading.TABLE_ENDINGS}; columns node, time and values, or time and one for each node."
 
 
@@ -25,14 +28,22 @@ def inspect(
 ) -> None:
     """Show how the files of your own network are read: nodes, edges, times, gaps, missing values, and what is done about them.
 
-    Nothing is trained and no file is changed. `ndcn fit EDGES STATES` reads the same files in the same way.
+    Nothing is trained and no file is changed. If the files cannot be read, all their problems are listed. `ndcn fit
+    EDGES STATES` reads the same files in the same way.
 
     Example: ndcn inspect edges.csv states.csv --out picture.png
     """
     check_output(out, PICTURES)
-    data = how.read(edges, states)
     from .. import io as tables
 
+    try:
+        data = how.read(edges, states)
+    except (ValueError, FileNotFoundError, ModuleNotFoundError):
+        found = tables.problems(edges, states, **how.settings())
+        if len(found) < 2:
+            raise
+        _tell(found, as_json)
+        raise typer.Exit(BAD_INPUT) from None
     facts = tables.inspect(data)
     if out is not None:
         from .. import plot
@@ -42,3 +53,13 @@ def inspect(
         print_json({**facts.to_json(), **({} if out is None else {"out": str(out)})})
     else:
         typer.echo(f"{facts}" + ("" if out is None else f"\n\npicture written to {out}"))
+
+
+def _tell(problems: Sequence[str], as_json: bool) -> None:
+    """List problems on standard error, and in one JSON object if that is wanted."""
+    for problem in problems[:MOST]:
+        note(f"error: {problem}")
+    more = f", {len(problems) - MOST} more than shown" if len(problems) > MOST else ""
+    note(f"{len(problems)} problems{more}; correct them and inspect the files again")
+    if as_json:
+        print_json({"problems": list(problems)})

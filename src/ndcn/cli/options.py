@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from enum import Enum, EnumMeta
 from pathlib import Path
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 TABLES = (".csv", ".parquet")
 PICTURES = (".png", ".pdf", ".svg")
+PAGES = (".html", ".htm")
+OTHERS = (*TABLES, *PICTURES, *PAGES, ".gz", ".json", ".tsv", ".txt", ".xls", ".xlsx")  # endings that no model has
 
 
 class _FromNames(EnumMeta):
@@ -122,16 +124,25 @@ def check_output(path: Path | None, suffixes: tuple[str, ...] = ()) -> None:
     Raises:
         FileNotFoundError: its folder does not exist.
         ValueError: the command reads it, it is a device, a pipe or a folder, or its name ends in none of the suffixes, which name formats.
-        PermissionError: its folder is not writable.
+        OSError: nothing can be written into its folder.
     """
     if path is None:
         return
     refuse_inputs(path)
-    if suffixes and path.suffix.lower() not in suffixes:
-        raise ValueError(f"{path}: the name must end in {' or '.join(suffixes)}, which decides the format")
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file")
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise ValueError(f"{path}: the name must end in {' or '.join(suffixes)}, which decides the format")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is a device or pipe; give the name of a file")
     check_parent(path)
+
+
+def check_model_output(path: Path) -> None:
+    """Check like ``check_output`` that a model can be written; a name that says another format is refused."""
+    if path.suffix.lower() in OTHERS:
+        raise ValueError(f"{path}: a model is no {path.suffix} file; give it another ending, as {path.stem}.ndcn")
+    check_output(path)
 
 
 def write_picture(figure: Any, path: Path) -> None:
@@ -173,13 +184,24 @@ def check_data_output(folder: Path) -> None:
     check_parent(folder)
 
 
+def check_folder_output(folder: Path) -> None:
+    """Check that files can be written to a folder, which is made if it is not there, before any work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; give the name of a folder")
+    check_parent(folder / "file" if folder.is_dir() else folder)
+
+
 def check_parent(path: Path) -> None:
-    """Check that the folder of a path exists and is writable."""
+    """Check that the folder of a path exists and that something of this name can be made in it, by making it."""
     parent = path.absolute().parent
     if not parent.is_dir():
         raise FileNotFoundError(f"there is no folder {parent} to write {path.name} into; make it first")
-    if not os.access(parent, os.W_OK):
-        raise PermissionError(f"could not write {path}: the folder {parent} is not writable; nothing was changed")
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=parent):
+            pass
+    except OSError as error:
+        reason = f"{error.strerror or error} in the folder {parent}; nothing was changed"
+        raise OSError(error.errno, f"could not write {path}: {reason}") from None
 
 
 def time_text(time: float, calendar: Calendar | None) -> str:

@@ -181,8 +181,10 @@ def _time(text: str, calendar: Calendar | None, option: str) -> float:
     try:
         return float(text) if calendar is None else calendar.number(text)
     except ValueError:
-        like = "2021-03-01" if calendar is not None and calendar.dated else "0.5,1.25,4.9"
-        raise ValueError(f"{option} {text}: write numbers separated by commas, for example {like}") from None
+        if calendar is None or not calendar.dated:
+            raise ValueError(f"{option} {text}: write numbers separated by commas, for example 0.5,1.25,4.9") from None
+        like = f"write dates as 2021-03-01, or numbers of {calendar.unit}s since {calendar.texts([0.0])[0]}"
+        raise ValueError(f"{option} {text}: there is no such date; {like}, separated by commas") from None
 
 
 def _check_start(t: float, begin: float, estimator: DynamicsRegressor, option: str) -> None:

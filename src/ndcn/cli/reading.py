@@ -29,6 +29,10 @@ class Infinite(Choice, names=("auto", "missing")):
     """What to do with infinite values."""
 
 
+class Decimal(Choice, names=(".", ",")):
+    """Decimal marks."""
+
+
 class Unit(Choice, names=("second", "minute", "hour", "day", "week", "month", "year")):
     """Units of time for dates."""
 
@@ -94,6 +98,11 @@ class How(EdgeOptions):
     step: Annotated[float | None, _option("Round times to multiples of this; average what shares a time.")] = None
     duplicates: Annotated[Repeats, _option("Several values for one node and time. Default: error.")] = Repeats.error
     infinite: Annotated[Infinite, _option("auto: a few infinite values are missing, more an error.")] = Infinite.auto
+    missing: Annotated[
+        list[str] | None,
+        _option("A number or word in the states that means: not observed. Repeatable.", metavar="VALUE"),
+    ] = None
+    decimal: Annotated[Decimal | None, _option("Decimal mark. Default: found out.")] = None
     same_names: Annotated[bool, _option("Refuse names of nodes that are not in both files.", "--same-names")] = False
 
     def read(self, edges: Path, states: Path | None) -> Dataset:
@@ -102,8 +111,14 @@ class How(EdgeOptions):
 
         if states is None:
             if edges.is_file():
-                raise ValueError(f"{edges} is a file: give a file of states too, as in: {edges.name} states.csv")
+                raise ValueError(
+                    f"{edges} is a file: give a file of states too, edges first, as in: edges.csv states.csv"
+                )
             return ndcn.Dataset((ndcn.Trajectory.load(edges),))
+        return ndcn.read(edges, states, **self.settings())
+
+    def settings(self) -> dict[str, Any]:
+        """The arguments of ``ndcn.read``."""
         if self.one_graph and self.edge_time is not None:
             raise ValueError("--one-graph leaves the times of edges aside, and --edge-time uses them: give one of them")
         settings = {name: value.value if isinstance(value, Enum) else value for name, value in vars(self).items()}
@@ -111,7 +126,7 @@ class How(EdgeOptions):
         if settings.pop("one_graph"):
             settings["edge_time"] = False
         settings["unknown"] = "error" if settings.pop("same_names") else "drop"
-        return ndcn.read(edges, states, **settings)
+        return settings
 
 
 PLAIN = How()

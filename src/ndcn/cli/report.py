@@ -9,7 +9,7 @@ import typer
 
 from . import reading
 from .guard import note, notes
-from .options import Json, ModelFile, States, check_output, load_dynamics, option, print_json
+from .options import PAGES, Json, ModelFile, States, check_output, load_dynamics, option, print_json
 
 DATA = (
     "Folder with data on the graph that the model was trained on, or, with STATES, a file of edges: then the truth and the "
@@ -33,7 +33,7 @@ def report(
 
     Example: ndcn report model.ndcn data --out report.html, or: ndcn report model.ndcn edges.csv states.csv
     """
-    check_output(out)
+    check_output(out, PAGES)
     from ..report import write_report
 
     estimator = load_dynamics(model)

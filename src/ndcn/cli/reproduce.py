@@ -10,7 +10,7 @@ import typer
 
 from .._support.registries import FIGURES, TABLES
 from .guard import FAILED, note
-from .options import Choice, check_output, option, print_json
+from .options import Choice, check_folder_output, check_output, option, print_json
 
 if TYPE_CHECKING:
     from ..experiments import Outcome, Request, Run, Target
@@ -70,6 +70,8 @@ def reproduce(
     """
     if not (stored or what is What.status):  # these only read it
         check_output(store)
+    if what.value in FIGURES:
+        check_folder_output(next(place for place in (out, *out.absolute().parents) if place.exists()))
     if as_json:
         form = Form.json
     from ..experiments import Request

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .._support.wording import short
 from ..graph import Graph
+from .calendar import Calendar
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -91,11 +92,13 @@ def _row_means(graph: Graph) -> sparse.csr_array:
     return sparse.csr_array(sparse.diags_array(scale) @ csr + sparse.diags_array((total == 0).astype(float)))
 
 
-def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = None) -> Panel:
+def panel_of(
+    data: Trajectory, feature: int = 0, graphs: GraphSequence | None = None, calendar: Calendar | None = None
+) -> Panel:
     """One feature of ``data`` on equal steps, without looking ahead.
 
     Unequal times are put on a grid with the median step, each value held until the next one: a later value never
-    changes an earlier one.
+    changes an earlier one. Messages say dates where there is a ``calendar``.
 
     Raises:
         TypeError: ``data`` is no Trajectory.
@@ -113,6 +116,7 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     times = data.times.numpy()
     x = data.states[..., feature].detach().cpu().double().numpy()
     seen = np.isfinite(x)
+    missing = 1 - float(seen.mean())  # of what was to be observed: steps between unequal times are not missing
     gaps = np.diff(times)
     step = float(np.median(gaps))
     time_notes: tuple[str, ...] = ()
@@ -120,8 +124,11 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     if not np.allclose(gaps, step, rtol=1e-3):
         if times[-1] - times[0] > MOST_STEPS * step * len(times):
             k = int(gaps.argmax())
+            ends = [f"{t:.6g}" for t in times[k : k + 2]] if calendar is None else calendar.texts(times[k : k + 2])
+            unit = f" {calendar.unit}" if calendar is not None and calendar.dated else ""
             raise ValueError(
-                f"snapshots are usually {step:.4g} apart, but there are {gaps[k]:.4g} between t = {times[k]:.6g} and {times[k + 1]:.6g}: "
+                f"snapshots are usually {step:.4g}{unit and unit + 's' * (step != 1)} apart, but there are "
+                f"{gaps[k]:.6g}{unit and unit + 's'} between {'t = ' * (calendar is None)}{ends[0]} and {ends[1]}: "
                 f"too much for a forecast on equal steps. Is a time wrong? Else give what is before or after that gap, or fit one "
                 'model by name, as model="ndcn" (--model ndcn), which takes any times'
             )
@@ -130,8 +137,8 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
         fresh = np.diff(at, prepend=-1) > 0
         x, seen, times = x[at], seen[at] & fresh[:, None], grid
         time_notes = (f"times are not equally spaced: values were held on a grid of step {step:.4g}",)
-    if not seen.all():
-        gone = f"{100 * (1 - seen.mean()):.3g} % of the entries of {short(data.features[feature])} are missing"
+    if missing:
+        gone = f"{100 * missing:.3g} % of the entries of {short(data.features[feature])} are missing"
         value_notes = (f"{gone}: the last value before was used",)
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
     return Panel(_held(x), seen, float(times[0]), step, in_force, time_notes, value_notes)

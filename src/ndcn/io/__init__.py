@@ -7,9 +7,10 @@ from . import column_names as column_names
 from .cells import Names as Names, is_missing as is_missing, labels_for as labels_for, plain as plain
 from .edge_list import EdgeList as EdgeList
 from .edges import read_edges as read_edges
-from .files import open_table as open_table
+from .files import file_and_sheet as file_and_sheet, open_table as open_table
 from .graph_building import build_graph as build_graph
 from .inspection import GAP as GAP, Inspection, inspect
+from .listing import problems
 from .node_matching import (
     isolated_note as isolated_note,
     labels_as_in as labels_as_in,
@@ -19,4 +20,4 @@ from .node_matching import (
 from .reading import read
 from .table import HeaderHint as HeaderHint, Table as Table, refuse_unnamed as refuse_unnamed
 
-__all__ = ["Calendar", "Dataset", "Inspection", "inspect", "read"]
+__all__ = ["Calendar", "Dataset", "Inspection", "inspect", "problems", "read"]

@@ -60,7 +60,9 @@ class ArrowTable(Table):
 
     def load(self, roles: Mapping[int, str]) -> dict[int, Any]:
         """See ``Table.load``."""
-        return {k: self._names(k) if role == "name" else self._numbers(k) for k, role in roles.items()}
+        out = {k: self._names(k) if role == "name" else self._numbers(k) for k, role in roles.items()}
+        self.tell_notation()
+        return out
 
     def _names(self, k: int) -> Names:
         column = self.table.column(k)

@@ -19,6 +19,9 @@ _MISSING = frozenset(MISSING)
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")  # fits into int64
 _POINT_ZERO = re.compile(r"(0|-?[1-9]\d{0,14})\.0+")  # exact as float64
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d{1,4})?|[-+]?(inf|infinity|∞)", re.IGNORECASE | re.ASCII)
+_BLANKS = re.compile(r"[ \u00a0\u2009\u202f'\u2019]")
+_SPACED = re.compile(r"[-+]?\d{1,3}([ \u00a0\u2009\u202f'\u2019]\d{3})+([.,]\d*)?|[-+]?[\u00a0\d.,]+", re.ASCII)
+_GROUPED = {mark: re.compile(rf"[-+]?\d{{1,3}}({re.escape(mark)}\d{{3}})+", re.ASCII) for mark in ",."}
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,25 @@ def is_missing(cell: str) -> bool:
     return cell.strip() in _MISSING
 
 
-def number(cell: str, decimal: str = ".") -> float | None:
-    """What number a cell holds: NaN if it is missing, None if it is something else."""
+def unspaced(text: str) -> str:
+    """A number without the blanks or apostrophes between its digits; another text as it is."""
+    return _BLANKS.sub("", text) if not text.isalnum() and _SPACED.fullmatch(text) else text
+
+
+def number(cell: str, decimal: str = ".", thousands: str = "") -> float | None:
+    """What number a cell holds: NaN if it is missing, None if it is something else.
+
+    Blanks and apostrophes may separate groups of three digits; another sign is given as ``thousands``.
+    """
     text = cell.strip().strip("\ufeff")
     if text in _MISSING:
         return float("nan")
-    text = text.replace("\u2212", "-").replace("\u00a0", "")
+    text = unspaced(text.replace("\u2212", "-"))
+    if thousands and thousands in text:
+        whole = text.partition(decimal)[0]
+        if not _GROUPED[thousands].fullmatch(whole):
+            return None
+        text = whole.replace(thousands, "") + text[len(whole) :]
     if decimal != ".":
         if "." in text:
             return None

@@ -12,7 +12,7 @@ TARGET = frozenset({"target", "to", "dst", "dest", "destination", "node2", "node
 WEIGHT = frozenset({"weight", "weights", "w", "strength", "flow", "flux", "count", "value", "trips", "volume",
     "capacity"})
 TIME = frozenset({"time", "t", "times", "date", "dates", "datetime", "day", "week", "month", "year", "hour",
-    "timestamp", "period", "step", "when", "zeit", "datum"})
+    "timestamp", "unix", "unixtime", "unix_time", "epoch", "timestamp_ms", "period", "step", "when", "zeit", "datum"})
 NODE = frozenset({"node", "nodes", "name", "names", "id", "label", "node_id", "nodeid", "node_name", "vertex",
     "region", "country", "city", "county", "state", "station", "site", "location", "place", "area", "species", "gene",
     "sensor", "unit", "agent", "person", "knoten"})
@@ -24,12 +24,21 @@ VALUE = frozenset({"value", "values", "x", "state", "amount", "level", "cases"})
 LABEL = frozenset({"label", "labels", "class", "classes", "category"})
 SPLIT = frozenset({"split"})
 KIND = frozenset({"type", "directed"})  # Gephi writes the first: Directed or Undirected
-INDEX = ("", "unnamed: 0", "index", "level_0", "rowid")  # columns that only number the rows
+INDEX = ("", "unnamed: 0", "index", "level_0", "rowid", "__index_level_0__")  # columns that only number the rows
+
+# nodes that are the sum of all others, and rows below a table that add it up
+TOTAL = frozenset({"total", "totals", "sum", "all", "world", "overall", "grand total", "gesamt", "summe", "insgesamt",
+    "subtotal"})  # fmt: skip
 
 EDGES = SOURCE | TARGET | WEIGHT | TIME | KIND
 STATES = TIME | NODE | RUN | VARIABLE | VALUE
 FEATURES = NODE
 LABELS = NODE | LABEL | SPLIT
+
+
+def is_total(name: str) -> bool:
+    """Whether a name means a sum, as "Total" or "World"."""
+    return " ".join(name.casefold().split()) in TOTAL
 
 
 def find(columns: Sequence[str], names: Collection[str], *, taken: Collection[int | None] = ()) -> int | None:

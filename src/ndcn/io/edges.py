@@ -13,6 +13,7 @@ from . import column_names
 from .cells import Names, plain
 from .edge_list import EdgeList, from_matrix_table, from_object
 from .files import check_file, ending, open_table
+from .problems import refuse
 from .table import HeaderHint, Table, refuse_unnamed
 from .time_columns import read_times, time_role
 
@@ -27,6 +28,7 @@ def read_edges(
     date_format: str | None = None,
     use_time: bool = True,
     headless: bool = False,
+    decimal: str = "",
 ) -> EdgeList:
     """Edges from a file, a pandas table, a networkx graph, a scipy matrix or an ``ndcn.Graph``.
 
@@ -36,6 +38,7 @@ def read_edges(
         date_format: how dates are written.
         use_time: whether a column of times makes a graph for each time.
         headless: whether a text file is known to have no header.
+        decimal: the decimal mark of a text file; empty to find it out.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -49,7 +52,7 @@ def read_edges(
             return edges
     elif (found := from_object(source)) is not None:
         return found
-    table = open_table(source, "edges", HeaderHint(column_names.EDGES, headless))
+    table = open_table(source, "edges", HeaderHint(column_names.EDGES, headless, decimal=decimal))
     asked = {role: name for role, name in (columns or {}).items() if name}
     chosen = {role: column_names.chosen(table.columns, name, table.title, f"--{role}") for role, name in asked.items()}
     if not chosen and (matrix := from_matrix_table(table)) is not None:
@@ -81,16 +84,22 @@ def _from_table(table: Table, chosen: dict[str, int], date_format: str | None, u
         return table.place(int(edge if rows is None else rows[edge]))
 
     values = np.ones(len(u)) if weight is None else loaded[weight]
-    bad = np.flatnonzero(~np.isfinite(values))
-    if weight is not None and len(bad):
-        raise ValueError(
-            f"{table.title}: column {table.name(weight)} has no finite weight in {len(bad)} rows, the first at "
-            f"{place(int(bad[0]))}; give these edges a weight, drop them, or choose another column (--weight)"
-        )
+    finite = np.isfinite(values)
+    if weight is not None and not finite.all():
+        every = np.arange(len(values)) if rows is None else rows
+        bad = table.unrefused(weight, every[~finite])
+        if len(bad):
+            refuse(
+                f"{table.title}: column {table.name(weight)} has no finite weight in {len(bad)} rows, the first at "
+                f"{table.place(int(bad[0]))}; give these edges a weight, drop them, or choose another column (--weight)"
+            )
+        values = np.where(finite, values, 1.0)
     when = None if time is None else read_times(table, time, loaded[time], date_format, notes)
     if when is not None and time is not None and when.missing.any():
-        row = int(np.flatnonzero(when.missing)[0])
-        raise ValueError(f"{place(row)}: the edge has no time in column {table.name(time)}; fill it in or drop the row")
+        if time not in table.faulty:
+            row = int(np.flatnonzero(when.missing)[0])
+            refuse(f"{place(row)}: the edge has no time in column {table.name(time)}; fill it in or drop the row")
+        when = None
     heads = [table.columns[source], table.columns[target]]
     unusual = table.headed and column_names.find(heads, column_names.SOURCE | column_names.TARGET) is None
     asked = "source" in chosen or "target" in chosen
@@ -170,8 +179,9 @@ def _complete(table: Table, loaded: dict[int, Any], ends: tuple[int, int], notes
     half = np.flatnonzero(no_source ^ no_target)
     if len(half):
         refuse_unnamed(table, ends[0] if no_source[half[0]] else ends[1], half)
-    notes.append(f"{table.title}: {int(no_source.sum())} empty rows are left out")
-    return np.flatnonzero(~no_source)
+    else:
+        notes.append(f"{table.title}: {int(no_source.sum())} empty rows are left out")
+    return np.flatnonzero(~(no_source | no_target))
 
 
 def _declares_directed(kind: Names) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -18,11 +19,24 @@ from .arrow_table import ArrowTable
 from .table import HeaderHint, Table
 
 MOST_GZIP = 1032  # by which the method of gzip can compress at most
-SPREADSHEETS = (".xlsx", ".xls", ".ods")
+_WORKBOOK = re.compile(r"(.*\.(?:xlsx|xlsm|xls))(?::([^:]+))?", re.IGNORECASE | re.DOTALL)
+
+
+def file_and_sheet(path: Path) -> tuple[Path, str | None]:
+    """A file, and the sheet of a workbook that is named after a colon.
+
+    Example:
+        >>> file, sheet = file_and_sheet(Path("states.xlsx:Sheet2"))
+        >>> file.name, sheet
+        ('states.xlsx', 'Sheet2')
+    """
+    found = None if path.exists() else _WORKBOOK.fullmatch(str(path))
+    return (path, None) if found is None else (Path(found[1]), found[2])
 
 
 def ending(path: Path) -> str:
     """The ending that says the format, in lower case: ".csv" for edges.csv and for edges.csv.gz."""
+    path = file_and_sheet(path)[0]
     return (path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
 
 
@@ -32,25 +46,26 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def check_file(source: str | Path, what: str, endings: Collection[str]) -> Path:
-    """The path of a file that exists, is not empty and has one of these endings; ``what`` it holds is for messages.
+    """The path (with its sheet) of a file that exists, is not empty and has one of these endings; ``what`` it holds is for messages.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it is a folder, is empty, or has another ending.
     """
-    path = Path(source)
+    given = Path(source)
+    path = file_and_sheet(given)[0]
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path} to read {what} from")
     if (kind := kind_of_place(path)) is not None:
         raise ValueError(f"{path} is {kind}; give the file with the {what}")
     if ending(path) not in endings:
-        also = "; save a spreadsheet as CSV" if ending(path) in SPREADSHEETS else ""
+        also = "; save the spreadsheet as .xlsx or CSV" if ending(path) == ".ods" else ""
         raise ValueError(f"{path.name}: {what} are read from files that end in {', '.join(sorted(endings))}{also}")
     if path.stat().st_size == 0:
         raise ValueError(f"{path.name} is empty (0 bytes); export the {what} again")
     if path.suffix.lower() == ".gz":
         _check_unpacked(path)
-    return path
+    return given
 
 
 def _check_unpacked(path: Path) -> None:
@@ -74,11 +89,14 @@ def open_table(source: Any, what: str, hint: HeaderHint) -> Table:
         ValueError: it is empty or not readable.
     """
     if isinstance(source, pd.DataFrame):
-        return ArrowTable.from_pandas(source, f"the table of {what}")
+        found: Table = ArrowTable.from_pandas(source, f"the table of {what}")
+        found.hint = hint
+        return found
     if not isinstance(source, (str, Path)):
         raise TypeError(f"{what} must be the name of a file or a pandas table, got {type(source).__name__}")
     path = check_file(source, what, TABLE_FORMATS)
     table: Table = TABLE_FORMATS[ending(path)](path, hint)
+    table.hint = hint
     return table
 
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from .._support.wording import counted, short
 from ..graph import Graph, GraphSequence
 from .edge_list import EdgeList
+from .problems import refuse
 
 MOST_GRAPHS = 10_000  # more different times are timestamps of single events, which must be rounded to be graphs
 REPEATED = ("merge", "error", "sum", "first")
@@ -43,7 +44,7 @@ def build_graph(
         raise ValueError(f"duplicates must be one of {', '.join(map(repr, REPEATED))}, got {repeated!r}")
     source, target = place[edges.source], place[edges.target]
     known = np.flatnonzero((source >= 0) & (target >= 0))
-    if when is None:
+    if when is None or not len(known):
         matrix, notes = _matrix(edges, source, target, known, labels, repeated)
         [matrix], is_directed = _directed([matrix], edges, directed, notes)
         notes += _remarks(edges, matrix)
@@ -134,10 +135,11 @@ def _directed(
         remedy = "; if edges act both ways, say directed=False (--undirected)" if directed else ""
         notes.append(f"{edges.title}: {why}, so the graph is {'' if directed else 'un'}directed{remedy}")
     if not directed and not equal:
-        raise ValueError(
+        refuse(
             f"{edges.title}: some edges have another weight in each direction, which an undirected graph cannot have; say "
             "directed=True (--directed), or correct the weights"
         )
+        directed = True
     if directed or mutual == apart:
         return matrices, directed
     turned = [matrix.T.tocsr() for matrix in matrices]  # each edge in both directions, once

@@ -13,6 +13,7 @@ from scipy.sparse import csgraph
 from .._support.wording import counted, short, some
 from ..data import MIN_SNAPSHOTS, Dataset, Trajectory, kind_of, panel_of
 from ..graph import Graph
+from .missing_values import suspected
 
 GAP = 1.5  # a step of more than 1.5 usual ones lacks a snapshot; less is jitter of the clock
 
@@ -238,6 +239,7 @@ def _plans(facts: Inspection, data: Dataset) -> list[str]:
             "missing entries are masked: a model named with --model learns from what was observed and predicts the rest; a "
             "forecast (without --model) holds the last value of the node in their place, and is not judged there"
         )
+    plans += [sentence for sentence in suspected(data) if sentence not in data.notes]
     if facts.isolated:
         plans.append(f"isolated nodes evolve by themselves, without neighbours: {some(facts.isolated)}")
     elif facts.components > 1:
@@ -268,7 +270,7 @@ def _forecast_plans(data: Dataset) -> list[str]:
     plans = ["without --model, a forecast chosen by backtest is made"]
     for k, name in enumerate(data.runs[0].features):
         try:
-            panel = panel_of(data.runs[0], k, data.graphs)
+            panel = panel_of(data.runs[0], k, data.graphs, data.calendar)
         except ValueError as error:
             return [f"no forecast can be chosen by backtest: {error}"]
         plans.append(f"{short(name)[1:-1]}: {kind_of(panel.values, panel.observed).sentence}")

@@ -10,6 +10,7 @@ import numpy as np
 from .._support.wording import counted, some
 from .cells import is_whole, labels_for
 from .edge_list import EdgeList
+from .problems import refuse
 from .states import Observations
 
 
@@ -46,7 +47,7 @@ def match(edges: EdgeList, states: Observations, unknown: str) -> Match:
     if unknown == "error" and (only_states or only_edges):
         parts = [f"only in {edges.title}: {some(only_edges)}"] if only_edges else []
         parts += [f"only in {states.title}: {some(only_states)}"] if only_states else []
-        raise ValueError(
+        refuse(
             f"{len(only_edges) + len(only_states)} names are not in both files; {'; '.join(parts)}; "
             f'{hint or "correct them"}, or allow it with unknown="drop"'
         )

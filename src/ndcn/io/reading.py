@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,17 @@ from .edge_list import EdgeList
 from .edges import read_edges
 from .files import ending, open_table
 from .graph_building import build_graph
+from .missing_values import Missing, suspected
 from .node_matching import match
 from .snapshots import Gridding, trajectories
 from .state_layout import StateColumns
 from .states import Observations, read_states
 from .table import HeaderHint
+from .totals import without_totals
+
+
+class SwappedFiles(ValueError):
+    """The states look like edges and the edges do not."""
 
 
 def read(
@@ -44,6 +51,8 @@ def read(
     duplicates: str = "error",
     infinite: str = "auto",
     unknown: str = "drop",
+    missing: Sequence[str | float] | str | float | None = None,
+    decimal: str | None = None,
 ) -> Dataset:
     """Read your own network: who acts on whom, and what was observed of each node, in the form the files are in.
 
@@ -67,6 +76,10 @@ def read(
         infinite: "auto" takes a few infinite values (up to 5 %) as missing and refuses more; "missing" takes all so.
         unknown: "drop" leaves out nodes without states and lists them, "error" refuses names that are not in both files.
 
+        missing: numbers and words in the states that mean "not observed", as ``[-999, "unknown"]``, besides empty cells,
+            NA, - and the like.
+        decimal: "." or ",", where both 1.5 and 1,234 could be meant; found out by default.
+
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: a file cannot be understood; the message names file, line or column, and what to do.
@@ -83,20 +96,26 @@ def read(
     """
     if unknown not in ("drop", "error"):
         raise ValueError(f'unknown must be "drop" or "error", got {unknown!r}')
-    how = Gridding(duplicates, infinite, step)
+    if decimal not in (None, ".", ","):
+        raise ValueError(f'decimal must be "." or ",", got {decimal!r}')
+    how, absent, mark = Gridding(duplicates, infinite, step), Missing.of(missing), decimal or ""
     columns = {"source": source, "target": target, "weight": weight}
     if isinstance(edge_time, str):
         columns["time"] = edge_time
 
     def read_graph(headless: bool = False) -> EdgeList:
         timed = edge_time is not False
-        return read_edges(edges, columns=columns, date_format=date_format, use_time=timed, headless=headless)
+        return read_edges(
+            edges, columns=columns, date_format=date_format, use_time=timed, headless=headless, decimal=mark
+        )
 
     with _asking_whether_swapped(edges, states):
         graph_file = read_graph()
         wanted = [values] if isinstance(values, str) else values
         known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
-        rows = read_states(states, known, StateColumns(node, time, wanted, run, date_format), graph_file.positions)
+        asked = StateColumns(node, time, wanted, run, date_format, absent.words, mark)
+        rows = absent.hidden(read_states(states, known, asked, graph_file.positions))
+        rows = rows if graph_file.positions else without_totals(rows, known)
         heading = graph_file.heading if isinstance(edges, (str, Path)) else None
         if heading is not None and set(heading) <= set(rows.nodes):
             graph_file = read_graph(headless=True)  # what looked like a header names two nodes
@@ -106,10 +125,11 @@ def read(
     graph, graphs, built = build_graph(graph_file, found.edge_node, found.labels, directed, edge_when)
     if graphs is not None and len(graphs) == 1:
         graphs = None
-    runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how)
+    runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how, calendar)
     unused = [graph_file.unused] if graph_file.unused else []
     of_states = [*rows.notes, *notes, *gridded, *found.notes, *_missing(runs)]
-    return Dataset(tuple(runs), tuple(names), calendar, graphs, (*graph_file.notes, *unused, *built, *of_states))
+    data = Dataset(tuple(runs), tuple(names), calendar, graphs, (*graph_file.notes, *unused, *built, *of_states))
+    return replace(data, notes=(*data.notes, *suspected(data)))
 
 
 @contextmanager
@@ -122,7 +142,7 @@ def _asking_whether_swapped(edges: Any, states: Any) -> Iterator[None]:
             raise
         title = Path(states).name if isinstance(states, (str, Path)) else "the table of states"
         question = f"are the two files swapped? {title} looks like edges, and edges come first, then states"
-        raise ValueError(f"{question}; as given: {error}") from None
+        raise SwappedFiles(f"{question}; as given: {error}") from None
 
 
 def _look_like_edges(source: Any) -> bool:

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from .._support.wording import counted, short
-from ..data import Trajectory
+from ..data import Calendar, Trajectory
 from ..graph import Graph
+from .problems import refuse
 from .states import Observations
 
 MOST_CELLS = 4 * 10**8  # of a grid: 3.2 GB of float64
@@ -35,11 +36,17 @@ class Gridding:
 
 
 def trajectories(
-    rows: Observations, node: np.ndarray, times: np.ndarray, graph: Graph, how: Gridding
+    rows: Observations,
+    node: np.ndarray,
+    times: np.ndarray,
+    graph: Graph,
+    how: Gridding,
+    calendar: Calendar | None = None,
 ) -> tuple[list[Trajectory], list[str], list[str]]:
     """A trajectory for each run, the names of the runs, and what was done.
 
-    ``node`` is the position of each row's node in the graph, ``times`` its time as a number, both of shape (N,).
+    ``node`` is the position of each row's node in the graph, ``times`` its time as a number, both of shape (N,); the calendar says
+    what times mean in messages.
 
     Raises:
         ValueError: different values for the same node and time, too many infinite values, too large a grid.
@@ -59,7 +66,8 @@ def trajectories(
         if not len(here):
             continue
         cut = slice(None) if len(here) == len(times) else here  # no copy of a single run
-        out.append(_Grid(rows, here, node[cut], times[cut], graph, how, notes).trajectory(values[cut], features))
+        grid = _Grid(rows, here, node[cut], times[cut], graph, how, notes, calendar)
+        out.append(grid.trajectory(values[cut], features))
         names.append(run)
     if len(out) > 1:
         notes.append(f"{rows.title}: {len(out)} runs, of {min(map(len, out))} to {max(map(len, out))} snapshots")
@@ -77,7 +85,7 @@ def _finite(rows: Observations, how: Gridding, notes: list[str]) -> np.ndarray:
     where = f"{counted(count, 'value')} ({100 * share:.2g} %) infinite, the first at {rows.place(row)}, {rows.features[k]!r}"
     if share > MOST_INFINITE and how.infinite != "missing":
         remedy = 'correct them, or take them as missing with infinite="missing" (--infinite missing)'
-        raise ValueError(f"{rows.title}: {where}; {remedy}")
+        refuse(f"{rows.title}: {where}; {remedy}")
     notes.append(f"{rows.title}: {where}; they are taken as missing")
     return np.where(infinite, np.nan, values)
 
@@ -120,6 +128,7 @@ class _Grid:
     graph: Graph
     how: Gridding
     notes: list[str]  # what was done; more is added
+    calendar: Calendar | None = None
 
     def trajectory(self, values: np.ndarray, features: list[tuple[int, str]]) -> Trajectory:
         """The columns ``features`` (position, name) of ``values``, shape (M, d), on the grid."""
@@ -160,14 +169,16 @@ class _Grid:
             first = begins[differ[0]]
             two = [self.rows.place(int(rows[order[first + j]])) for j in (0, 1)]
             t, i = divmod(int(cells[first]), self.graph.num_nodes)
-            raise ValueError(
-                f"{title}: {counted(len(differ), 'time')} of nodes with several different values, the first is node "
-                f"{short(self.graph.nodes[i])} at t = {clock[t]:g} ({two[0]} and {two[1]}); keep one row each, or say "
+            when = f"t = {clock[t]:g}" if self.calendar is None else self.calendar.texts(clock[t : t + 1])[0]
+            refuse(
+                f"{title}: {counted(len(differ), 'pair')} of node and time with several different values, the first is node "
+                f"{short(self.graph.nodes[i])} at {when} ({two[0]} and {two[1]}); keep one row each, or say "
                 'duplicates="mean" or "last" (--duplicates)'
             )
         done = {"error": "equal rows count once", "mean": "their mean is taken"}
         how = done.get(duplicates, f"the {duplicates} is taken")
-        self.notes.append(f"{title}: {counted(int((counts > 1).sum()), 'time')} of nodes more than once; {how}")
+        again = counted(int((counts > 1).sum()), "pair")
+        self.notes.append(f"{title}: {again} of node and time listed more than once; {how}")
         if duplicates == "last":
             return cells[begins], value[begins + counts - 1]
         if duplicates == "mean":

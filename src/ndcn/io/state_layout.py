@@ -19,13 +19,15 @@ NO_VALUES = ("id", "node_id", "nodeid", "year", "month", "day", "week", "hour", 
 
 @dataclass(frozen=True)
 class StateColumns:
-    """The columns that the user named, and how dates are written; None for what is to be detected."""
+    """What the user said of the columns, of dates, of missing values and of the decimal mark; None or "" to detect it."""
 
     node: str | None = None
     time: str | None = None
     values: Sequence[str] | None = None
     run: str | None = None
     date_format: str | None = None
+    missing: Sequence[str] = ()
+    decimal: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,9 +90,14 @@ def _wide(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
     run = _column(table, asked.run, "run", of_nodes)
     others = [k for k in range(len(heads)) if k not in (time, run)]
     if time is None:
-        if heads[0] in known and table.kind(0) != "date":
+        time = 0
+        if heads[0] in known or heads[0].lower() in column_names.INDEX:  # the dates may stand elsewhere
+            time = next((k for k in others if heads[k] not in known and table.kind(k) == "date"), 0)
+        if heads[time] in known and table.kind(time) != "date":
             return None
-        time, others = 0, [k for k in others if k != 0]
+        others = [k for k in others if k != time]
+    nameless = [k for k in others if heads[k].lower() in column_names.INDEX and heads[k] not in known]
+    others = [k for k in others if k not in nameless]
     if not others:
         return None
     pairs = _pairs([heads[k] for k in others], known)
@@ -113,6 +120,9 @@ def _wide(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
         notes.append(f"{table.title}: the variables of each node are {', '.join(variables)}")
     if unused:
         notes.append(f"{table.title}: columns {', '.join(unused[:8])} hold text and are not used")
+    if nameless:
+        shown = ", ".join(f"{table.name(k)}" for k in nameless[:8])
+        notes.append(f"{table.title}: column {shown} names no node, as an index of rows, and is not used")
     return Layout("wide", None, time, values, run, pairs=tuple(both), notes=tuple(notes))
 
 

@@ -13,9 +13,10 @@ from ..data import read_dates
 from . import column_names
 from .cells import Names
 from .files import open_table
+from .problems import refuse
 from .state_layout import NO_ROWS, Layout, StateColumns, find_layout
 from .table import HeaderHint, Table, refuse_unnamed
-from .time_columns import Times, read_times, time_role
+from .time_columns import Times, read_times, time_role, times_of
 
 MOST_VARIABLES = 1000  # above this, a column that should name variables is rather that of the nodes
 
@@ -59,7 +60,7 @@ def read_states(source: Any, known: Sequence[str], asked: StateColumns, unnamed:
         asked: columns that the user named.
         unnamed: whether these names are only places in a matrix.
     """
-    table = open_table(source, "states", HeaderHint(column_names.STATES))
+    table = open_table(source, "states", HeaderHint(column_names.STATES, missing=asked.missing, decimal=asked.decimal))
     layout = find_layout(table, known, asked, unnamed)
     read = {"long": _long, "wide": _wide, "transposed": _transposed}[layout.kind]
     return read(table, layout, asked)
@@ -99,7 +100,28 @@ def _load(
     roles = {time: time_role(table, time, asked.date_format), **dict.fromkeys(layout.values, "number")}
     roles |= {k: "name" for k in (layout.node, layout.run, layout.variable) if k is not None}
     loaded = table.load(roles)
+    if isinstance(loaded[time], Names):
+        _empty_totals(table, loaded, time, notes)
     return loaded, read_times(table, time, loaded[time], asked.date_format, notes)
+
+
+def _empty_totals(table: Table, loaded: dict[int, Any], time: int, notes: list[str]) -> None:
+    """Empty the rows that are called "Total" where others have a time: they are not observations."""
+    names: Names = loaded[time]
+    codes = [code for code, label in enumerate(names.labels) if column_names.is_total(label)]
+    rows = np.flatnonzero(np.isin(names.codes, codes))
+    if not len(rows):
+        return
+    where = ", ".join(table.places(rows[:3].tolist()))
+    notes.append(f"{table.title}: {names.labels[codes[0]]!r} is no time ({where}); what adds up the others is left out")
+    for k, column in loaded.items():
+        if isinstance(column, Names):
+            emptied = column.codes.copy()
+            emptied[rows] = -1
+            labels = ["" if k == time and code in codes else label for code, label in enumerate(column.labels)]
+            loaded[k] = Names(emptied, labels)
+        else:
+            column[rows] = np.nan
 
 
 def _runs(loaded: dict[int, Any], layout: Layout, count: int) -> tuple[list[str], np.ndarray]:
@@ -129,13 +151,14 @@ def _complete(table: Table, names: Names, when: Times, places: tuple[int, int], 
     no_node, no_time = names.codes < 0, when.missing
     if not (no_node.any() or no_time.any()):
         return None
-    half = np.flatnonzero(no_node ^ no_time)
+    half = table.unrefused(places[1], np.flatnonzero(no_node ^ no_time))
     if len(half):
         word, k = ("node", places[0]) if no_node[half[0]] else ("time", places[1])
         where = f"{table.place(int(half[0]))}: the {word} is missing in column {table.name(k)}"
-        raise ValueError(f"{where} ({len(half)} such rows in all); fill it in or drop the row")
-    notes.append(f"{table.title}: {int(no_node.sum())} empty rows are left out")
-    return np.flatnonzero(~no_node)
+        refuse(f"{where} ({len(half)} such rows in all); fill it in or drop the row")
+    else:
+        notes.append(f"{table.title}: {int(no_node.sum())} empty rows are left out")
+    return np.flatnonzero(~(no_node | no_time))
 
 
 def _wide(table: Table, layout: Layout, asked: StateColumns) -> Observations:
@@ -146,9 +169,10 @@ def _wide(table: Table, layout: Layout, asked: StateColumns) -> Observations:
     rows = np.flatnonzero(~blank)
     if blank.any():
         filled = np.isfinite(np.stack([loaded[k][blank] for k in layout.values])).any(axis=0)
-        if filled.any():
-            where = table.place(int(np.flatnonzero(blank)[np.flatnonzero(filled)[0]]))
-            raise ValueError(f"{where}: the time is missing in column {table.name(time)}; fill it in or drop the row")
+        half = table.unrefused(time, np.flatnonzero(blank)[filled])
+        if len(half):
+            where = table.place(int(half[0]))
+            refuse(f"{where}: the time is missing in column {table.name(time)}; fill it in or drop the row")
         notes.append(f"{table.title}: {int(blank.sum())} empty rows are left out")
     if not len(rows):
         raise ValueError(NO_ROWS.format(table.title, "time"))
@@ -181,10 +205,12 @@ def _transposed(table: Table, layout: Layout, asked: StateColumns) -> Observatio
     names: Names = loaded[node]
     if (names.codes < 0).any():
         refuse_unnamed(table, node, np.flatnonzero(names.codes < 0))
+    kept = np.flatnonzero(names.codes >= 0)
+    names, loaded = names[kept], {k: loaded[k][kept] for k in layout.values}
     heads = [table.columns[k] for k in layout.values]
     numbers = [table.number(head) for head in heads]
     if None not in numbers:
-        when = Times(np.array(numbers, dtype=np.float64))
+        when = times_of(np.array(numbers, dtype=np.float64), f"{table.title}: the header", notes)
     else:
         dates = read_dates(heads, f"{table.title}: the header", form=asked.date_format)
         notes += dates.notes
@@ -202,5 +228,5 @@ def _transposed(table: Table, layout: Layout, asked: StateColumns) -> Observatio
         ["x"],
         np.stack([loaded[k] for k in layout.values], axis=1).reshape(N * T, 1),
         (*table.notes, *notes),
-        lambda cell: f"{table.place(cell // T)}, column {short(heads[cell % T])}",
+        lambda cell: f"{table.place(int(kept[cell // T]))}, column {short(heads[cell % T])}",
     )

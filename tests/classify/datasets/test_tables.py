@@ -270,7 +270,7 @@ def test_nodes_without_features() -> None:
         ("e.parquet", b"PAR1 no", "e.parquet cannot be read as Parquet"),
         ("e.csv.gz", b"no gzip", "e.csv.gz is not a complete gzip file"),
         ("e.csv.gz", gzip.compress(b"source,target\na,b\n", mtime=0)[:-9], "e.csv.gz is not a complete gzip file"),
-        ("e.xlsx", b"", "edges are read from files that end in .csv, .*; save a spreadsheet as CSV"),
+        ("e.ods", b"", "edges are read from files that end in .csv, .*; save the spreadsheet as .xlsx or CSV"),
     ],
 )  # fmt: skip
 def test_files_that_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ..arrow_table import names_of
-from ..cells import MISSING, Names, number
+from ..cells import MISSING, Names
 from ..files import one_line, open_bytes
+from ..problems import refuse
 from ..table import HeaderHint, Table
 from .text_detection import BLANKS, SEPARATORS, detect, rows_of
 
@@ -31,6 +32,7 @@ class TextTable(Table):
 
     def __init__(self, path: Path, hint: HeaderHint) -> None:
         self.path, self.title, self.hint, self.notes = path, path.name, hint, []
+        self.skipping = False  # whether rows of the wrong length are passed over, while problems are collected
         self._detect()
         if self.form.invalid and self.form.encoding in UTF8:
             self._detect_without_utf8()
@@ -44,12 +46,34 @@ class TextTable(Table):
         """The first cells of a column."""
         return [row[k] if k < len(row) else "" for row in self.form.sample]
 
-    def number(self, cell: str) -> float | None:
-        """What number a cell holds, with the file's decimal sign."""
-        return number(cell, self.form.decimal)
+    @property
+    def marks(self) -> tuple[str, str]:
+        """By the cells of all columns at the beginning."""
+        return self.form.sure, self.form.decimal
 
     def load(self, roles: Mapping[int, str]) -> dict[int, Any]:
         """See ``Table.load``."""
+        out = self._load(roles)
+        late = [k for k, role in roles.items() if role == "number" and self._fractions_are_late(k, out[k])]
+        if late:  # 1.234 after whole numbers only: all cells decide whether that is a thousand
+            out |= self._columns(
+                self._read(dict.fromkeys(late, "number"), numbers=False), dict.fromkeys(late, "number")
+            )
+        self.tell_notation()
+        return out
+
+    def _fractions_are_late(self, k: int, values: np.ndarray) -> bool:
+        """Whether no cell of the beginning has a mark and later ones have."""
+        if (
+            self.form.sure
+            or self.form.separator == BLANKS
+            or any("." in cell or "," in cell for cell in self.sample(k))
+        ):
+            return False
+        there = values[np.isfinite(values)]
+        return bool((there != np.round(there)).any())
+
+    def _load(self, roles: Mapping[int, str]) -> dict[int, Any]:
         if self.form.separator == BLANKS:
             return self._load_blank_separated(roles)
         try:
@@ -60,27 +84,36 @@ class TextTable(Table):
         except pa.ArrowInvalid as error:
             if self.form.encoding in UTF8 and self._first_invalid_line("utf-8") is not None:
                 self._detect_without_utf8()
-                return self.load(roles)
-            self._check_widths()
+                return self._load(roles)
+            if not self.skipping and self._check_widths():
+                return self._load(roles)
             raise ValueError(f"{self.title} cannot be read: {one_line(error)}") from None
         except UnicodeError as error:
             raise ValueError(f"{self.title} is no valid {self.form.encoding}: {error}; save it as UTF-8") from None
 
     def _read(self, roles: Mapping[int, str], *, numbers: bool) -> pa.Table:
         text = pa.dictionary(pa.int32(), pa.string())
-        wanted = {f"c{k}": text if role == "name" or not numbers else pa.float64() for k, role in roles.items()}
+        as_text = {k for k, role in roles.items() if role == "name" or not numbers or self._needs_a_look(k)}
+        wanted = {f"c{k}": text if k in as_text else pa.float64() for k in roles}
         names = [f"c{k}" for k in range(self.form.width)]
         encoding = self.form.encoding.removesuffix("-sig")
         read = pacsv.ReadOptions(column_names=names, skip_rows=self.form.skip, encoding=encoding, block_size=BLOCK)
         parse = pacsv.ParseOptions(delimiter=self.form.separator, newlines_in_values=not numbers)
+        if self.skipping:
+            parse.invalid_row_handler = lambda row: "skip"
         convert = pacsv.ConvertOptions(
             column_types=wanted,
             include_columns=list(wanted),
-            null_values=list(MISSING),
+            null_values=[*MISSING, *(self.hint.missing or ())],
             strings_can_be_null=False,
             decimal_point=self.form.decimal,
         )
         return pacsv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
+
+    def _needs_a_look(self, k: int) -> bool:
+        """Whether numbers are not written as Arrow reads them, or could be meant otherwise."""
+        way = self.notation(self.sample(k))
+        return bool(way.thousands) or way.doubtful
 
     def _columns(self, table: pa.Table, roles: Mapping[int, str]) -> dict[int, Any]:
         out: dict[int, Any] = {}
@@ -96,9 +129,21 @@ class TextTable(Table):
 
     def _load_blank_separated(self, roles: Mapping[int, str]) -> dict[int, Any]:
         """Columns separated by any number of blanks, which Arrow does not read."""
-        self._check_widths()
+        if self._check_widths():
+            whole = [row for _, row in rows_of(self.path, self.form) if len(row) == self.form.width]
+            frame = pd.DataFrame(whole, columns=range(self.form.width), dtype=object)
+        else:
+            frame = self._read_blank_separated(roles)
+        out: dict[int, Any] = {}
+        for k, role in roles.items():
+            codes, labels = pd.factorize(frame[k])
+            names = Names.of(codes.astype(np.int32), list(labels))
+            out[k] = names if role == "name" else self.numbers_of(names, k)
+        return out
+
+    def _read_blank_separated(self, roles: Mapping[int, str]) -> pd.DataFrame:
         try:
-            frame = pd.read_csv(
+            return pd.read_csv(
                 self.path,
                 sep=r"\s+",
                 header=None,
@@ -112,22 +157,18 @@ class TextTable(Table):
                 compression="infer",
             )
         except pd.errors.EmptyDataError:
-            frame = pd.DataFrame({k: pd.Series(dtype=str) for k in roles})
-        out: dict[int, Any] = {}
-        for k, role in roles.items():
-            codes, labels = pd.factorize(frame[k])
-            names = Names.of(codes.astype(np.int32), list(labels))
-            out[k] = names if role == "name" else self.numbers_of(names, k)
-        return out
+            return pd.DataFrame({k: pd.Series(dtype=str) for k in roles})
 
     def places(self, rows: Sequence[int]) -> list[str]:
         """The lines on which rows begin, counted from 1."""
-        read = itertools.islice(rows_of(self.path, self.form), max(rows, default=-1) + 1)
+        every = rows_of(self.path, self.form)
+        whole = (row for row in every if len(row[1]) == self.form.width) if self.skipping else every
+        read = itertools.islice(whole, max(rows, default=-1) + 1)
         found = {row: f"line {line}" for row, (line, _) in enumerate(read) if row in rows}
         return [found.get(row, f"row {row + 1}") for row in rows]
 
-    def _check_widths(self) -> None:
-        """Refuse rows that are longer or shorter than the others."""
+    def _check_widths(self) -> bool:
+        """Refuse rows that are longer or shorter than the others; whether there are some, which are skipped from then on."""
         width = self.form.width
         wrong = ((line, len(row)) for line, row in rows_of(self.path, self.form) if len(row) != width)
         first = list(itertools.islice(wrong, 3))
@@ -138,7 +179,9 @@ class TextTable(Table):
                 f"{self.title}: rows must have {width} columns separated by {sign}, but {shown}; correct these lines"
             )
             quotes = f'a cell with a {sign} in it needs quotes ("..."), and a quote that is opened must be closed'
-            raise ValueError(f"{where}: {quotes}")
+            refuse(f"{where}: {quotes}")
+            self.skipping = True
+        return self.skipping
 
     def _detect_without_utf8(self) -> None:
         """Detect the form anew in the encoding of old Windows programs, or in Latin-1, which every byte fits."""

@@ -17,6 +17,7 @@ from typing import IO
 from ..._support.limits import check_width
 from ..cells import number
 from ..files import open_bytes
+from ..notation import decimal_mark
 from ..table import HeaderHint
 
 HEAD = 1 << 18  # bytes of the beginning that are looked at: some thousand short rows
@@ -44,6 +45,7 @@ class TextForm:
     header: tuple[str, ...] | None  # the names of the columns
     width: int  # how many columns there are
     decimal: str  # "." or ","
+    sure: str  # the same if some cell can only be read with it, or the user says so, else ""
     sample: list[list[str]]  # the first rows of data
     invalid: bool  # whether the beginning is not in this encoding
 
@@ -80,15 +82,17 @@ def detect(path: Path, hint: HeaderHint, encoding: str | None = None) -> TextFor
     first_lines, rows = beginning[0][0], [row for _, row in beginning]
     width = _width(rows[1:] or rows)
     check_width(max(width, len(rows[0])), path.name)
-    decimal = "," if separator not in (",", " ", BLANKS) and _has_decimal_commas(rows) else "."
-    header = None if hint.absent else _header(rows, hint.names, width, decimal)
+    cells = [cell for row in rows[1:] for cell in row if "," in cell or "." in cell]
+    sure = hint.decimal or decimal_mark(cells)
+    decimal = sure or ("," if separator not in (",", " ", BLANKS) and _has_decimal_commas(cells) else ".")
+    header = None if hint.absent else header_of(rows, hint.names, width, decimal)
     if header is None:
-        return TextForm(encoding, separator, skip, None, _width(rows), decimal, rows, invalid)
+        return TextForm(encoding, separator, skip, None, _width(rows), decimal, sure, rows, invalid)
     if any(cell.strip() for row in rows[1:] for cell in row[len(header) : width]):
         differ = f"the header names {len(header)} columns, but rows have {width}"
         raise ValueError(f"{path.name}: {differ}; name each column in the header, and remove lines above it")
     skip, width = skip + first_lines, max(width, len(header))
-    return TextForm(encoding, separator, skip, header, width, decimal, rows[1:], invalid)
+    return TextForm(encoding, separator, skip, header, width, decimal, sure, rows[1:], invalid)
 
 
 def rows_of(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]]]:
@@ -174,27 +178,33 @@ def _width(rows: list[list[str]]) -> int:
     return max(widths.items(), key=lambda item: (item[1], item[0]))[0]
 
 
-def _has_decimal_commas(rows: list[list[str]]) -> bool:
-    cells = [cell for row in rows[1:] for cell in row]
+def _has_decimal_commas(cells: list[str]) -> bool:
+    """Whether commas stand in numbers and points do not."""
     points = sum("." in cell and number(cell) is not None and number(cell) == number(cell) for cell in cells)
     return any("," in cell and number(cell, ",") is not None for cell in cells) and not points
 
 
+def _number(cell: str, decimal: str) -> float | None:
+    """The number in a cell, with or without separated thousands."""
+    found = number(cell, decimal)
+    return number(cell, decimal, "," if decimal == "." else ".") if found is None else found
+
+
 def _counts_up(first: list[str], known_names: Collection[str], decimal: str) -> bool:
     """Whether a row is a heading such as Country Name, 1960, 1961: times in order beside a column of names."""
-    numbers = [x for cell in first if (x := number(cell, decimal)) is not None and x == x]
+    numbers = [x for cell in first if (x := _number(cell, decimal)) is not None and x == x]
     names = any(word in known_names for cell in first for word in cell.lower().split())
     return names and len(numbers) > 1 and all(a < b for a, b in itertools.pairwise(numbers))
 
 
-def _header(rows: list[list[str]], known_names: Collection[str], width: int, decimal: str) -> tuple[str, ...] | None:
+def header_of(rows: list[list[str]], known_names: Collection[str], width: int, decimal: str) -> tuple[str, ...] | None:
     """The first row, if it is a header: it has usual names of columns, or text above numbers, or names that do not come again."""
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     known = sum(cell.lower() in known_names for cell in first)
     heads = known >= 2 or (known == 1 and len(first) <= 3)
     if rest and not heads:
-        texts = [number(cell, decimal) is None or not cell for cell in first]
-        below = [[number(row[k], decimal) for row in rest if k < len(row)] for k in range(len(first))]
+        texts = [_number(cell, decimal) is None or not cell for cell in first]
+        below = [[_number(row[k], decimal) for row in rest if k < len(row)] for k in range(len(first))]
         numeric = [bool(column) and sum(x is not None for x in column) * 2 > len(column) for column in below]
         if any(numeric):
             text_above_numbers = any(text and below for text, below in zip(texts, numeric, strict=True))
