@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from .._support.wording import some
 from ..graph import GraphSequence
 from .calendar import Calendar
 from .html import dataset_html
@@ -46,6 +49,8 @@ class Dataset:
             raise ValueError("the runs of a Dataset must have the same nodes and features")
         if self.graphs is not None and self.graphs.last.nodes != nodes:
             raise ValueError("the graphs of a Dataset must have the nodes of its runs")
+        if self.calendar is not None and any(run.calendar is None for run in self.runs):
+            object.__setattr__(self, "runs", tuple(_dated(run, self.calendar) for run in self.runs))
         if self.names and len(self.names) != len(self.runs):
             raise ValueError(f"{len(self.names)} names were given for {len(self.runs)} runs")
 
@@ -77,7 +82,14 @@ class Dataset:
             for first, last in [(a, b) for a, b in itertools.pairwise(bounds) if b > a] or [(0, len(times) - 1)]:
                 pieces.append((run[first : last + 1], self.graphs.graphs[int(held[first])]))
         return [
-            Trajectory(times=run.times, states=run.states, graph=graph, mask=run.mask, features=run.features)
+            Trajectory(
+                times=run.times,
+                states=run.states,
+                graph=graph,
+                mask=run.mask,
+                features=run.features,
+                calendar=run.calendar,
+            )
             for run, graph in pieces
         ]
 
@@ -89,3 +101,40 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         return dataset_html(self)
+
+
+def _dated(run: Trajectory, calendar: Calendar) -> Trajectory:
+    """A run that knows what its times mean."""
+    out = copy.copy(run)
+    out.calendar = calendar
+    return out
+
+
+def one_run(data: Any, what: str) -> Trajectory:
+    """The run of what was given: a trajectory itself, or the only run of a dataset.
+
+    Args:
+        data: a ``Trajectory``, or a ``Dataset`` with one run.
+        what: what is done with it, for messages, as "a forecast".
+
+    Raises:
+        TypeError: it is neither.
+        ValueError: a dataset with several runs.
+
+    Example:
+        >>> import ndcn, torch
+        >>> pair = ndcn.Graph.from_edges([("a", "b")])
+        >>> run = ndcn.Trajectory(times=[0.0, 1.0], states=torch.rand(2, 2), graph=pair)
+        >>> one_run(ndcn.Dataset((run,)), "a forecast") is run
+        True
+    """
+    if isinstance(data, Trajectory):
+        return data
+    if not isinstance(data, Dataset):
+        raise TypeError(f"expected an ndcn.Trajectory or a Dataset, got {type(data).__name__}")
+    if len(data.runs) > 1:
+        names = f" ({some(data.names)})" if data.names else ""
+        raise ValueError(
+            f"{what} needs one run, and these data have {len(data.runs)}{names}: give one, as data.runs[0]"
+        )
+    return data.runs[0]

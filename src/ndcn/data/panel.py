@@ -120,8 +120,11 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     if not np.allclose(gaps, step, rtol=1e-3):
         if times[-1] - times[0] > MOST_STEPS * step * len(times):
             k = int(gaps.argmax())
+            begin, end = f"t = {times[k]:.6g}", f"{times[k + 1]:.6g}"
+            if data.calendar is not None and data.calendar.dated:
+                begin, end = data.calendar.texts(times[k : k + 2])
             raise ValueError(
-                f"snapshots are usually {step:.4g} apart, but there are {gaps[k]:.4g} between t = {times[k]:.6g} and {times[k + 1]:.6g}: "
+                f"snapshots are usually {step:.4g} apart, but there are {gaps[k]:.4g} between {begin} and {end}: "
                 f"too much for a forecast on equal steps. Is a time wrong? Else give what is before or after that gap, or fit one "
                 'model by name, as model="ndcn" (--model ndcn), which takes any times'
             )

@@ -77,7 +77,7 @@ def read(
         >>> states = pandas.DataFrame({"date": ["2021-03-01", "2021-03-08"], "ann": [1, 2], "bob": [3, 4], "cid": [5, 6]})
         >>> data = ndcn.read(edges, states)
         >>> data.trajectory
-        Trajectory(2 snapshots of 3 nodes, 1 feature, t = 0 .. 1)
+        Trajectory(2 snapshots of 3 nodes, 1 feature, 2021-03-01 .. 2021-03-08)
         >>> print(data.calendar)
         t in weeks from 2021-03-01
     """

@@ -21,6 +21,12 @@ from .kinds.forecast import longest_run as longest_run
 from .kinds.trained import HIDDEN as HIDDEN
 from .loading import load
 from .query import Prediction, Query
+from .tables import (
+    Answered as Answered,
+    answered as answered,
+    changes_graph as changes_graph,
+    checked_levels as checked_levels,
+)
 from .what_if import Change as Change, parse as parse
 
 __all__ = [

@@ -77,6 +77,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         graphs = [initial[place["start"]].graph for place in places]
         estimator.graphs_ = GraphSequence([place["time"] for place in places], graphs) if graphs else None
         estimator.fitted_ = kind.restore(Stored(about, tensors, initial), estimator._settings())
+        estimator.fitted_.calendar = estimator.calendar_
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from error
     except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:

@@ -79,7 +79,7 @@ class TrainedModel(Fitted):
         times = torch.cat([also, query.times])
         begin = self.units.time(torch.tensor(query.t0, dtype=torch.float64)).item()
         if isinstance(module, STEPPED):  # the times must be on its grid
-            clock = begin + module.step * TimeGrid(query.t0, module.step / self.units.rate).index(times)
+            clock = begin + module.step * TimeGrid(query.t0, module.step / self.units.rate, query.calendar).index(times)
         else:
             clock = self.units.time(times).clamp(min=begin)
         x0 = (query.x0.double() / self.units.scale).to(self.device, self.dtype)

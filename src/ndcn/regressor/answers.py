@@ -1,0 +1,62 @@
+"""Answers: what a fitted estimator gives as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from .tables import Levels, answered, usual_level
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..graph import Graph, GraphSequence
+    from .estimator import DynamicsRegressor
+
+
+class Answers:
+    """Tables of an estimator that predicts."""
+
+    def table(
+        self,
+        times: Any = None,
+        level: Levels = None,
+        *,
+        graph: Graph | GraphSequence | None = None,
+        x0: Any = None,
+        t0: Any = None,
+    ) -> pd.DataFrame:
+        """The prediction as a table: time, node, and of each feature its value, lower and upper end.
+
+        A row for each time and node, with node names, and with dates where the data had dates. The digits are those of
+        `ndcn predict --out table.csv` and of its JSON.
+
+        Args:
+            times: as in ``predict``; by default all steps of a forecast, of other models the training times.
+            level: share of the values that should lie between FEATURE_lower and FEATURE_upper; a list such as
+                [0.5, 0.9] gives FEATURE_lower_50, FEATURE_upper_50, FEATURE_lower_90, ... By default 0.9 for models that
+                know their spread (forecasts, laws, ensembles); others have no such columns.
+            graph, x0, t0: as in ``predict``.
+
+        Raises:
+            ValueError: as ``predict``; a level outside (0, 1), or of a model that knows no spread.
+
+        Example:
+            >>> import ndcn, pandas as pd
+            >>> days = pd.date_range("2021-03-01", periods=30).astype(str)
+            >>> states = pd.DataFrame({"date": days, "ann": range(30), "bob": range(60, 90)})
+            >>> data = ndcn.read(pd.DataFrame({"source": ["ann"], "target": ["bob"]}), states)
+            >>> reg = ndcn.DynamicsRegressor(model=ndcn.forecast.Auto(horizon=2)).fit(data)
+            >>> reg.table()[["time", "node"]]
+                    time node
+            0 2021-03-31  ann
+            1 2021-03-31  bob
+            2 2021-04-01  ann
+            3 2021-04-01  bob
+            >>> list(reg.table(["2021-03-31"], level=[0.5, 0.9]))[3:]
+            ['x_lower_50', 'x_upper_50', 'x_lower_90', 'x_upper_90']
+        """
+        own = cast("DynamicsRegressor", self)
+        own._fitted()
+        given = {"graph": graph, "x0": x0, "t0": t0}
+        where = {name: value for name, value in given.items() if value is not None}
+        return answered(own, times, usual_level(own) if level is None else level, where).table()
