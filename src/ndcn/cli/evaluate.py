@@ -26,7 +26,7 @@ def evaluate(
     Example: ndcn evaluate model.ndcn data, or: ndcn evaluate model.ndcn edges.csv states.csv
     """
     estimator = load_dynamics(model)
-    known = how.read(data, states)
+    known = how.or_as(estimator, states).read(data, states)
     notes(known.notes)
     from ..regressor import score_parts
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import itertools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ class Dataset:
         calendar: how times become dates; None where they are numbers.
         graphs: the graph at each time, if it changes; then each run has the last one as its ``graph``.
         notes: what was understood and done, in plain sentences.
+        reading: arguments that ``ndcn.read`` was given besides the files; models keep them.
 
     Example:
         >>> import ndcn, torch
@@ -40,6 +42,7 @@ class Dataset:
     calendar: Calendar | None = None
     graphs: GraphSequence | None = None
     notes: tuple[str, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.runs:

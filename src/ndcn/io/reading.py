@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def read(
         >>> print(data.calendar)
         t in weeks from 2021-03-01
     """
+    asked = _asked(locals())
     if unknown not in ("drop", "error"):
         raise ValueError(f'unknown must be "drop" or "error", got {unknown!r}')
     how = Gridding(duplicates, infinite, step)
@@ -109,7 +111,15 @@ def read(
     runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how)
     unused = [graph_file.unused] if graph_file.unused else []
     of_states = [*rows.notes, *notes, *gridded, *found.notes, *_missing(runs)]
-    return Dataset(tuple(runs), tuple(names), calendar, graphs, (*graph_file.notes, *unused, *built, *of_states))
+    notes = [*graph_file.notes, *unused, *built, *of_states]
+    return Dataset(tuple(runs), tuple(names), calendar, graphs, tuple(notes), asked)
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of ``read`` besides the files that are not the defaults, as JSON can hold them."""
+    own = [one for one in signature(read).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    plain = {one.name: list(v) if isinstance(v := given[one.name], tuple) else v for one in own}
+    return {one.name: plain[one.name] for one in own if plain[one.name] != one.default}
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, overload
 
 import torch
@@ -76,7 +77,8 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         history_: training loss and more; ``histories_`` has all of an ensemble.
         units_: scaling between data and model.
         solver_: the model's solver, in its own time.
-        calendar_, graphs_: of a ``Dataset``: what its times mean, and its graph at each time; None of trajectories.
+        calendar_: what the times of the training data mean; None where they are numbers.
+        graphs_, reading_: of a ``Dataset``: its graph at each time, and how its files were read.
         forecast_: of "auto", the ``forecast.Forecast``: its ``table``, ``sentence`` and ``kind`` tell what was chosen and why.
         data_: what was given to fit; not kept in files.
         law_, evidence_: of an identified law; ``equations()`` and ``functions()`` print it, or its correction of a known one.
@@ -143,6 +145,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
     calendar_: Calendar | None = None
     graphs_: GraphSequence | None = None
     split_: SplitRule | None = None
+    reading_: Mapping[str, Any] = MappingProxyType({})
     data_: Data
 
     # Learning ---------------------------------------------------------------------------------------------------
@@ -164,7 +167,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         trajectories = checked_data(data)
         settings = self._settings(resume)
         self.calendar_ = trajectories[0].calendar
-        self.graphs_ = data.graphs if isinstance(data, Dataset) else None
+        self.graphs_, self.reading_ = (data.graphs, data.reading) if isinstance(data, Dataset) else (None, {})
         runs = data.runs if isinstance(data, Dataset) else [data] if isinstance(data, Trajectory) else data
         self.split_ = runs[0].split_rule
         self.data_ = data

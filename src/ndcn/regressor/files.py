@@ -48,6 +48,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "calendar": None if calendar is None else calendar.to_json(),
         "graphs": _graph_places(estimator),
         "split": None if split is None else split._asdict(),
+        "reading": dict(estimator.reading_),
     }
     write_model(path, CONTENT, {**common, **about}, tensors)
 
@@ -73,6 +74,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         initial = [_initial(one, tensors, f"start.{k}.") for k, one in enumerate(about["starts"])]
         estimator.calendar_ = None if about.get("calendar") is None else Calendar(**about["calendar"])
         estimator.split_ = None if about.get("split") is None else SplitRule(**about["split"])
+        estimator.reading_ = dict(about.get("reading") or {})
         places = about.get("graphs") or []
         graphs = [initial[place["start"]].graph for place in places]
         estimator.graphs_ = GraphSequence([place["time"] for place in places], graphs) if graphs else None
