@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from . import evaluation as evaluation
 from .estimator import DynamicsRegressor
+from .evaluated import Evaluation
 from .evaluation import (
     Parts as Parts,
     Scores as Scores,
     check_forecast_data as check_forecast_data,
     in_time_of as in_time_of,
+    on_nodes_of as on_nodes_of,
     parts_of as parts_of,
-    score_parts as score_parts,
     scores as scores,
     trained_times as trained_times,
 )
@@ -32,6 +33,7 @@ from .what_if import Change as Change, parse as parse
 __all__ = [
     "Can",
     "DynamicsRegressor",
+    "Evaluation",
     "Fitted",
     "InitialCondition",
     "Kind",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from ..data import Dataset, Trajectory
+from .evaluated import Evaluation, evaluate
+from .kinds.forecast import longest_run
 from .tables import Levels, answered, usual_level
 
 if TYPE_CHECKING:
@@ -60,3 +63,26 @@ class Answers:
         given = {"graph": graph, "x0": x0, "t0": t0}
         where = {name: value for name, value in given.items() if value is not None}
         return answered(own, times, usual_level(own) if level is None else level, where).table()
+
+    def evaluate(self, data: Trajectory | Dataset) -> Evaluation:
+        """Errors on data, trained on and held out, beside persistence: scores by part, and errors by steps ahead.
+
+        Snapshots not trained on are "interpolation" up to the last training time and "extrapolation" after it. A forecast
+        is measured at the snapshots after those that it was made from. Nodes that only the model or only the data have
+        are named in ``notes`` and left out. Of several runs the longest is taken.
+
+        Raises:
+            ValueError: the data live on another graph, have other features or no nodes in common; or nothing in them can
+                be judged.
+
+        Example:
+            >>> import ndcn
+            >>> graph, times = ndcn.networks.grid(9), ndcn.sampling.regular_times(1.0, 10)
+            >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
+            >>> reg = ndcn.DynamicsRegressor("linear").fit(data[:8])
+            >>> reg.evaluate(data).parts["extrapolation"]["snapshots"]
+            2
+        """
+        own = cast("DynamicsRegressor", self)
+        own._fitted()
+        return evaluate(own, data, longest_run(data)[0])

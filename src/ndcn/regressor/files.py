@@ -132,6 +132,8 @@ def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:
         "x0": one.x0.detach().cpu(),
         "times": one.times,
     }
+    if one.observed is not None:
+        tensors["observed"] = one.observed.detach().cpu()
     if one.seen is not None:  # what was not observed is NaN
         tensors["states"] = one.seen.states.detach().cpu()
     return tensors
@@ -145,4 +147,7 @@ def _initial(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: st
     times, features, seen = tensors[f"{prefix}times"], tuple(about["features"]), None
     if (states := tensors.get(f"{prefix}states")) is not None:
         seen = Trajectory(times=times, states=states, graph=graph, mask=~states.isnan(), features=features)
-    return InitialCondition(graph, x0, about["t0"], times, features, seen)
+    observed = tensors.get(f"{prefix}observed")
+    if observed is not None and observed.shape != x0.shape:
+        raise ValueError("the observed first state has another shape than the initial state")
+    return InitialCondition(graph, x0, about["t0"], times, features, seen, observed)
