@@ -22,6 +22,7 @@ from .kinds.forecast import longest_run as longest_run
 from .kinds.trained import HIDDEN as HIDDEN
 from .loading import load
 from .query import Prediction, Query
+from .rolling import Backtest, backtest
 from .tables import (
     Answered as Answered,
     answered as answered,
@@ -31,6 +32,7 @@ from .tables import (
 from .what_if import Change as Change, parse as parse
 
 __all__ = [
+    "Backtest",
     "Can",
     "DynamicsRegressor",
     "Evaluation",
@@ -41,5 +43,6 @@ __all__ = [
     "Query",
     "Stored",
     "TrainingData",
+    "backtest",
     "load",
 ]

@@ -233,6 +233,10 @@ class Kind(ABC):
             raise ValueError(f"`{self.name}` does not use `--{name}`; remove it")
         return self.name
 
+    def reaching(self, model: Any, steps: int) -> Any:
+        """``model`` such that it predicts ``steps`` ahead; the model itself where it predicts at any time."""
+        return model
+
     def words(self, model: object) -> list[str] | None:
         """Words by which `ndcn fit` asks for this model; None where it cannot."""
         return ["--model", model] if isinstance(model, str) else None

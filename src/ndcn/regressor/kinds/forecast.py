@@ -133,6 +133,10 @@ class AutoForecast(Kind):
         """With a horizon, and with models that are trained and compared too."""
         return Auto(horizon=options.get("horizon"), learned=NAMES if options.get("compare_learned") else ())
 
+    def reaching(self, model: Any, steps: int) -> Auto:
+        """With that horizon."""
+        return replace(model if isinstance(model, Auto) else Auto(), horizon=steps)
+
     def fit(self, data: TrainingData, settings: Settings) -> FittedForecast:
         """Choose it."""
         began = time.monotonic()
