@@ -1,13 +1,17 @@
-"""Answers: what a fitted estimator gives as tables."""
+"""Answers: tables and scores of a fitted estimator, and how it goes on with further snapshots."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from sklearn.base import clone
+
 from ..data import Dataset, Trajectory
 from .evaluated import Evaluation, evaluate
+from .kind import Data
 from .kinds.forecast import longest_run
 from .tables import Levels, answered, usual_level
+from .updating import joined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Answers:
-    """Tables of an estimator that predicts."""
+    """What an estimator that predicts can also do."""
 
     def table(
         self,
@@ -86,3 +90,35 @@ class Answers:
         own = cast("DynamicsRegressor", self)
         own._fitted()
         return evaluate(own, data, longest_run(data)[0])
+
+    def update(self, new_data: Data, *, epochs: int | None = None) -> DynamicsRegressor:
+        """Go on with further snapshots: learn from the data of the fit and the new ones together.
+
+        A trained model continues from its present weights, in its present units; a forecast is chosen again, a law found
+        again. If that fails, the model stays as it was. Where both have a snapshot, the new one counts. A model that
+        learned from a list of runs takes further runs.
+
+        Args:
+            new_data: snapshots of the same nodes and features; for a model from a file, which holds no data, old and new
+                ones together.
+            epochs: trained models only: how many, if not those of the fit.
+
+        Raises:
+            ValueError: other nodes, features or graph; the data of the fit are not at hand; or as ``fit``.
+
+        Example:
+            >>> import ndcn
+            >>> graph, times = ndcn.networks.grid(9), ndcn.sampling.regular_times(1.0, 10)
+            >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
+            >>> reg = ndcn.DynamicsRegressor(epochs=5).fit(data[:8])
+            >>> len(reg.update(data[8:], epochs=2).train_[0].times)
+            10
+        """
+        own = cast("DynamicsRegressor", self)
+        fitted = own._fitted()
+        fresh = clone(own).set_params(**({} if epochs is None else {"epochs": epochs}))
+        fresh._start = (fitted.units, fitted.modules) if fitted.can.resume else None
+        fresh.fit(joined(own, new_data))
+        del fresh._start
+        own.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
+        return own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, overload
@@ -12,17 +13,17 @@ from sklearn.base import BaseEstimator
 from torch import nn
 
 from .._support.registry import found_at
-from ..data import Calendar, Dataset, SplitRule, Trajectory, metrics, number_of, numbers_of
+from ..data import Calendar, Dataset, SplitRule, Trajectory, metrics, number_of, numbers_of, one_run
 from ..forecast import Auto, NetworkTest, network_test
 from ..graph import Graph, GraphSequence
 from ..identify import Interaction
 from ..solve import Solver
-from ..training import Objective, Recipe, TrainingError, TrainingInterrupted
+from ..training import Objective, Recipe, TrainingError, TrainingInterrupted, Units
 from . import files
 from .answers import Answers
 from .attributes import Learned
 from .changed_course import changed_course
-from .evaluation import trained_times
+from .evaluation import score_of_runs, trained_times
 from .fitting import checked_data
 from .html import regressor_html
 from .kind import Data, TrainingData
@@ -147,6 +148,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
     split_: SplitRule | None = None
     reading_: Mapping[str, Any] = MappingProxyType({})
     data_: Data
+    _start: tuple[Units, list[nn.Module]] | None = None  # what `update` goes on from
 
     # Learning ---------------------------------------------------------------------------------------------------
 
@@ -183,7 +185,8 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         return self
 
     def _settings(self, resume: bool = False) -> Settings:
-        return checked_settings(self.get_params(deep=False), type(self)().get_params(deep=False), resume=resume)
+        given, default = self.get_params(deep=False), type(self)().get_params(deep=False)
+        return replace(checked_settings(given, default, resume=resume), start=self._start)
 
     def _recipe(self) -> Recipe:
         return self._settings().recipe
@@ -347,15 +350,20 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         options: dict[str, Any] = {"feature": feature, "horizon": horizon, "shuffles": shuffles, "seed": seed}
         return network_test(run, graphs=graphs, progress=progress, **options)
 
-    def score(self, data: Trajectory, y: None = None, *, x0: Any = None, t0: float | None = None) -> float:
+    def score(self, data: Data, y: None = None, *, x0: Any = None, t0: Any = None) -> float:
         """R^2 of the prediction at the times of ``data``: 1 - sum (x - x^)^2 / sum (x - mean)^2; 1 is perfect.
 
-        ``x0`` and ``t0`` are those of ``predict``.
+        ``x0`` and ``t0`` are those of ``predict``. Of a list of runs each is predicted from its own first state, as
+        scikit-learn's ``GridSearchCV`` needs it.
 
         Raises:
-            ValueError: as ``predict``, or the data have other features, or do not vary.
+            ValueError: as ``predict``, or the data have other features, or do not vary; of a list, a model that cannot
+                start from another state.
         """
-        return metrics.r2(self.predict(data.times, graph=data.graph, x0=x0, t0=t0), data)
+        if not isinstance(data, (Trajectory, Dataset)):
+            return score_of_runs(self, data)
+        run = one_run(data, "a score")
+        return metrics.r2(self.predict(run.times, graph=run.graph, x0=x0, t0=t0), run)
 
     def _repr_html_(self) -> str:
         return self._repr_mimebundle_()["text/html"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -157,3 +158,31 @@ def _starts_elsewhere(truth: Trajectory, x0: torch.Tensor) -> bool:
     """Whether the first state of the data is another than that in which training began."""
     seen = truth.states[0]
     return not (torch.isclose(seen.double(), x0.double(), rtol=1e-5, atol=1e-6) | seen.isnan()).all()
+
+
+def score_of_runs(estimator: DynamicsRegressor, runs: Sequence[Trajectory]) -> float:
+    """R^2 over runs that were not trained on, each predicted from its own first state, which is not scored.
+
+    Raises:
+        TypeError: it is no list of runs.
+        ValueError: the model cannot start from another state, a run has one snapshot, or nothing varies.
+    """
+    fitted, every = estimator._fitted(), list(runs)
+    if not every or not all(isinstance(run, Trajectory) for run in every):
+        raise TypeError("score needs an ndcn.Trajectory, a Dataset or a list of trajectories")
+    if not (fitted.can.any_start and fitted.can.any_graph):
+        raise ValueError(f"other runs start from other states, and {fitted.stays}; ndcn.backtest judges such models")
+    if any(len(run) < 2 for run in every):
+        raise ValueError("a run of one snapshot has nothing to score: its first state is given")
+    errors, truths = [], []
+    for run in every:
+        _check_features(estimator, run)
+        guess = estimator.predict(run.times[1:], graph=run.graph, x0=run.first_state(), t0=run.times[0].item())
+        truth = run.states[1:].detach().cpu().double()
+        errors.append((guess.states.cpu().double() - truth).flatten(0, 1))
+        truths.append(truth.flatten(0, 1))
+    error, true = torch.cat(errors), torch.cat(truths)
+    spread = (true - true.nanmean(dim=0)).square().nansum().item()
+    if spread == 0:
+        raise ValueError("the true states do not vary, so R^2 is not defined; use metrics.l1 or metrics.rmse")
+    return 1 - error.square().nansum().item() / spread

@@ -140,6 +140,11 @@ class AutoForecast(Kind):
     def fit(self, data: TrainingData, settings: Settings) -> FittedForecast:
         """Choose it."""
         began = time.monotonic()
+        if not isinstance(data.given, (Trajectory, Dataset)) and len(data.given) > 1:
+            raise ValueError(
+                f"a forecast continues one run, and a list of {len(data.given)} was given: fit each by itself; ndcn.backtest "
+                "compares settings over past origins, where scikit-learn's cross-validation needs runs to hold out"
+            )
         run, graphs = longest_run(data.given)
         options = settings.model if self.accepts(settings.model) else Auto()
         more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"]}

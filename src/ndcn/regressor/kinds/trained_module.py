@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -113,9 +114,10 @@ def fit_module(build: Build, trajectories: list[Trajectory], settings: Settings)
     asked = settings["objective"]
     objective = asked if isinstance(asked, Objective) else Objective(asked)
     learn_from, held_out = hold_out(trajectories, settings["validation"], settings["seed"], objective)
-    units = units_of(trajectories, settings.recipe)
+    units = units_of(trajectories, settings.recipe) if settings.start is None else settings.start[0]
     initial = [InitialCondition.of(trajectory) for trajectory in trajectories]
-    module = build(settings, units, initial).to(settings.device, settings.dtype).eval()
+    begun = build(settings, units, initial) if settings.start is None else copy.deepcopy(settings.start[1][0])
+    module = begun.to(settings.device, settings.dtype).eval()
     if isinstance(module, Continuation):  # it goes on from the first of them
         initial[0] = replace(initial[0], seen=trajectories[0])
 
