@@ -49,9 +49,7 @@ print(
 
 # The same from all days; times are numbers inside, dates outside, and any time may be asked for, also the missing days.
 reg = ndcn.DynamicsRegressor(epochs=300, seed=0, progress=False).fit(data)
-first, last = run.times[0].item(), run.times[-1].item()
-table = reg.predict([first + 7, last + 2]).to_pandas()
-print(table.assign(time=data.calendar.texts(table["time"].to_numpy())).to_string(index=False, float_format="%.1f"))
+print(reg.table(["2024-04-08", "2024-05-12"]).to_string(index=False, float_format="%.1f"))
 
 ndcn.plot.trajectories(run, reg.predict(run.times)).figure.savefig("example_own_csv.png")
 reg.save("towns.ndcn")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .io import read
     from .laws import simulate
     from .neural import GraphODE
-    from .regressor import DynamicsRegressor, load
+    from .regressor import DynamicsRegressor, backtest, load
     from .solve import Field, IntegrationError, Solution, Solver, integrate
     from .training import CrossEntropy, Objective, TrainingError
 
@@ -42,7 +42,7 @@ _NAMES = {
     "io": ("read",),
     "laws": ("simulate",),
     "neural": ("GraphODE",),
-    "regressor": ("DynamicsRegressor", "load"),
+    "regressor": ("DynamicsRegressor", "backtest", "load"),
     "solve": ("Field", "IntegrationError", "Solution", "Solver", "integrate"),
     "training": ("CrossEntropy", "Objective", "TrainingError"),
 }

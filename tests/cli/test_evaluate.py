@@ -29,12 +29,15 @@ def test_evaluate_scores_what_was_held_back(made):
 def test_evaluate_data_of_its_own_times(folder, made):
     data = ndcn.Trajectory.load(made / "data")
     data[-3:].save("late")
-    assert parsed("evaluate", made / "model.ndcn", "late") == {
-        "train": None,
-        "interpolation": None,
-        "extrapolation": parsed("evaluate", made / "model.ndcn", "late")["extrapolation"],
-    }
-    assert "-" in run("evaluate", made / "model.ndcn", "late").stdout
+    told = parsed("evaluate", made / "model.ndcn", "late")
+    assert told["train"] is None
+    assert told["interpolation"] is None
+    assert told["extrapolation"]["snapshots"] == 3
+    assert told["extrapolation"]["persistence"] is None
+    assert "nothing is compared with persistence" in told["notes"][0]
+    said = run("evaluate", made / "model.ndcn", "late").stdout
+    assert "train" not in said
+    assert "extrapolation" in said
     mask = torch.ones_like(data.states, dtype=torch.bool)
     mask[-5:], mask[0, :7] = False, False
     holes = ndcn.Trajectory(times=data.times, states=data.states, graph=data.graph, mask=mask)
@@ -80,7 +83,7 @@ def test_evaluate_gives_no_relative_error_where_all_is_zero(folder, made):
     scores = parsed("evaluate", made / "model.ndcn", "zero")
     assert scores["extrapolation"]["normalized_l1"] is None
     assert scores["extrapolation"]["l1"] > 0
-    assert " - " in run("evaluate", made / "model.ndcn", "zero").stdout
+    assert "  -" in run("evaluate", made / "model.ndcn", "zero").stdout
 
 
 def test_evaluate_refuses_other_graphs_and_features(folder, made):

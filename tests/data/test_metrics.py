@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, strategies as st
 
-from ndcn import Trajectory, metrics
+from ndcn import Graph, Trajectory, metrics
 from problems import GRAPHS, trajectory
 
 GRAPH = GRAPHS["path"]
@@ -109,3 +109,53 @@ def test_nothing_observed_is_told() -> None:
     truth = Trajectory(times=[0.0], states=states, graph=GRAPH, mask=torch.zeros_like(states, dtype=torch.bool))
     with pytest.raises(ValueError, match="nothing was observed"):
         metrics.l1(Trajectory(times=[0.0], states=states, graph=GRAPH), truth)
+
+
+def _runs(*rows: list[list[float]]) -> list[Trajectory]:
+    pair = Graph.from_edges([(0, 1)])
+    return [Trajectory(times=torch.arange(len(x)), states=torch.tensor(x), graph=pair) for x in rows]
+
+
+def test_mase_by_hand() -> None:
+    past, truth, guess = _runs([[0.0, 5], [1, 5], [3, 5]], [[4.0, 5]], [[7.0, 9]])
+    assert metrics.mase(guess, truth, past) == pytest.approx(3 / 1.5)  # the second node never changed
+    assert metrics.mase(guess, truth, past, period=2) == pytest.approx(3 / 3)
+    assert metrics.mase(guess, truth[:1], past) == metrics.mase(guess, truth, past)
+    for wrong in (past[:1], _runs([[5.0, 5], [5, 5]])[0]):
+        with pytest.raises(ValueError, match=r"more than period|nothing in the past ever changed"):
+            metrics.mase(guess, truth, wrong)
+    with pytest.raises(ValueError, match="period = 3"):
+        metrics.mase(guess, truth, past, period=3)
+
+
+def test_pinball_and_crps() -> None:
+    truth, low, high = _runs([[1.0, 3]], [[0.0, 4]], [[2.0, 5]])
+    assert metrics.pinball(low, truth, 0.9) == pytest.approx((0.9 * 1 + 0.1 * 1) / 2)
+    assert metrics.pinball(low, truth, 0.5) == pytest.approx(metrics.l1(low, truth) / 2)
+    same = dict.fromkeys((0.1, 0.5, 0.9), high)
+    assert metrics.crps(same, truth) == pytest.approx(metrics.l1(high, truth))
+    for wrong in (0.0, 1.0, 2):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            metrics.pinball(low, truth, wrong)
+    with pytest.raises(ValueError, match="at least one quantile"):
+        metrics.crps({}, truth)
+
+
+def test_crps_of_a_normal_distribution() -> None:
+    """E CRPS of N(0, 1) at 0 is (sqrt(2) - 1) / sqrt(pi)."""
+    from statistics import NormalDist
+
+    (truth,) = _runs([[0.0, 0]])
+    quantiles = {
+        (k + 0.5) / 500: _runs([[z, z]])[0] for k in range(500) for z in [NormalDist().inv_cdf((k + 0.5) / 500)]
+    }
+    assert metrics.crps(quantiles, truth) == pytest.approx((2**0.5 - 1) / torch.pi**0.5, rel=1e-3)
+
+
+def test_coverage_counts_observed_values_only() -> None:
+    truth, low, high = _runs([[1.0, 3], [1, 9]], [[0.0, 4], [1, 4]], [[2.0, 5], [1, 5]])
+    assert metrics.coverage(low, high, truth) == 0.5
+    seen = Trajectory(
+        times=truth.times, states=truth.states, graph=truth.graph, mask=torch.tensor([[True, False], [True, True]])
+    )
+    assert metrics.coverage(low, high, seen) == pytest.approx(2 / 3)

@@ -12,7 +12,6 @@ from ndcn.tables import Calendar
 
 import ndcn
 import pages
-from ndcn.regressor.evaluation import forecast_scores
 from ndcn.report.dates import ticks_of
 from ndcn.report.gather import gather
 from ndcn.report.sections.law import law_of
@@ -54,12 +53,11 @@ def test_small_errors_keep_their_digits() -> None:
 
 
 def test_scores_are_those_of_evaluate_and_of_the_simple_guesses() -> None:
-    from ndcn.regressor import score_parts
-
     reg, data = pages.heat()
     rows = {row["name"]: row["parts"] for row in content_of(reg, data)["scores"]["rows"]}
     assert list(rows) == ["ndcn", "persistence", "linear", "spline"]
-    assert rows["ndcn"]["extrapolation"] == pytest.approx(score_parts(reg, data)[0]["extrapolation"])
+    told = reg.evaluate(data).parts["extrapolation"]
+    assert rows["ndcn"]["extrapolation"] == pytest.approx({key: told[key] for key in rows["ndcn"]["extrapolation"]})
     parts = ndcn.split(data, seed=0)
     line = ndcn.DynamicsRegressor("linear").fit(parts.train).predict(parts.extrapolation.times)
     assert rows["linear"]["extrapolation"]["normalized_l1"] == pytest.approx(
@@ -341,7 +339,8 @@ def test_a_forecast_is_judged_by_what_came_later(tmp_path: Path) -> None:
     assert content["kinds"] == "t" * 37 + "e" * 5 + "a" * 3
     rows = {row["name"]: row["parts"] for row in content["scores"]["rows"]}
     assert list(rows) == ["auto", "persistence", "linear"]
-    expected = forecast_scores(reg, pages.days(48).trajectory)
+    told = reg.evaluate(pages.days(48)).parts["extrapolation"]
+    expected = {key: told[key] for key in rows["auto"]["extrapolation"]}
     assert rows["auto"] == {"train": None, "interpolation": None, "extrapolation": pytest.approx(expected)}
     assert content["scores"]["curves"]["auto"][0][36] is None
     assert len(content["repeat"]["commands"]) == 1

@@ -9,7 +9,20 @@ from typing import Annotated
 
 import typer
 
-from . import classify, demo, doctor, evaluate, fit, inspect, network_test, predict, report, reproduce, simulate
+from . import (
+    backtest,
+    classify,
+    demo,
+    doctor,
+    evaluate,
+    fit,
+    inspect,
+    network_test,
+    predict,
+    report,
+    reproduce,
+    simulate,
+)
 from .given import remembered
 from .guard import Guarded
 
@@ -45,7 +58,7 @@ def _help(text: str) -> str:
 
 
 for _command in (
-    demo.demo, simulate.simulate, inspect.inspect, fit.fit, predict.predict, evaluate.evaluate, report.report,
+    demo.demo, simulate.simulate, inspect.inspect, fit.fit, predict.predict, evaluate.evaluate, backtest.backtest, report.report,
     network_test.network_test, classify.classify, reproduce.reproduce, doctor.doctor,
 ):  # fmt: skip
     _class = simulate.NamesParameters if _command is simulate.simulate else None

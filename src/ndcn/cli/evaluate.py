@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+
+import typer
 
 from . import reading
 from .guard import notes
-from .options import Data, Json, ModelFile, States, load_dynamics, print_columns, print_json
-
-if TYPE_CHECKING:
-    from ..data import Dataset, Trajectory
-    from ..regressor import DynamicsRegressor, Scores
+from .options import Data, Json, ModelFile, States, load_dynamics, print_json
 
 
 @reading.reads_files
@@ -23,37 +21,19 @@ def evaluate(
     normalised l1 error is mean |prediction - truth| / mean |truth|. A forecast (auto) is measured at the snapshots that came
     after those it was made from.
 
+    Beside it stand the l1 error of persistence (the last value trained on) and the ratio of both, MASE (the error over that
+    of persistence one snapshot ahead in the past), and for models with intervals CRPS and the shares of values inside the 50 %
+    and the 90 % intervals; then the errors by steps ahead. Nodes that only the model or only the data have are named and left
+    out.
+
     Example: ndcn evaluate model.ndcn data, or: ndcn evaluate model.ndcn edges.csv states.csv
     """
     estimator = load_dynamics(model)
-    known = how.read(data, states)
+    known = how.or_as(estimator, states).read(data, states)
     notes(known.notes)
-    from ..regressor import score_parts
-
-    scores, remarks = score_parts(estimator, _truth(estimator, known))
-    notes(remarks)
+    found = estimator.evaluate(known)
+    notes(found.notes)
     if as_json:
-        print_json(scores)
+        print_json(found.to_json())
     else:
-        rows = ([name, *_cells(score)] for name, score in scores.items())
-        print_columns(("snapshots", "normalised l1, %", "l1", "rmse"), rows)
-
-
-def _truth(estimator: DynamicsRegressor, known: Dataset) -> Trajectory:
-    """The run, with times counted as those of the model."""
-    from ..regressor import in_time_of, longest_run
-
-    run, graphs = longest_run(known)
-    if graphs is not None and estimator.fitted_.can.any_graph:
-        raise ValueError("the graph changes, and the errors of a model are measured on one graph: give --one-graph")
-    if known.calendar is not None and estimator.calendar_ is None:
-        raise ValueError(f"the data have dates ({known.calendar}), but the model was trained on times that are numbers")
-    return in_time_of(estimator, known, run)
-
-
-def _cells(score: Scores | None) -> list[str]:
-    if score is None:
-        return ["0", "-", "-", "-"]
-    share = score["normalized_l1"]
-    percent = "-" if share is None else f"{100 * share:.2f}"
-    return [str(score["snapshots"]), percent, f"{score['l1']:.4g}", f"{score['rmse']:.4g}"]
+        typer.echo(str(replace(found, notes=())))

@@ -206,7 +206,9 @@ def check_parent(path: Path) -> None:
 
 def time_text(time: float, calendar: Calendar | None) -> str:
     """A time as the data have it: a date, or t = 5."""
-    return f"t = {time:.15g}" if calendar is None else calendar.texts([time])[0]
+    from ..data import time_text as text
+
+    return text(time, calendar)
 
 
 def print_columns(headings: Iterable[str], rows: Iterable[Iterable[str]], title: str | None = None) -> None:

@@ -10,11 +10,8 @@ import typer
 from .options import TABLES, Json, ModelFile, check_output, load_dynamics, option, print_json, time_text, write_table
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import torch
-
     from ..data import Calendar, Trajectory
-    from ..regressor import Ahead, DynamicsRegressor, Fitted
+    from ..regressor import Ahead, Answered, DynamicsRegressor, Fitted
 
 TIMES = (
     "Times, separated by commas, in the unit of the data or as dates, in any order, from the first training time (or that "
@@ -25,8 +22,9 @@ UNTIL = (
     "Default for auto: all that were forecast."
 )
 LEVEL = (
-    "Share of the values, in (0, 1), that should lie between the columns FEATURE_lower and FEATURE_upper. Default: 0.9 for "
-    "auto, for other models no such columns; laws and ensembles have them on request."
+    "Share of the values, in (0, 1), that should lie between the columns FEATURE_lower and FEATURE_upper; several, as "
+    "0.5,0.9, give FEATURE_lower_50, FEATURE_upper_50, FEATURE_lower_90, ... Default: 0.9 for auto, for other models no such "
+    "columns; laws and ensembles have them on request."
 )
 DATA = "Folder with other data, whose graph and first state to predict from. Default: where training began."
 WHAT_IF = (
@@ -44,7 +42,7 @@ def predict(
     times: Annotated[str | None, option(TIMES, metavar="T1,T2,...")] = None,
     until: Annotated[str | None, option(UNTIL, metavar="TIME")] = None,
     count: Annotated[int | None, option("With --until: how many times. Default: 100.", min=2)] = None,
-    level: Annotated[float | None, option(LEVEL)] = None,
+    level: Annotated[str | None, option(LEVEL, metavar="LEVEL")] = None,
     data: Annotated[Path | None, option(DATA)] = None,
     what_if: Annotated[list[str] | None, option(WHAT_IF, "--what-if", metavar="CHANGE")] = None,
     at: Annotated[
@@ -62,8 +60,7 @@ def predict(
     """
     if times is not None and until is not None:
         raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100, not both")
-    if level is not None and not 0 < level < 1:
-        raise ValueError(f"--level must lie between 0 and 1, as 0.9; got {level}")
+    levels = None if level is None else _levels(level)
     if at is not None and not what_if:
         raise ValueError("--at says when the changes of --what-if happen: give --what-if too, or drop --at")
     check_output(out, TABLES)
@@ -93,21 +90,20 @@ def predict(
     else:
         raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
     _check_start(when, begin, estimator, "--at")
-    level = fitted.level if level is None else level
-    prediction, beside = _answer(estimator, asked, level, where)
+    levels = fitted.level if levels is None else levels
+    answer = _answer(estimator, asked, levels, where)
     if changes:
-        beside["changed"] = estimator.what_if(changes, asked, at=when, **where).states
-    table = _table(prediction, beside, calendar)
+        answer.beside["changed"] = estimator.what_if(changes, asked, at=when, **where).states
+    table = answer.table(texts=True)
     if out is not None:
         write_table(table, out)
     if as_json:
-        about = _about(prediction, calendar) | ({} if level is None else {"level": level})
-        content = {"states": _lists(prediction.states), **{word: _lists(states) for word, states in beside.items()}}
-        print_json({**about, **content} if out is None else {"out": str(out), "rows": len(table), **about})
+        about = answer.about() | ({} if levels is None else {"level": levels})
+        print_json({**about, **answer.to_json()} if out is None else {"out": str(out), "rows": len(table), **about})
     elif out is None:
         typer.echo(table.to_csv(index=False), nl=False)
     else:
-        typer.echo(f"{_said(prediction, calendar)}\nwritten to {out}")
+        typer.echo(f"{_said(answer.mean, calendar)}\nwritten to {out}")
 
 
 def _check_options(fitted: Fitted, **given: bool) -> None:
@@ -121,29 +117,35 @@ def _check_options(fitted: Fitted, **given: bool) -> None:
         raise ValueError("--count: forecasts are made at the steps of the data; drop it")
 
 
+def _levels(text: str) -> float | list[float]:
+    """One level, or several separated by commas.
+
+    Raises:
+        ValueError: they are no numbers between 0 and 1.
+    """
+    try:
+        levels = [float(word) for word in text.split(",")]
+    except ValueError:
+        levels = []
+    if not levels or not all(0 < one < 1 for one in levels) or len(set(levels)) != len(levels):
+        raise ValueError(f"--level must lie between 0 and 1, as 0.9 or 0.5,0.9; got {text}")
+    return levels if len(levels) > 1 else levels[0]
+
+
 def _answer(
-    estimator: DynamicsRegressor, asked: list[float], level: float | None, where: dict[str, Any]
-) -> tuple[Trajectory, dict[str, torch.Tensor]]:
+    estimator: DynamicsRegressor, asked: list[float], level: float | list[float] | None, where: dict[str, Any]
+) -> Answered:
     """The prediction; beside it the standard deviation of an ensemble, and ends of intervals."""
-    fitted, graphs = estimator.fitted_, estimator.graphs_
-    changes = not where and graphs is not None and len(graphs) > 1 and fitted.can.any_graph
-    if level is not None and changes:
+    from ..regressor import answered, changes_graph
+
+    if level is not None and changes_graph(estimator, where):
         raise ValueError("there are no intervals for predictions that go from graph to graph: drop --level")
-    if level is not None and not fitted.can.spread:
+    if level is not None and not estimator.fitted_.can.spread:
         raise ValueError(
             "--level: one model has no spread. Fit several of them with `ndcn fit --ensemble 5`, a law with --model "
             "interaction, or a forecast without --model; or drop --level"
         )
-    beside: dict[str, torch.Tensor] = {}
-    if len(fitted.modules) > 1 and not changes:
-        prediction, std = estimator.predict(asked, return_std=True, **where)
-        beside["std"] = std.states
-    else:
-        prediction = estimator.predict(asked, **where)
-    if level is not None:
-        lower, upper = estimator.intervals(asked, level, **where)
-        beside |= {"lower": lower.states, "upper": upper.states}
-    return prediction, beside
+    return answered(estimator, asked, level, where)
 
 
 def _steps(ahead: Ahead, asked: list[float] | None, until: float | None, calendar: Calendar | None) -> list[float]:
@@ -180,11 +182,10 @@ def _said(prediction: Trajectory, calendar: Calendar | None) -> str:
 def _time(text: str, calendar: Calendar | None, option: str) -> float:
     try:
         return float(text) if calendar is None else calendar.number(text)
-    except ValueError:
-        if calendar is None or not calendar.dated:
-            raise ValueError(f"{option} {text}: write numbers separated by commas, for example 0.5,1.25,4.9") from None
-        like = f"write dates as 2021-03-01, or numbers of {calendar.unit}s since {calendar.texts([0.0])[0]}"
-        raise ValueError(f"{option} {text}: there is no such date; {like}, separated by commas") from None
+    except ValueError as error:
+        dated = calendar is not None and calendar.dated
+        wrong = str(error) if dated else "write numbers separated by commas, for example 0.5,1.25,4.9"
+        raise ValueError(f"{option} {text}: {wrong}") from None
 
 
 def _check_start(t: float, begin: float, estimator: DynamicsRegressor, option: str) -> None:
@@ -202,35 +203,3 @@ def _between(begin: float, until: float, count: int, calendar: Calendar | None) 
         raise ValueError(f"--until must lie after the first time {first}, got {last}")
     spread: list[float] = np.linspace(begin, until, count).tolist()
     return spread
-
-
-def _table(prediction: Trajectory, beside: dict[str, torch.Tensor], calendar: Calendar | None) -> pd.DataFrame:
-    """The long table, with what is beside each feature: its standard deviation, ends of intervals, changed trajectory."""
-    table = prediction.to_pandas()
-    for word, states in beside.items():
-        for k, feature in enumerate(prediction.features):
-            name = f"{feature}_{word}"
-            if name in table:
-                raise ValueError(f"the features {feature} and {name} leave no name for the column {name}")
-            table[name] = states[:, :, k].reshape(-1).numpy()
-    if calendar is not None:
-        distinct = prediction.times.unique().numpy()
-        table["time"] = table["time"].map(dict(zip(distinct.tolist(), calendar.texts(distinct), strict=True)))
-    return table
-
-
-def _lists(states: torch.Tensor) -> list[Any]:
-    """Nested lists with None for NaN, which JSON does not know."""
-    return [[[None if x != x else x for x in node] for node in snapshot] for snapshot in states.tolist()]
-
-
-def _about(prediction: Trajectory, calendar: Calendar | None) -> dict[str, Any]:
-    from ..data import plain_labels
-
-    labels = plain_labels(prediction.graph)
-    return {
-        "times": prediction.times.tolist(),
-        **({} if calendar is None else {"dates": list(calendar.texts(prediction.times.numpy()))}),
-        "nodes": list(range(prediction.graph.num_nodes)) if labels is None else list(labels),
-        "features": list(prediction.features),
-    }

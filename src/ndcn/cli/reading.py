@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from .._support.registries import GRAPH_FORMATS, TABLE_FORMATS
+from .guard import note
 from .options import Choice, option
 
 if TYPE_CHECKING:
     from ..data import Dataset
+    from ..regressor import DynamicsRegressor
 
 PANEL = "How the files are understood"
 TABLE_ENDINGS = ", ".join(TABLE_FORMATS)
@@ -45,6 +47,7 @@ def _column(text: str) -> Any:
     return _option(text, metavar="COLUMN")
 
 
+NEGATED = {"directed": "--undirected", "one_graph": "--changing-graph", "same_names": "--any-names"}
 Node = Annotated[str | None, _column("Column of states, features or labels: the node.")]
 
 
@@ -68,7 +71,7 @@ class EdgeOptions:
             if value == one.default:
                 continue
             if isinstance(value, bool):
-                out.append(option if value else "--undirected")
+                out.append(option if value else NEGATED[one.name])
                 continue
             for each in value if isinstance(value, list) else [value]:
                 out += [option, str(each.value if isinstance(each, Enum) else each)]
@@ -88,7 +91,9 @@ class How(EdgeOptions):
     """How to read edges and states; each field is an option."""
 
     edge_time: Annotated[str | None, _column("Column of edges: from when on; a graph for each time.")] = None
-    one_graph: Annotated[bool, _option("Take all edges as one graph, whatever their times.", "--one-graph")] = False
+    one_graph: Annotated[
+        bool | None, _option("Take all edges as one graph, whatever their times.", "--one-graph/--changing-graph")
+    ] = None
     node: Node = None
     time: Annotated[str | None, _column("Column of states: the time.")] = None
     values: Annotated[list[str] | None, _column("Column of states: a value; give it again for more.")] = None
@@ -96,14 +101,18 @@ class How(EdgeOptions):
     date_format: Annotated[str | None, _option("How dates are written.", metavar="%d.%m.%Y")] = None
     unit: Annotated[Unit | None, _option("Unit of time for dates. Default: chosen to suit them.")] = None
     step: Annotated[float | None, _option("Round times to multiples of this; average what shares a time.")] = None
-    duplicates: Annotated[Repeats, _option("Several values for one node and time. Default: error.")] = Repeats.error
-    infinite: Annotated[Infinite, _option("auto: a few infinite values are missing, more an error.")] = Infinite.auto
+    duplicates: Annotated[Repeats | None, _option("Several values for one node and time. Default: error.")] = None
+    infinite: Annotated[
+        Infinite | None, _option("auto, the default: a few infinite values are missing, more an error.")
+    ] = None
     missing: Annotated[
         list[str] | None,
         _option("A number or word in the states that means: not observed. Repeatable.", metavar="VALUE"),
     ] = None
     decimal: Annotated[Decimal | None, _option("Decimal mark. Default: found out.")] = None
-    same_names: Annotated[bool, _option("Refuse names of nodes that are not in both files.", "--same-names")] = False
+    same_names: Annotated[
+        bool | None, _option("Refuse names of nodes that are not in both files.", "--same-names/--any-names")
+    ] = None
 
     def read(self, edges: Path, states: Path | None) -> Dataset:
         """``ndcn.read`` in this way; without states, the folder of data that ``edges`` names."""
@@ -121,12 +130,29 @@ class How(EdgeOptions):
         """The arguments of ``ndcn.read``."""
         if self.one_graph and self.edge_time is not None:
             raise ValueError("--one-graph leaves the times of edges aside, and --edge-time uses them: give one of them")
-        settings = {name: value.value if isinstance(value, Enum) else value for name, value in vars(self).items()}
-        settings["values"] = self.values or None
-        if settings.pop("one_graph"):
+        given = {name: value for name, value in vars(self).items() if value is not None and value != []}
+        settings = {name: value.value if isinstance(value, Enum) else value for name, value in given.items()}
+        if settings.pop("one_graph", False):
             settings["edge_time"] = False
-        settings["unknown"] = "error" if settings.pop("same_names") else "drop"
+        settings["unknown"] = "error" if settings.pop("same_names", False) else "drop"
         return settings
+
+    def or_as(self, model: DynamicsRegressor, states: Path | None) -> How:
+        """These options, and for those that are not given what the files of a model were read with; a note says so."""
+        kept = dict(model.reading_) if states is not None else {}
+        if kept.get("edge_time") is False:
+            kept["edge_time"], kept["one_graph"] = None, True
+        if kept.get("unknown") == "error":
+            kept["same_names"] = True
+        if self.edge_time is not None or self.one_graph is not None:
+            kept |= {"edge_time": None, "one_graph": None}
+        if isinstance(kept.get("values"), str):
+            kept["values"] = [kept["values"]]
+        own = {one.name for one in fields(self) if getattr(self, one.name) in (None, [])}
+        used = {name: value for name, value in kept.items() if name in own and value is not None}
+        if used:
+            note(f"note: read as for the fit: {' '.join(How(**used).words())}")
+        return replace(self, **used)
 
 
 PLAIN = How()

@@ -37,6 +37,7 @@ def report(
     from ..report import write_report
 
     estimator = load_dynamics(model)
+    how = how.or_as(estimator, states)
     known = None if data is None else how.read(data, states)
     notes(() if known is None else known.notes)
     if not as_json:

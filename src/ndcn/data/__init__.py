@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from . import metrics, sampling
-from .calendar import Calendar
+from .calendar import Calendar, time_text as time_text
 from .checks import checked_state as checked_state, checked_times as checked_times
-from .dataset import Dataset
+from .dataset import Dataset, one_run as one_run
 from .dates import BadDates as BadDates, looks_like_dates as looks_like_dates, read_dates as read_dates
 from .metrics import per_time as per_time
+from .moments import number_of as number_of, numbers_of as numbers_of
 from .panel import MIN_SNAPSHOTS as MIN_SNAPSHOTS, Panel as Panel, panel_of as panel_of
 from .sampling import Split, SplitRule as SplitRule, split
 from .series_kind import Kind as Kind, kind_of as kind_of

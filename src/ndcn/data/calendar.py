@@ -103,6 +103,10 @@ class Calendar:
             return [str(text) for text in dates.strftime("%Y-%m-%d")]
         return [date.isoformat() for date in dates]
 
+    def text(self, number: float) -> str:
+        """The date of one time as ISO text."""
+        return self.texts([number])[0]
+
     def number(self, text: str | float) -> float:
         """The time that a text means: a date, or a number in the calendar's unit.
 
@@ -118,7 +122,11 @@ class Calendar:
             return float(text)
         if re.fullmatch(r"\s*\d{4}\s*", text):  # a year
             text = f"{text.strip()}-01-01"
-        return float(self.numbers(read_dates([text], f"the time {text!r}", zone=self.tz).when)[0])
+        try:
+            return float(self.numbers(read_dates([text], f"the time {text!r}", zone=self.tz).when)[0])
+        except ValueError:
+            number = f"a number of {self.unit}s from {self.origin}"
+            raise ValueError(f"{text!r} is no date: write a date that exists as 2021-03-01, or {number}") from None
 
     def to_json(self) -> dict[str, Any]:
         """Its settings, for files."""
@@ -128,6 +136,11 @@ class Calendar:
         if not self.dated:
             return f"t = time - ({self.origin:.15g})"
         return f"t in {self.unit}s from {self.origin}{'' if self.tz is None else ' UTC'}"
+
+
+def time_text(time: float, calendar: Calendar | None) -> str:
+    """A time as the data have it: a date, or t = 5."""
+    return f"t = {time:.15g}" if calendar is None else calendar.text(time)
 
 
 def _unit(when: np.ndarray) -> str:

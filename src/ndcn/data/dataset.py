@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from .._support.wording import some
 from ..graph import GraphSequence
 from .calendar import Calendar
 from .html import dataset_html
@@ -23,6 +27,7 @@ class Dataset:
         calendar: how times become dates; None where they are numbers.
         graphs: the graph at each time, if it changes; then each run has the last one as its ``graph``.
         notes: what was understood and done, in plain sentences.
+        reading: arguments that ``ndcn.read`` was given besides the files; models keep them.
 
     Example:
         >>> import ndcn, torch
@@ -37,6 +42,7 @@ class Dataset:
     calendar: Calendar | None = None
     graphs: GraphSequence | None = None
     notes: tuple[str, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.runs:
@@ -46,6 +52,8 @@ class Dataset:
             raise ValueError("the runs of a Dataset must have the same nodes and features")
         if self.graphs is not None and self.graphs.last.nodes != nodes:
             raise ValueError("the graphs of a Dataset must have the nodes of its runs")
+        if self.calendar is not None and any(run.calendar is None for run in self.runs):
+            object.__setattr__(self, "runs", tuple(_dated(run, self.calendar) for run in self.runs))
         if self.names and len(self.names) != len(self.runs):
             raise ValueError(f"{len(self.names)} names were given for {len(self.runs)} runs")
 
@@ -86,3 +94,40 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         return dataset_html(self)
+
+
+def _dated(run: Trajectory, calendar: Calendar) -> Trajectory:
+    """A run that knows what its times mean."""
+    out = copy.copy(run)
+    out.calendar = calendar
+    return out
+
+
+def one_run(data: Any, what: str) -> Trajectory:
+    """The run of what was given: a trajectory itself, or the only run of a dataset.
+
+    Args:
+        data: a ``Trajectory``, or a ``Dataset`` with one run.
+        what: what is done with it, for messages, as "a forecast".
+
+    Raises:
+        TypeError: it is neither.
+        ValueError: a dataset with several runs.
+
+    Example:
+        >>> import ndcn, torch
+        >>> pair = ndcn.Graph.from_edges([("a", "b")])
+        >>> run = ndcn.Trajectory(times=[0.0, 1.0], states=torch.rand(2, 2), graph=pair)
+        >>> one_run(ndcn.Dataset((run,)), "a forecast") is run
+        True
+    """
+    if isinstance(data, Trajectory):
+        return data
+    if not isinstance(data, Dataset):
+        raise TypeError(f"expected an ndcn.Trajectory or a Dataset, got {type(data).__name__}")
+    if len(data.runs) > 1:
+        names = f" ({some(data.names)})" if data.names else ""
+        raise ValueError(
+            f"{what} needs one run, and these data have {len(data.runs)}{names}: give one, as data.runs[0]"
+        )
+    return data.runs[0]

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from .._support.wording import short
 from ..graph import Graph
-from .calendar import Calendar
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -92,13 +91,11 @@ def _row_means(graph: Graph) -> sparse.csr_array:
     return sparse.csr_array(sparse.diags_array(scale) @ csr + sparse.diags_array((total == 0).astype(float)))
 
 
-def panel_of(
-    data: Trajectory, feature: int = 0, graphs: GraphSequence | None = None, calendar: Calendar | None = None
-) -> Panel:
+def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = None) -> Panel:
     """One feature of ``data`` on equal steps, without looking ahead.
 
     Unequal times are put on a grid with the median step, each value held until the next one: a later value never
-    changes an earlier one. Messages say dates where there is a ``calendar``.
+    changes an earlier one. Messages say dates where the data have a calendar.
 
     Raises:
         TypeError: ``data`` is no Trajectory.
@@ -124,11 +121,12 @@ def panel_of(
     if not np.allclose(gaps, step, rtol=1e-3):
         if times[-1] - times[0] > MOST_STEPS * step * len(times):
             k = int(gaps.argmax())
-            ends = [f"{t:.6g}" for t in times[k : k + 2]] if calendar is None else calendar.texts(times[k : k + 2])
-            unit = f" {calendar.unit}" if calendar is not None and calendar.dated else ""
+            clock = data.calendar if data.calendar is not None and data.calendar.dated else None
+            ends = [f"{t:.6g}" for t in times[k : k + 2]] if clock is None else clock.texts(times[k : k + 2])
+            unit = "" if clock is None else f" {clock.unit}"
             raise ValueError(
                 f"snapshots are usually {step:.4g}{unit and unit + 's' * (step != 1)} apart, but there are "
-                f"{gaps[k]:.6g}{unit and unit + 's'} between {'t = ' * (calendar is None)}{ends[0]} and {ends[1]}: "
+                f"{gaps[k]:.6g}{unit and unit + 's'} between {'t = ' * (clock is None)}{ends[0]} and {ends[1]}: "
                 f"too much for a forecast on equal steps. Is a time wrong? Else give what is before or after that gap, or fit one "
                 'model by name, as model="ndcn" (--model ndcn), which takes any times'
             )

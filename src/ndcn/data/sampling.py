@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from .dataset import Dataset, one_run
 from .trajectory import Trajectory
 
 
@@ -61,20 +62,23 @@ class Split(NamedTuple):
     extrapolation: Trajectory | None
 
 
-def split(data: Trajectory, *, interpolation: float = 1 / 6, extrapolation: float = 1 / 6, seed: int = 0) -> Split:
+def split(
+    data: Trajectory | Dataset, *, interpolation: float = 1 / 6, extrapolation: float = 1 / 6, seed: int = 0
+) -> Split:
     """Hold back the last snapshots for extrapolation and a random share of the others for interpolation.
 
     The first snapshot is always trained on. The defaults are the paper's for irregular times: of 120 snapshots, 80
     train, 20 interpolate, 20 extrapolate. For its regular times use ``interpolation=0, extrapolation=0.2``.
 
     Args:
-        data: the trajectory, its times in increasing order.
+        data: the trajectory, its times in increasing order; or a ``Dataset`` with one run on one graph.
         interpolation: share of all snapshots, in [0, 1).
         extrapolation: share of all snapshots, in [0, 1).
         seed: which snapshots are drawn for interpolation.
 
     Raises:
-        ValueError: the times are not in increasing order, or fewer than two snapshots would be left to train on.
+        ValueError: the times are not in increasing order, or fewer than two snapshots would be left to train on; a
+            ``Dataset`` with several runs or graphs.
 
     Example:
         >>> import ndcn
@@ -87,6 +91,12 @@ def split(data: Trajectory, *, interpolation: float = 1 / 6, extrapolation: floa
     for name, share in (("interpolation", interpolation), ("extrapolation", extrapolation)):
         if not 0 <= share < 1:
             raise ValueError(f"{name} is a share of the snapshots in [0, 1), got {share}")
+    if isinstance(data, Dataset) and data.graphs is not None:
+        raise ValueError(
+            "the graph of these data changes, and a part of a run has one graph: `ndcn fit` splits such data, or read them with "
+            "edge_time=False"
+        )
+    data = one_run(data, "a split")
     if (data.times.diff() <= 0).any():
         raise ValueError(
             "only snapshots in increasing order of time can be split, and these are repeated or in another order; "

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from .calendar import Calendar, time_text
+
 FLOAT32 = 2.0**-23  # times that were float32 once are off by this share of their size
 
 
@@ -19,6 +21,7 @@ class TimeGrid:
 
     start: float
     step: float
+    calendar: Calendar | None = None  # what times mean, for messages
 
     def index(self, times: torch.Tensor) -> torch.Tensor:
         """k of each time, shape (T,), or a ValueError that names the nearest times on the grid."""
@@ -26,16 +29,22 @@ class TimeGrid:
         k = ((asked - self.start) / self.step).round()
         off = (asked - self.start - k * self.step).abs() > self._tolerance(asked)
         if (k < 0).any():
-            raise ValueError(f"cannot predict t = {asked[k < 0][0].item():.15g}, before the start at {self.start:.15g}")
+            early, first = (time_text(t, self.calendar) for t in (asked[k < 0][0].item(), self.start))
+            raise ValueError(f"cannot predict {early}, before the start at {first.removeprefix('t = ')}")
         if off.any():
             t = asked[off][0].item()
             below = int((t - self.start) // self.step)
-            near = [f"{self.start + j * self.step:.9g}" for j in (below, below + 1) if j >= 0]
+            beside = [self.start + j * self.step for j in (below, below + 1) if j >= 0]
+            near = [self._text(one) for one in beside]
             raise ValueError(
-                f"t = {t:.15g} is between two steps: this model only knows the times {self.start:.9g} + k * "
-                f'{self.step:.9g}; ask for {" or ".join(near)}, or use model="ndcn", which predicts at any time'
+                f"{time_text(t, self.calendar)} is between two steps: this model only knows the times "
+                f"{self._text(self.start)} + k * {self.step:.9g}{'' if self.calendar is None else f' {self.calendar.unit}s'}; "
+                f'ask for {" or ".join(near)}, or use model="ndcn", which predicts at any time'
             )
         return k.long()
+
+    def _text(self, time: float) -> str:
+        return f"{time:.9g}" if self.calendar is None else self.calendar.text(time)
 
     def _tolerance(self, times: torch.Tensor) -> torch.Tensor:
         rounding = FLOAT32 * times.abs().clamp(min=abs(self.start))

@@ -14,6 +14,7 @@ import torch
 from .._support.wording import counted
 from ..graph import Graph
 from . import trajectory_folder, trajectory_table
+from .calendar import Calendar
 from .checks import checked_states, checked_times, feature_names
 from .html import trajectory_html
 
@@ -44,6 +45,7 @@ class Trajectory:
         features: d names other than "time" and "node"; "x", or "x1", "x2", ... by default.
         ordered: False admits times in any order and repeated ones, as in the answer to such a query.
         statistics: how the solver fared, if a solver made the states.
+        calendar: what the times mean, where they are dates; runs that ``ndcn.read`` made and predictions of them have it.
 
     Attributes:
         split_rule: how other snapshots were held out, of the training part of ``ndcn.split``.
@@ -72,6 +74,7 @@ class Trajectory:
         features: Sequence[str] | None = None,
         ordered: bool = True,
         statistics: Statistics | None = None,
+        calendar: Calendar | None = None,
     ) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}; see Graph.from_networkx etc.")
@@ -80,6 +83,7 @@ class Trajectory:
         self.states, self.mask = checked_states(states, mask, len(self.times), graph.num_nodes)
         self.features = feature_names(features, self.states.shape[2])
         self.statistics = statistics
+        self.calendar = calendar
         self.split_rule: SplitRule | None = None
 
     def __len__(self) -> int:
@@ -104,8 +108,10 @@ class Trajectory:
         )
 
     def replaced(self, **changes: Any) -> Trajectory:
-        """The same with other times, states, graph, mask or features; times may come in any order."""
-        same = {name: getattr(self, name) for name in ("times", "states", "graph", "mask", "features")} | changes
+        """The same with other times, states, graph, mask, features or calendar; times may come in any order."""
+        same = {
+            name: getattr(self, name) for name in ("times", "states", "graph", "mask", "features", "calendar")
+        } | changes
         return Trajectory(**same, ordered=bool((same["times"].diff() > 0).all()))
 
     def first_state(self) -> torch.Tensor:
@@ -134,19 +140,23 @@ class Trajectory:
         features = counted(self.num_features, "feature")
         missing = "" if self.mask is None else f", {100 * (1 - self.mask.double().mean().item()):.3g} % missing"
         low, high = self.times.min().item(), self.times.max().item()
-        return f"Trajectory({count} of {nodes}, {features}, t = {low:.4g} .. {high:.4g}{missing})"
+        when = f"t = {low:.4g} .. {high:.4g}"
+        if self.calendar is not None and self.calendar.dated:
+            when = " .. ".join(self.calendar.texts([low, high]))
+        return f"Trajectory({count} of {nodes}, {features}, {when}{missing})"
 
     def _repr_html_(self) -> str:
         return trajectory_html(self)
 
     # Tables -----------------------------------------------------------------------------------------------------
 
-    def to_pandas(self, layout: str = "long") -> pd.DataFrame:
+    def to_pandas(self, layout: str = "long", *, dates: bool = True) -> pd.DataFrame:
         """As a table with the graph's node labels; entries that were not observed are NaN.
 
         Args:
             layout: "long" has columns time, node and one per feature, a row for each time and node; "wide" has a row
                 for each time and a column for each node (for several features: a column for each node and feature).
+            dates: whether times are dates where the trajectory has a calendar; False gives numbers.
 
         Example:
             >>> import ndcn, torch
@@ -156,7 +166,7 @@ class Trajectory:
             0   0.0    a  1.0
             1   0.0    b  2.0
         """
-        return trajectory_table.to_pandas(self, layout)
+        return trajectory_table.to_pandas(self, layout, dates)
 
     @classmethod
     def from_pandas(

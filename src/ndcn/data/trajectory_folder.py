@@ -47,7 +47,7 @@ def save(trajectory: Trajectory, folder: Path) -> None:
         "features": list(trajectory.features),
         "dtype": str(trajectory.states.dtype).removeprefix("torch."),
     }
-    states = trajectory.to_pandas().assign(node=np.tile(label_index(named.nodes), len(trajectory)))
+    states = trajectory.to_pandas(dates=False).assign(node=np.tile(label_index(named.nodes), len(trajectory)))
     with replacing(folder) as new:
         new.mkdir()
         states.to_parquet(new / "states.parquet", index=False)

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 
-def to_pandas(trajectory: Trajectory, layout: str) -> pd.DataFrame:
+def to_pandas(trajectory: Trajectory, layout: str, dates: bool) -> pd.DataFrame:
     """See ``Trajectory.to_pandas``."""
-    times = trajectory.times.numpy()
+    times: Any = trajectory.times.numpy()
+    if dates and trajectory.calendar is not None:
+        times = trajectory.calendar.dates(times)
     states = trajectory.states.detach().cpu().numpy()
     T, n, d = states.shape
     labels = label_index(trajectory.graph.nodes)
     if layout == "long":
-        columns: dict[str, object] = {"time": np.repeat(times, n), "node": labels[np.tile(np.arange(n), T)]}
+        columns: dict[str, object] = {"time": times.repeat(n), "node": labels[np.tile(np.arange(n), T)]}
         columns.update({name: states[:, :, k].reshape(-1) for k, name in enumerate(trajectory.features)})
         return pd.DataFrame(columns)
     if layout == "wide":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._support.progress import Progress
-from ..data import Kind, Panel, Trajectory, kind_of, panel_of
+from ..data import Dataset, Kind, Panel, Trajectory, kind_of, one_run, panel_of
 from . import backtest, combination, intervals
 from .backtest import Backtest
 from .candidates import LEARNED, Candidate, candidates_for
@@ -44,7 +44,7 @@ class Choice:
 
 
 def auto(
-    data: Trajectory,
+    data: Trajectory | Dataset,
     *,
     horizon: int | None = None,
     graphs: GraphSequence | None = None,
@@ -60,7 +60,8 @@ def auto(
     instead where it was clearly better over at least 30 past origins.
 
     Args:
-        data: at least 12 snapshots; equally spaced, or else they are held on a grid of the median step.
+        data: at least 12 snapshots; equally spaced, or else they are held on a grid of the median step. A ``Dataset`` with
+            one run brings its graphs along.
         horizon: how many steps ahead to forecast; by default 14, or a quarter of the snapshots if that is less.
         graphs: the graph in force at each time, where edges change; the graph of ``data`` by default.
         learned: models to train and compare too, as ``("ndcn", "interaction", "gru_gnn")``; takes minutes.
@@ -80,6 +81,8 @@ def auto(
         >>> found.predict([60.0, 62.0])
         Trajectory(2 snapshots of 9 nodes, 1 feature, t = 60 .. 62)
     """
+    graphs = data.graphs if graphs is None and isinstance(data, Dataset) else graphs
+    data = one_run(data, "a forecast")
     panels = [panel_of(data, 0, graphs)]
     panels += [panel_of(data, k, graphs) for k in range(1, data.num_features)]
     T = len(panels[0])

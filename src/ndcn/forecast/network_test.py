@@ -10,7 +10,7 @@ import numpy as np
 from .._support.html import grid
 from .._support.progress import Progress
 from .._support.wording import short, some
-from ..data import Kind, Panel, Trajectory, kind_of, panel_of
+from ..data import Dataset, Kind, Panel, Trajectory, kind_of, one_run, panel_of
 from . import ridge
 from .backtest import scored_horizons
 from .transforms import View
@@ -133,7 +133,7 @@ class NetworkTest:
 
 
 def network_test(
-    data: Trajectory,
+    data: Trajectory | Dataset,
     *,
     graphs: GraphSequence | None = None,
     feature: int = 0,
@@ -152,7 +152,7 @@ def network_test(
     If the graph has nothing to do with the data, all shuffles are alike and p <= 0.05 comes up in 5 of 100 cases.
 
     Args:
-        data: at least 24 snapshots.
+        data: at least 24 snapshots; of a ``Dataset`` its run and its graphs.
         graphs: the graph in force at each time, where edges change.
         feature: which feature.
         horizon: the longest to be told, in steps; as in ``auto`` by default.
@@ -166,9 +166,11 @@ def network_test(
     """
     if isinstance(shuffles, bool) or not isinstance(shuffles, int) or shuffles < LEAST_SHUFFLES:
         raise ValueError(f"shuffles must be a whole number of at least {LEAST_SHUFFLES}, got {shuffles!r}")
-    if isinstance(data, Trajectory) and not 0 <= feature < data.num_features:
+    graphs = data.graphs if graphs is None and isinstance(data, Dataset) else graphs
+    data = one_run(data, "the test")
+    if not 0 <= feature < data.num_features:
         raise ValueError(f"feature must be from 0 to {data.num_features - 1}, got {feature!r}")
-    if isinstance(data, Trajectory) and len(data) < LEAST:
+    if len(data) < LEAST:
         raise ValueError(f"the test needs at least {LEAST} snapshots, got {len(data)}")
     panel = panel_of(data, feature, graphs)
     if len(panel) < LEAST:

@@ -270,7 +270,7 @@ def _forecast_plans(data: Dataset) -> list[str]:
     plans = ["without --model, a forecast chosen by backtest is made"]
     for k, name in enumerate(data.runs[0].features):
         try:
-            panel = panel_of(data.runs[0], k, data.graphs, data.calendar)
+            panel = panel_of(data.runs[0], k, data.graphs)
         except ValueError as error:
             return [f"no forecast can be chosen by backtest: {error}"]
         plans.append(f"{short(name)[1:-1]}: {kind_of(panel.values, panel.observed).sentence}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +91,11 @@ def read(
         >>> states = pandas.DataFrame({"date": ["2021-03-01", "2021-03-08"], "ann": [1, 2], "bob": [3, 4], "cid": [5, 6]})
         >>> data = ndcn.read(edges, states)
         >>> data.trajectory
-        Trajectory(2 snapshots of 3 nodes, 1 feature, t = 0 .. 1)
+        Trajectory(2 snapshots of 3 nodes, 1 feature, 2021-03-01 .. 2021-03-08)
         >>> print(data.calendar)
         t in weeks from 2021-03-01
     """
+    asked = _asked(locals())
     if unknown not in ("drop", "error"):
         raise ValueError(f'unknown must be "drop" or "error", got {unknown!r}')
     if decimal not in (None, ".", ","):
@@ -128,8 +130,16 @@ def read(
     runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how, calendar)
     unused = [graph_file.unused] if graph_file.unused else []
     of_states = [*rows.notes, *notes, *gridded, *found.notes, *_missing(runs)]
-    data = Dataset(tuple(runs), tuple(names), calendar, graphs, (*graph_file.notes, *unused, *built, *of_states))
+    notes = [*graph_file.notes, *unused, *built, *of_states]
+    data = Dataset(tuple(runs), tuple(names), calendar, graphs, tuple(notes), asked)
     return replace(data, notes=(*data.notes, *suspected(data)))
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of ``read`` besides the files that are not the defaults, as JSON can hold them."""
+    own = [one for one in signature(read).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    plain = {one.name: list(v) if isinstance(v := given[one.name], tuple) else v for one in own}
+    return {one.name: plain[one.name] for one in own if plain[one.name] != one.default}
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from matplotlib.image import AxesImage
 
 from .._support.progress import Progress
 from .movie import check_movie, write_movie
+from .runs import takes_datasets
 from .square import checked_pair, nearest, squares
 from .style import INK, PREDICTION, STATE_MAP, TRUTH, axes_at, colour_bar, colour_scale, finish_picture
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MOST_PANELS = 12
 
 
+@takes_datasets
 def animate(
     truth: Trajectory,
     prediction: Trajectory | Mapping[str, Trajectory],

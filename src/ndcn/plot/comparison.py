@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from . import style
+from .runs import takes_datasets
 from .square import checked_moments, checked_pair, nearest, squares
 from .style import DIFFERENCE_MAP, INK, PREDICTION, STATE_MAP, TRUTH, at_time, axes_at, colour_scale, finish_picture
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..data import Trajectory
 
 
+@takes_datasets
 def compare(
     truth: Trajectory,
     prediction: Trajectory,

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 
 from ..data import per_time
 from ..training import History
+from .runs import takes_datasets
 from .square import check_run, checked_feature, checked_nodes
 from .style import BESIDE, INK, PREDICTION, SHADE, STATE_MAP, TRUTH, curve_axes, inches
 
@@ -28,6 +29,7 @@ HUGE = 1e300
 DECADES = 2  # from so many on, errors are drawn on a logarithmic scale
 
 
+@takes_datasets
 def trajectories(
     data: Trajectory,
     prediction: Trajectory | None = None,
@@ -50,7 +52,7 @@ def trajectories(
         ax: where to draw.
 
     Raises:
-        TypeError: what is given is no trajectory; of a Dataset give ``data.runs[0]``.
+        TypeError: what is given is no trajectory.
         ValueError: there is no such node or feature, or the prediction has other nodes.
 
     Example:
@@ -150,6 +152,7 @@ def training_curve(history: History, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@takes_datasets
 def error_over_time(
     prediction: Trajectory, truth: Trajectory, *, train_until: float | None = None, ax: Axes | None = None
 ) -> Axes:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from ..graph import Graph
 from .curves import PALETTE
 from .layout import by_forces, links
+from .runs import takes_datasets
 from .square import check_run, checked_nodes, snapshot
 from .style import BESIDE, INK, QUIET, STATE_MAP, TRUTH, colour_bar, colour_scale
 
@@ -25,6 +26,7 @@ MOST_GROUPS = len(PALETTE)
 MISSING = "#D9D9D9"
 
 
+@takes_datasets
 def network(
     data: Trajectory | Graph,
     time: float | None = None,
@@ -53,7 +55,7 @@ def network(
         ax: where to draw.
 
     Raises:
-        TypeError: ``data`` is neither; of a Dataset give ``data.runs[0]``.
+        TypeError: ``data`` is neither.
         ValueError: there is no such node or feature, sizes do not fit, or a time is given where there are no states.
 
     Example:

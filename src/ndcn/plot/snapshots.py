@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D
 
+from .runs import takes_datasets
 from .square import snapshot
 from .style import INK, QUIET, STATE_MAP, colour_bar, finish_picture
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 FINEST = 60  # a surface has at most so many lines in each direction
 
 
+@takes_datasets
 def heat_map(
     data: Trajectory, time: float, *, feature: int | str = 0, scale: Normalize | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -58,6 +60,7 @@ def heat_map(
     return ax
 
 
+@takes_datasets
 def surface(
     data: Trajectory, time: float, *, feature: int | str = 0, scale: Normalize | None = None, ax: Axes | None = None
 ) -> Axes:

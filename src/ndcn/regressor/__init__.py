@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from . import evaluation as evaluation
 from .estimator import DynamicsRegressor
+from .evaluated import Evaluation
 from .evaluation import (
     Parts as Parts,
     Scores as Scores,
     check_forecast_data as check_forecast_data,
     in_time_of as in_time_of,
+    on_nodes_of as on_nodes_of,
     parts_of as parts_of,
-    score_parts as score_parts,
     scores as scores,
     trained_times as trained_times,
 )
@@ -21,11 +22,20 @@ from .kinds.forecast import longest_run as longest_run
 from .kinds.trained import HIDDEN as HIDDEN
 from .loading import load
 from .query import Prediction, Query
+from .rolling import Backtest, backtest
+from .tables import (
+    Answered as Answered,
+    answered as answered,
+    changes_graph as changes_graph,
+    checked_levels as checked_levels,
+)
 from .what_if import Change as Change, parse as parse
 
 __all__ = [
+    "Backtest",
     "Can",
     "DynamicsRegressor",
+    "Evaluation",
     "Fitted",
     "InitialCondition",
     "Kind",
@@ -33,5 +43,6 @@ __all__ = [
     "Query",
     "Stored",
     "TrainingData",
+    "backtest",
     "load",
 ]

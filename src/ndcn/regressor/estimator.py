@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, overload
 
 import torch
@@ -11,27 +13,29 @@ from sklearn.base import BaseEstimator
 from torch import nn
 
 from .._support.registry import found_at
-from ..data import Calendar, Dataset, SplitRule, Trajectory, metrics
+from ..data import Calendar, Dataset, SplitRule, Trajectory, metrics, number_of, numbers_of, one_run
 from ..forecast import Auto, NetworkTest, network_test
 from ..graph import Graph, GraphSequence
 from ..identify import Interaction
 from ..solve import Solver
-from ..training import Objective, Recipe, TrainingError, TrainingInterrupted
+from ..training import Objective, Recipe, TrainingError, TrainingInterrupted, Units
 from . import files
+from .answers import Answers
 from .attributes import Learned
 from .changed_course import changed_course
+from .evaluation import score_of_runs, trained_times
 from .fitting import checked_data
 from .html import regressor_html
 from .kind import Data, Fitted, TrainingData
 from .kinds.forecast import longest_run
-from .query import Prediction, from_graph_to_graph
+from .query import Prediction, Query, check_level, from_graph_to_graph
 from .settings import Settings, checked_settings
 from .what_if import Change, parse
 
 Where = Graph | GraphSequence | None
 
 
-class DynamicsRegressor(Learned, BaseEstimator):
+class DynamicsRegressor(Learned, Answers, BaseEstimator):
     """Learn dX/dt = f(X, G, t) from snapshots of X at arbitrary times, then predict X at any time.
 
     Args:
@@ -74,7 +78,8 @@ class DynamicsRegressor(Learned, BaseEstimator):
         history_: training loss and more; ``histories_`` has all of an ensemble.
         units_: scaling between data and model.
         solver_: the model's solver, in its own time.
-        calendar_, graphs_: of a ``Dataset``: what its times mean, and its graph at each time; None of trajectories.
+        calendar_: what the times of the training data mean; None where they are numbers.
+        graphs_, reading_: of a ``Dataset``: its graph at each time, and how its files were read.
         forecast_: of "auto", the ``forecast.Forecast``: its ``table``, ``sentence`` and ``kind`` tell what was chosen and why.
         data_: what was given to fit; not kept in files.
         law_, evidence_: of an identified law; ``equations()`` and ``functions()`` print it, or its correction of a known one.
@@ -141,7 +146,9 @@ class DynamicsRegressor(Learned, BaseEstimator):
     calendar_: Calendar | None = None
     graphs_: GraphSequence | None = None
     split_: SplitRule | None = None
+    reading_: Mapping[str, Any] = MappingProxyType({})
     data_: Data
+    _start: tuple[Units, list[nn.Module]] | None = None  # what `update` goes on from
 
     # Learning ---------------------------------------------------------------------------------------------------
 
@@ -174,14 +181,14 @@ class DynamicsRegressor(Learned, BaseEstimator):
         return self
 
     def _keep(self, fitted: Fitted, data: Data) -> None:
-        self.fitted_, self.data_ = fitted, data
-        self.calendar_ = data.calendar if isinstance(data, Dataset) else None
-        self.graphs_ = data.graphs if isinstance(data, Dataset) else None
         runs = data.runs if isinstance(data, Dataset) else [data] if isinstance(data, Trajectory) else data
-        self.split_ = runs[0].split_rule
+        self.fitted_, self.data_, self.split_ = fitted, data, runs[0].split_rule
+        self.calendar_ = self.fitted_.calendar = runs[0].calendar
+        self.graphs_, self.reading_ = (data.graphs, data.reading) if isinstance(data, Dataset) else (None, {})
 
     def _settings(self, resume: bool = False) -> Settings:
-        return checked_settings(self.get_params(deep=False), type(self)().get_params(deep=False), resume=resume)
+        given, default = self.get_params(deep=False), type(self)().get_params(deep=False)
+        return replace(checked_settings(given, default, resume=resume), start=self._start)
 
     def _recipe(self) -> Recipe:
         return self._settings().recipe
@@ -191,21 +198,21 @@ class DynamicsRegressor(Learned, BaseEstimator):
     @overload
     def predict(
         self,
-        times: Any,
+        times: Any = None,
         *,
         graph: Where = None,
         x0: Any = None,
-        t0: float | None = None,
+        t0: Any = None,
         return_std: Literal[False] = False,
     ) -> Trajectory: ...
 
     @overload
     def predict(
-        self, times: Any, *, graph: Where = None, x0: Any = None, t0: float | None = None, return_std: Literal[True]
+        self, times: Any = None, *, graph: Where = None, x0: Any = None, t0: Any = None, return_std: Literal[True]
     ) -> tuple[Trajectory, Trajectory]: ...
 
     def predict(
-        self, times: Any, *, graph: Where = None, x0: Any = None, t0: float | None = None, return_std: bool = False
+        self, times: Any = None, *, graph: Where = None, x0: Any = None, t0: Any = None, return_std: bool = False
     ) -> Trajectory | tuple[Trajectory, Trajectory]:
         """The state at any times from the first training time (or ``t0``) on, in any order.
 
@@ -216,10 +223,12 @@ class DynamicsRegressor(Learned, BaseEstimator):
         only, up to its horizon, and takes neither ``graph`` nor ``x0``.
 
         Args:
-            times: shape (T,), in the data's units.
+            times: shape (T,), in the data's units; or dates, where the training data had dates: text such as
+                "2021-03-01", ``datetime``, ``numpy.datetime64``, pandas Timestamps or a DatetimeIndex. By default all
+                steps of a forecast; of other models the training times.
             graph: another graph on which the same law is to run, which needs ``x0``; or a ``GraphSequence``.
             x0: the state at ``t0``, shape (n, d); the first state of the (first) training trajectory by default.
-            t0: the time of ``x0``, in the data's units; the first training time by default.
+            t0: the time of ``x0``, in the data's units or as a date; the first training time by default.
             return_std: also return the standard deviation: of an ensemble between its members, of a law between posterior
                 samples, of a forecast by its past errors.
 
@@ -235,21 +244,29 @@ class DynamicsRegressor(Learned, BaseEstimator):
         assert found.std is not None
         return found.mean, found.std
 
-    def _answer(self, times: Any, graph: Where, x0: Any, t0: float | None, *, spread: bool = False) -> Prediction:
-        fitted = self._fitted()
-        query = fitted.query(times, graph, x0, t0, self.graphs_)
+    def _query(self, times: Any, graph: Where, x0: Any, t0: Any) -> Query:
+        """What is asked, with dates as numbers, and all times that the model stands for where none are given."""
+        fitted, calendar = self._fitted(), self.calendar_
+        if times is None:
+            times = trained_times(self) if fitted.ahead is None else fitted.ahead.times
+        asked = numbers_of(times, calendar)
+        return fitted.query(asked, graph, x0, number_of(t0, calendar, "t0"), self.graphs_)
+
+    def _answer(self, times: Any, graph: Where, x0: Any, t0: Any, *, spread: bool = False) -> Prediction:
+        fitted, query = self._fitted(), self._query(times, graph, x0, t0)
         if spread and not fitted.can.spread:
             raise ValueError("one model has no spread: return_std needs an ensemble, DynamicsRegressor(ensemble=5)")
         if isinstance(query.graph, Graph):
-            return fitted.predict(query, spread=spread)
+            return fitted.predict(query, spread=spread).dated(self.calendar_)
         if spread:
             raise ValueError("no standard deviation is known for predictions that go from graph to graph")
-        return Prediction(from_graph_to_graph(query, lambda piece: fitted.predict(piece, spread=False).mean))
+        mean = from_graph_to_graph(query, lambda piece: fitted.predict(piece, spread=False).mean)
+        return Prediction(mean).dated(self.calendar_)
 
     def intervals(
-        self, times: Any, level: float = 0.9, *, graph: Where = None, x0: Any = None, t0: float | None = None
+        self, times: Any = None, level: float = 0.9, *, graph: Where = None, x0: Any = None, t0: Any = None
     ) -> tuple[Trajectory, Trajectory]:
-        """Lower and upper ends between which a share ``level`` of the values should lie.
+        """Lower and upper ends between which a share ``level`` of the values should lie; times as in ``predict``.
 
         Of "auto" by the errors of its past forecasts. Of laws and ensembles mean -+ z std: what parameters or first weights
         leave open, without the noise of observations and the error of the model's form.
@@ -257,8 +274,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
         Raises:
             ValueError: as ``predict``; a level outside (0, 1); one model alone has no spread.
         """
-        if not isinstance(level, float) or not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, as 0.9; got {level!r}")
+        check_level(level)
         return self._answer(times, graph, x0, t0, spread=True).intervals(level)
 
     def what_if(
@@ -266,17 +282,17 @@ class DynamicsRegressor(Learned, BaseEstimator):
         changes: str | Change | Sequence[str | Change],
         times: Any,
         *,
-        at: float | None = None,
+        at: Any = None,
         graph: Graph | None = None,
         x0: Any = None,
-        t0: float | None = None,
+        t0: Any = None,
     ) -> Trajectory:
         """The trajectory after changes to the network or its state.
 
         Args:
             changes: "remove NODE", "cut A B" (both ways), "cut A->B", "shock NODE +5", "shock NODE x*0.5", or several.
-            times: shape (T,), in the data's units.
-            at: when the changes happen; where the prediction starts by default.
+            times: shape (T,), in the data's units, or dates.
+            at: when the changes happen, a number or a date; where the prediction starts by default.
             graph, x0, t0: as in ``predict``.
 
         Returns:
@@ -298,8 +314,8 @@ class DynamicsRegressor(Learned, BaseEstimator):
             raise ValueError(f"what_if needs a model that starts from any state on any graph; {fitted.stays}")
         given = [changes] if isinstance(changes, (str, Change)) else list(changes)
         happens = [parse(change) if isinstance(change, str) else change for change in given]
-        query = fitted.query(times, graph, x0, t0, self.graphs_)
-        when = query.t0 if at is None else float(at)
+        query = self._query(times, graph, x0, t0)
+        when = query.t0 if at is None else float(number_of(at, self.calendar_, "at"))
         base = self.predict(times, graph=graph, x0=x0, t0=t0)
         start = self.predict([when], graph=graph, x0=x0, t0=t0).states[0]
         graphs = query.graph if isinstance(query.graph, GraphSequence) else GraphSequence([query.t0], [query.graph])
@@ -307,7 +323,9 @@ class DynamicsRegressor(Learned, BaseEstimator):
         def from_state(asked: Any, graphs: GraphSequence, state: torch.Tensor, begin: float) -> Trajectory:
             return self.predict(asked, graph=graphs, x0=state, t0=begin)
 
-        return changed_course(from_state, base, happens, graphs, when, start)
+        changed = changed_course(from_state, base, happens, graphs, when, start)
+        changed.calendar = self.calendar_
+        return changed
 
     def network_test(
         self,
@@ -334,15 +352,20 @@ class DynamicsRegressor(Learned, BaseEstimator):
         options: dict[str, Any] = {"feature": feature, "horizon": horizon, "shuffles": shuffles, "seed": seed}
         return network_test(run, graphs=graphs, progress=progress, **options)
 
-    def score(self, data: Trajectory, y: None = None, *, x0: Any = None, t0: float | None = None) -> float:
+    def score(self, data: Data, y: None = None, *, x0: Any = None, t0: Any = None) -> float:
         """R^2 of the prediction at the times of ``data``: 1 - sum (x - x^)^2 / sum (x - mean)^2; 1 is perfect.
 
-        ``x0`` and ``t0`` are those of ``predict``.
+        ``x0`` and ``t0`` are those of ``predict``. Of a list of runs each is predicted from its own first state, as
+        scikit-learn's ``GridSearchCV`` needs it.
 
         Raises:
-            ValueError: as ``predict``, or the data have other features, or do not vary.
+            ValueError: as ``predict``, or the data have other features, or do not vary; of a list, a model that cannot
+                start from another state.
         """
-        return metrics.r2(self.predict(data.times, graph=data.graph, x0=x0, t0=t0), data)
+        if not isinstance(data, (Trajectory, Dataset)):
+            return score_of_runs(self, data)
+        run = one_run(data, "a score")
+        return metrics.r2(self.predict(run.times, graph=run.graph, x0=x0, t0=t0), run)
 
     def _repr_html_(self) -> str:
         return self._repr_mimebundle_()["text/html"]

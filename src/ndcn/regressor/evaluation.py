@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from .._support.wording import counted, some
 from ..data import Trajectory, metrics
+from ..graph import Graph
 
 if TYPE_CHECKING:
-    from ..data import Dataset
     from .estimator import DynamicsRegressor
 
+PARTS = ("train", "interpolation", "extrapolation")
 Scores = dict[str, "float | int | None"]
 
 
@@ -36,7 +39,7 @@ def parts_of(estimator: DynamicsRegressor, truth: Trajectory) -> Parts:
     """
     start, times = estimator.train_[0], trained_times(estimator)
     _check_features(estimator, truth)
-    graph = estimator.graphs_.last if _changes(estimator) and estimator.graphs_ is not None else start.graph
+    graph = _own_graph(estimator)
     if truth.graph != graph:
         raise ValueError(
             f"the data live on another graph ({truth.graph!r}) than the model was trained on ({graph!r}); "
@@ -46,35 +49,9 @@ def parts_of(estimator: DynamicsRegressor, truth: Trajectory) -> Parts:
     near = 1e-6 * gaps.min().item()  # far less than what lies between any two snapshots
     trained = ((truth.times[:, None] - times[None, :]).abs() <= near).any(dim=1)
     after, scored, x0 = truth.times > times[-1], torch.ones(len(truth), dtype=torch.bool), None
-    if abs(truth.times[0].item() - start.t0) <= near and _starts_elsewhere(truth, start.x0):
+    if abs(truth.times[0].item() - start.t0) <= near and _starts_elsewhere(truth, start.first):
         x0, scored[0], trained = truth.first_state(), False, torch.zeros_like(trained)
     return Parts(trained, ~trained & ~after & scored, ~trained & after & scored, x0)
-
-
-def score_parts(estimator: DynamicsRegressor, truth: Trajectory) -> tuple[dict[str, Scores | None], list[str]]:
-    """Errors on the training, interpolation and extrapolation times, None for a part without snapshots; and notes.
-
-    A forecast is measured at the snapshots after those that it was made from.
-
-    Raises:
-        ValueError: the data live on another graph, or have other features.
-
-    Example:
-        >>> import ndcn
-        >>> graph, times = ndcn.networks.grid(9), ndcn.sampling.regular_times(1.0, 10)
-        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
-        >>> reg = ndcn.DynamicsRegressor(epochs=2).fit(data[:8])
-        >>> score_parts(reg, data)[0]["extrapolation"]["snapshots"]
-        2
-    """
-    if not estimator.fitted_.can.past:
-        return {"train": None, "interpolation": None, "extrapolation": forecast_scores(estimator, truth)}, []
-    parts = parts_of(estimator, truth)
-    elsewhere = "the data start from another state than the training data: no snapshot counts as trained on"
-    prediction = estimator.predict(truth.times, x0=parts.x0)
-    inside = {"train": parts.train, "interpolation": parts.interpolation, "extrapolation": parts.extrapolation}
-    found = {name: scores(prediction, truth, where) for name, where in inside.items()}
-    return found, [] if parts.x0 is None else [elsewhere]
 
 
 def trained_times(estimator: DynamicsRegressor) -> torch.Tensor:
@@ -83,39 +60,67 @@ def trained_times(estimator: DynamicsRegressor) -> torch.Tensor:
     return torch.cat([start.times for start in starts]).unique() if _changes(estimator) else starts[0].times
 
 
+def _own_graph(estimator: DynamicsRegressor) -> Graph:
+    """The graph that the model was trained on; where it changes, the last."""
+    graphs = estimator.graphs_
+    return graphs.last if graphs is not None and _changes(estimator) else estimator.train_[0].graph
+
+
 def _changes(estimator: DynamicsRegressor) -> bool:
     return estimator.graphs_ is not None and len(estimator.graphs_) > 1 and estimator.fitted_.can.any_graph
 
 
-def in_time_of(estimator: DynamicsRegressor, data: Dataset, run: Trajectory) -> Trajectory:
-    """A run of the data, with its times counted as those of the model where both have dates."""
-    own = estimator.calendar_
-    if data.calendar is None or own is None or own == data.calendar:
+def in_time_of(estimator: DynamicsRegressor, run: Trajectory) -> Trajectory:
+    """A run, with its times counted as those of the model where both have dates."""
+    own, theirs = estimator.calendar_, run.calendar
+    if theirs is None or own is None or own == theirs:
         return run
-    dates: Any = data.calendar.dates(run.times.numpy())
-    if data.calendar.tz is not None:
+    dates: Any = theirs.dates(run.times.numpy())
+    if theirs.tz is not None:
         dates = dates.tz_convert("UTC").tz_localize(None)
-    return run.replaced(times=torch.as_tensor(own.numbers(dates), dtype=torch.float64))
+    times = own.numbers(dates)
+    if times.min() < 0:
+        raise ValueError(
+            f"the data begin at {theirs.text(run.times.min().item())}, before those of the model, {own.text(0.0)}"
+        )
+    return run.replaced(times=torch.as_tensor(times, dtype=torch.float64), calendar=own)
 
 
-def forecast_scores(estimator: DynamicsRegressor, truth: Trajectory) -> Scores | None:
-    """Errors of a forecast at the snapshots after the last one that it was made from, up to its horizon.
+def on_nodes_of(estimator: DynamicsRegressor, run: Trajectory) -> tuple[Trajectory, list[str]]:
+    """A run on the model's nodes, in their order: its other nodes are left out, nodes that it lacks are missing.
+
+    Returns:
+        The run, on the model's own graph where nodes differ, and notes that name them. Nodes without names are left as
+        they are.
 
     Raises:
-        ValueError: there is no such snapshot, or the data have other nodes or features.
+        ValueError: no node is in both.
     """
-    check_forecast_data(estimator, truth)
-    ahead = estimator.fitted_.ahead
-    assert ahead is not None
-    near, end = 1e-6 * ahead.step, ahead.start + ahead.steps * ahead.step
-    after = (truth.times > ahead.start + near) & (truth.times <= end + near)
-    if not after.any():
-        raise ValueError(
-            f"the data have no snapshot after t = {ahead.start:.15g}, the last that the forecast was made from, up to "
-            f"{end:.15g}: there is nothing to judge it by but its past errors, which `ndcn fit` printed"
-        )
-    real = truth[after]
-    return scores(estimator.predict(real.times), real, torch.ones(len(real), dtype=torch.bool))
+    graph = _own_graph(estimator)
+    own, theirs = graph.nodes, run.graph.nodes
+    if isinstance(own, range) or isinstance(theirs, range) or list(own) == list(theirs):
+        return run, []
+    place = {node: k for k, node in enumerate(theirs)}
+    absent, strange = [n for n in own if n not in place], [n for n in theirs if n not in set(own)]
+    if len(absent) == len(own):
+        raise ValueError(f"no node is in both: the model has {some(list(own))}, the data have {some(list(theirs))}")
+    order = [place.get(node, -1) for node in own]
+    states = torch.where(torch.tensor(order)[None, :, None] >= 0, run.states[:, order], torch.nan)
+    if not absent and not strange:
+        links = run.graph.to_scipy()[order][:, order]
+        graph = Graph(links, nodes=list(own), directed=run.graph.directed)
+    notes = [
+        f"{counted(len(strange), 'node')} of the data {_are(strange)} unknown to the model and left out: {some(strange)}"
+    ]
+    notes += [f"{counted(len(absent), 'node')} of the model {_are(absent)} not in the data: {some(absent)}"]
+    same: dict[str, Any] = {"times": run.times, "features": run.features, "calendar": run.calendar}
+    ordered = bool((run.times.diff() > 0).all())
+    moved = Trajectory(states=states, mask=~states.isnan(), graph=graph, ordered=ordered, **same)
+    return moved, [note for note, names in zip(notes, (strange, absent), strict=True) if names]
+
+
+def _are(names: list[Any]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def check_forecast_data(estimator: DynamicsRegressor, truth: Trajectory) -> None:
@@ -151,3 +156,31 @@ def _starts_elsewhere(truth: Trajectory, x0: torch.Tensor) -> bool:
     """Whether the first state of the data is another than that in which training began."""
     seen = truth.states[0]
     return not (torch.isclose(seen.double(), x0.double(), rtol=1e-5, atol=1e-6) | seen.isnan()).all()
+
+
+def score_of_runs(estimator: DynamicsRegressor, runs: Sequence[Trajectory]) -> float:
+    """R^2 over runs that were not trained on, each predicted from its own first state, which is not scored.
+
+    Raises:
+        TypeError: it is no list of runs.
+        ValueError: the model cannot start from another state, a run has one snapshot, or nothing varies.
+    """
+    fitted, every = estimator._fitted(), list(runs)
+    if not every or not all(isinstance(run, Trajectory) for run in every):
+        raise TypeError("score needs an ndcn.Trajectory, a Dataset or a list of trajectories")
+    if not (fitted.can.any_start and fitted.can.any_graph):
+        raise ValueError(f"other runs start from other states, and {fitted.stays}; ndcn.backtest judges such models")
+    if any(len(run) < 2 for run in every):
+        raise ValueError("a run of one snapshot has nothing to score: its first state is given")
+    errors, truths = [], []
+    for run in every:
+        _check_features(estimator, run)
+        guess = estimator.predict(run.times[1:], graph=run.graph, x0=run.first_state(), t0=run.times[0].item())
+        truth = run.states[1:].detach().cpu().double()
+        errors.append((guess.states.cpu().double() - truth).flatten(0, 1))
+        truths.append(truth.flatten(0, 1))
+    error, true = torch.cat(errors), torch.cat(truths)
+    spread = (true - true.nanmean(dim=0)).square().nansum().item()
+    if spread == 0:
+        raise ValueError("the true states do not vary, so R^2 is not defined; use metrics.l1 or metrics.rmse")
+    return 1 - error.square().nansum().item() / spread

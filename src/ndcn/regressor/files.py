@@ -48,6 +48,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "calendar": None if calendar is None else calendar.to_json(),
         "graphs": _graph_places(estimator),
         "split": None if split is None else split._asdict(),
+        "reading": dict(estimator.reading_),
     }
     write_model(path, CONTENT, {**common, **about}, tensors)
 
@@ -75,10 +76,12 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         initial = [_initial(one, tensors, f"start.{k}.") for k, one in enumerate(about["starts"])]
         estimator.calendar_ = None if about.get("calendar") is None else Calendar(**about["calendar"])
         estimator.split_ = None if about.get("split") is None else SplitRule(**about["split"])
+        estimator.reading_ = dict(about.get("reading") or {})
         places = about.get("graphs") or []
         graphs = [initial[place["start"]].graph for place in places]
         estimator.graphs_ = GraphSequence([place["time"] for place in places], graphs) if graphs else None
         estimator.fitted_ = kind.restore(Stored(about, tensors, initial), estimator._settings())
+        estimator.fitted_.calendar = estimator.calendar_
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from error
     except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
@@ -131,6 +134,8 @@ def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:
         "x0": one.x0.detach().cpu(),
         "times": one.times,
     }
+    if one.observed is not None:
+        tensors["observed"] = one.observed.detach().cpu()
     if one.seen is not None:  # what was not observed is NaN
         tensors["states"] = one.seen.states.detach().cpu()
     return tensors
@@ -143,4 +148,7 @@ def _initial(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: st
     times, features, seen = tensors[f"{prefix}times"], tuple(about["features"]), None
     if (states := tensors.get(f"{prefix}states")) is not None:
         seen = Trajectory(times=times, states=states, graph=graph, mask=~states.isnan(), features=features)
-    return InitialCondition(graph, x0, about["t0"], times, features, seen)
+    observed = tensors.get(f"{prefix}observed")
+    if observed is not None and observed.shape != x0.shape:
+        raise ValueError("the observed first state has another shape than the initial state")
+    return InitialCondition(graph, x0, about["t0"], times, features, seen, observed)

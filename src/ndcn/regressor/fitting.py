@@ -25,7 +25,14 @@ def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Traj
         if trajectory.mask is not None and not trajectory.mask.any():
             raise ValueError("the mask marks every entry as missing: there is nothing to learn from")
         if len(trajectory) < 2:
-            raise ValueError("one snapshot does not show any dynamics: at least two are needed to learn from")
+            split = (
+                "; scikit-learn's cross-validation splits a trajectory into snapshots: give it a list of runs, or use "
+                "ndcn.backtest"
+            )
+            raise ValueError(
+                "one snapshot does not show any dynamics: at least two are needed to learn from"
+                + (split if len(trajectories) > 1 else "")
+            )
         if not (trajectory.times.diff() > 0).all():
             raise ValueError("the times of the training data must be in increasing order, each once")
         if trajectory.states.dtype == torch.bfloat16:

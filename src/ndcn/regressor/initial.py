@@ -17,6 +17,7 @@ class InitialCondition:
 
     Attributes:
         seen: the whole trajectory, for models that go on from all of it.
+        observed: the first state as it was observed, where ``x0`` was estimated.
     """
 
     graph: Graph
@@ -25,6 +26,12 @@ class InitialCondition:
     times: torch.Tensor
     features: tuple[str, ...]
     seen: Trajectory | None = None
+    observed: torch.Tensor | None = None
+
+    @property
+    def first(self) -> torch.Tensor:
+        """The first state as it was observed."""
+        return self.x0 if self.observed is None else self.observed
 
     @classmethod
     def of(cls, data: Trajectory) -> InitialCondition:

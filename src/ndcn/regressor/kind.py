@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from ..data import Dataset, Trajectory
+from ..data import Calendar, Dataset, Trajectory, time_text
 from ..graph import Graph, GraphSequence
 from ..training import RAW, History, Recipe, Units
 from .initial import InitialCondition
@@ -70,6 +70,22 @@ class Ahead:
         """All of them, without the rounding of repeated sums."""
         return [float(f"{self.start + k * self.step:.12g}") for k in range(1, self.steps + 1)]
 
+    def check(self, asked: torch.Tensor, calendar: Calendar | None) -> None:
+        """Refuse times before the last snapshot and after the last step, in the words of the data."""
+        near, last = 1e-6 * self.step, self.times[-1]
+        outside = asked[(asked < self.start - near) | (asked > last + near)]
+        if not len(outside):
+            return
+        bad, begin, end = (time_text(t, calendar) for t in (outside[0].item(), self.start, last))
+        unit = "" if calendar is None else f" {calendar.unit}{'s' * (self.step != 1)}"
+        steps = f"from {begin} to {end.removeprefix('t = ')} ({self.steps} steps of {self.step:g}{unit})"
+        if outside[0] < self.start:
+            raise ValueError(
+                f"a forecast begins only after the last snapshot, {steps}, but {bad} was asked for; "
+                'a model of dynamics, as model="ndcn" or "interaction", predicts there too'
+            )
+        raise ValueError(f"this forecast goes {steps}, but {bad} was asked for; fit with a longer horizon")
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -94,6 +110,7 @@ class Fitted(ABC):
         level: of the intervals that are shown unasked; None shows none.
         law: with its errors, where ``can.law``.
         forecast: where it is one.
+        calendar: what times mean, for messages; None where they are numbers.
     """
 
     step: float | None = None
@@ -101,6 +118,7 @@ class Fitted(ABC):
     level: float | None = None
     law: LearnedLaw | None = None
     forecast: Forecast | None = None
+    calendar: Calendar | None = None
 
     def __init__(
         self,
@@ -133,7 +151,7 @@ class Fitted(ABC):
         if (another or x0 is not None) and not (self.can.any_start and self.can.any_graph):
             raise ValueError(self.stays)
         changes = graphs if graphs is not None and len(graphs) > 1 and self.can.any_graph else None
-        return query_of(self.initial[0], times, graph, x0, t0, changes)
+        return query_of(self.initial[0], times, graph, x0, t0, changes, self.calendar)
 
     @property
     def stays(self) -> str:
@@ -214,6 +232,10 @@ class Kind(ABC):
             name = next(iter(options)).replace("_", "-")
             raise ValueError(f"`{self.name}` does not use `--{name}`; remove it")
         return self.name
+
+    def reaching(self, model: Any, steps: int) -> Any:
+        """``model`` such that it predicts ``steps`` ahead; the model itself where it predicts at any time."""
+        return model
 
     def words(self, model: object) -> list[str] | None:
         """Words by which `ndcn fit` asks for this model; None where it cannot."""

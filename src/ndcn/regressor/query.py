@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .._support.checks import check_number
-from ..data import Statistics, Trajectory, checked_state, checked_times
+from ..data import Calendar, Statistics, Trajectory, checked_state, checked_times, time_text
 from ..graph import Graph, GraphSequence
 from .initial import InitialCondition
 
@@ -28,6 +28,7 @@ class Query:
         x0: initial state, shape (n, d).
         t0: its time.
         from_history: True if no x0 was given: models that can do so continue from all training snapshots.
+        calendar: what times mean, for messages; None where they are numbers.
     """
 
     times: torch.Tensor
@@ -35,6 +36,7 @@ class Query:
     x0: torch.Tensor
     t0: float
     from_history: bool
+    calendar: Calendar | None = None
 
     @property
     def one_graph(self) -> Graph:
@@ -63,10 +65,12 @@ def query_of(
     x0: Any,
     t0: float | None,
     graphs: GraphSequence | None = None,
+    calendar: Calendar | None = None,
 ) -> Query:
     """A query from the arguments of ``predict``, or an error that says what is wrong with it.
 
-    It starts from ``initial`` by default; ``graphs`` are those of the training data, if their graph changes.
+    It starts from ``initial`` by default; ``graphs`` are those of the training data, if their graph changes, and
+    ``calendar`` is what their times mean.
     """
     if graph is not None and not isinstance(graph, (Graph, GraphSequence)):
         raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}")
@@ -84,9 +88,10 @@ def query_of(
     begin = initial.t0 if t0 is None else float(t0)
     if asked.min() < begin - initial.tolerance:
         what = "the first training time is" if t0 is None else "the state x0 is given at"
-        early = f"cannot predict t = {asked.min().item():.15g}"
-        raise ValueError(f"{early}: {what} {begin:.15g}, and the model only goes forward from there")
-    return Query(asked, where, x, begin, x0 is None)
+        early, start = (time_text(t, calendar) for t in (asked.min().item(), begin))
+        only = "and the model only goes forward from there"
+        raise ValueError(f"cannot predict {early}: {what} {start.removeprefix('t = ')}, {only}")
+    return Query(asked, where, x, begin, x0 is None, calendar)
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,13 @@ class Prediction:
     std: Trajectory | None = None
     quantiles: Callable[[float], Ends] | None = None
 
+    def dated(self, calendar: Calendar | None) -> Prediction:
+        """The same, whose times are dates in tables."""
+        for one in (self.mean, self.std):
+            if one is not None:
+                one.calendar = calendar
+        return self
+
     def intervals(self, level: float) -> Ends:
         """Lower and upper ends between which a share ``level`` of the values should lie.
 
@@ -110,12 +122,21 @@ class Prediction:
             ValueError: the model knows no spread.
         """
         if self.quantiles is not None:
-            return self.quantiles(level)
+            ends = self.quantiles(level)
+            for end in ends:
+                end.calendar = self.mean.calendar
+            return ends
         if self.std is None:
             raise ValueError("this prediction has no spread")
         wide = NormalDist().inv_cdf(0.5 + level / 2) * self.std.states
         lower, upper = self.mean.states - wide, self.mean.states + wide
         return self.mean.replaced(states=lower, mask=None), self.mean.replaced(states=upper, mask=None)
+
+
+def check_level(level: Any) -> None:
+    """Refuse what is no share in (0, 1)."""
+    if not isinstance(level, float) or not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, as 0.9; got {level!r}")
 
 
 def from_graph_to_graph(query: Query, predict: Callable[[Query], Trajectory]) -> Trajectory:

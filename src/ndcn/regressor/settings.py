@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch import nn
 
 from .._support.checks import LARGEST_SEED, check_number, check_whole, device_named, dtype_named, is_real, named
 from ..solve import Solver
-from ..training import RECIPES, Recipe
+from ..training import RECIPES, Recipe, Units
 from .kind import ARGUMENTS, Kind
 from .kind_lookup import kind_for
 
@@ -23,11 +24,13 @@ class Settings:
         arguments: as given, by name.
         recipe: how it is trained.
         resume: whether to continue from the checkpoint.
+        start: units and modules whose weights training begins with; None draws them from the seed.
     """
 
     arguments: Mapping[str, Any]
     recipe: Recipe
     resume: bool = False
+    start: tuple[Units, list[nn.Module]] | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments[name]

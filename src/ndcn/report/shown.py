@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..data import Dataset, Trajectory
 from ..graph import Graph
-from ..regressor import in_time_of
+from ..regressor import in_time_of, on_nodes_of
 
 if TYPE_CHECKING:
     from ..data import Calendar
@@ -51,7 +51,10 @@ def shown_of(estimator: DynamicsRegressor, data: Trajectory | Dataset | None) ->
             name = data.names[k] if data.names else f"number {k + 1}"
             why = "the first" if fitted.can.past else "the longest"
             notes.append(f"One of {len(lengths)} runs is shown: {name}, {why}.")
-        run, calendar = in_time_of(estimator, data, data.runs[k]), calendar or data.calendar
+        run, calendar = in_time_of(estimator, data.runs[k]), calendar or data.calendar
+    if run is not None:
+        run, strangers = on_nodes_of(estimator, run)
+        notes += [f"{note[:1].upper()}{note[1:]}." for note in strangers]
     graphs, two_files = estimator.graphs_, calendar is not None or isinstance(data, Dataset)
     if graphs is None or len(graphs) < 2:
         return Shown(run, calendar, two_files, estimator.train_[0].graph, tuple(notes))

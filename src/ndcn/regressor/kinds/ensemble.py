@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..._support.progress import Progress
 from ..._support.threads import WORTH_TWO
 from ..._support.warn import warn
@@ -19,7 +21,8 @@ def fit_many(data: TrainingData, settings: Settings) -> TrainedModel:
     On networks so large that one fit keeps all cores busy, and with ``jobs=1``, they are fitted one after the other.
     Ctrl-C keeps the members that are done; if there are none, the first with its best weights so far.
     """
-    members = [_member(settings, k) for k in range(settings["ensemble"])]
+    count = settings["ensemble"] if settings.start is None else len(settings.start[1])
+    members = [_member(settings, k) for k in range(count)]
     large = max(t.graph.num_nodes for t in data.trajectories) * settings.width >= WORTH_TWO
     jobs = 1 if settings["jobs"] is None and large else settings["jobs"]
     done: dict[int, TrainedModel] = {}
@@ -48,7 +51,8 @@ def fit_many(data: TrainingData, settings: Settings) -> TrainedModel:
 
 def _member(settings: Settings, k: int) -> Settings:
     path = None if settings["checkpoint"] is None else f"{settings['checkpoint']}.{k}"
-    return settings.but(ensemble=1, seed=settings["seed"] + k, checkpoint=path, progress=False)
+    start = None if settings.start is None else (settings.start[0], [settings.start[1][k]])
+    return replace(settings.but(ensemble=1, seed=settings["seed"] + k, checkpoint=path, progress=False), start=start)
 
 
 def _fit(task: tuple[Settings, list[Trajectory]]) -> TrainedModel:

@@ -8,10 +8,8 @@ from dataclasses import asdict, replace
 from math import isfinite
 from typing import Any
 
-import torch
-
 from ..._support.warn import warn
-from ...data import Dataset, Trajectory
+from ...data import Dataset, Trajectory, checked_times
 from ...forecast import LEARNED, NAMES, Auto, Forecast, Table, auto
 from ...graph import Graph, GraphSequence
 from ...training import History
@@ -39,11 +37,13 @@ class FittedForecast(Fitted):
     def query(
         self, times: Any, graph: Graph | GraphSequence | None, x0: Any, t0: float | None, graphs: GraphSequence | None
     ) -> Query:
-        """Times alone; the forecast itself says which it does not reach."""
+        """Times alone, from the last snapshot to the horizon."""
         if x0 is not None or t0 is not None or (graph is not None and graph != self.forecast.graph):
             raise ValueError(self.stays)
-        initial = self.initial[0]
-        return Query(torch.as_tensor(times, dtype=torch.float64), self.forecast.graph, initial.x0, initial.t0, True)
+        initial, asked = self.initial[0], checked_times(times, ordered=False)
+        assert self.ahead is not None
+        self.ahead.check(asked, self.calendar)
+        return Query(asked, self.forecast.graph, initial.x0, initial.t0, True, self.calendar)
 
     @property
     def stays(self) -> str:
@@ -136,9 +136,18 @@ class AutoForecast(Kind):
         )
         return Auto(horizon=options.get("horizon"), learned=NAMES if options.get("compare_learned") else ())
 
+    def reaching(self, model: Any, steps: int) -> Auto:
+        """With that horizon."""
+        return replace(model if isinstance(model, Auto) else Auto(), horizon=steps)
+
     def fit(self, data: TrainingData, settings: Settings) -> FittedForecast:
         """Choose it."""
         began = time.monotonic()
+        if not isinstance(data.given, (Trajectory, Dataset)) and len(data.given) > 1:
+            raise ValueError(
+                f"a forecast continues one run, and a list of {len(data.given)} was given: fit each by itself; ndcn.backtest "
+                "compares settings over past origins, where scikit-learn's cross-validation needs runs to hold out"
+            )
         run, graphs = longest_run(data.given)
         options = settings.model if self.accepts(settings.model) else Auto()
         more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"]}

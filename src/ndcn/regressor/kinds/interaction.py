@@ -109,7 +109,8 @@ class IdentifiedLaw(Kind):
 def with_states(trajectories: list[Trajectory], states: list[torch.Tensor]) -> list[InitialCondition]:
     """Initial conditions with the initial states that were estimated."""
     initial = [InitialCondition.of(trajectory) for trajectory in trajectories]
-    return [replace(one, x0=x.to(one.x0.dtype)) for one, x in zip(initial, states, strict=True)]
+    both = zip(initial, states, strict=True)
+    return [replace(one, x0=x.to(one.x0.dtype), observed=one.x0) for one, x in both]
 
 
 def stored_law(law: Law, stored: Stored) -> FoundLaw:

@@ -10,6 +10,7 @@ import torch
 
 from ..._support.threads import threads_for
 from ..._support.warn import warn
+from ...data import time_text
 from ...graph import Graph
 from ...identify import Estimates, Evidence, FoundLaw, Functions, functions_of
 from ...laws import ClosedForm, Corrected, Equations, FreeForm, Law, LawODE
@@ -117,7 +118,7 @@ class LearnedLaw:
         if outside.any():
             first = query.times[outside].min().item()
             warn(
-                f"from t = {first:g} on the prediction leaves the range of states seen in training "
+                f"from {time_text(first, query.calendar)} on the prediction leaves the range of states seen in training "
                 f"({', '.join(f'{a:.3g} to {b:.3g}' for a, b in zip(low.tolist(), high.tolist(), strict=True))}), where the "
                 "learned functions are straight lines: trust it less there"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +81,7 @@ class TrainedModel(Fitted):
         times = torch.cat([also, query.times])
         begin = self.units.time(torch.tensor(query.t0, dtype=torch.float64)).item()
         if isinstance(module, STEPPED):  # the times must be on its grid
-            clock = begin + module.step * TimeGrid(query.t0, module.step / self.units.rate).index(times)
+            clock = begin + module.step * TimeGrid(query.t0, module.step / self.units.rate, query.calendar).index(times)
         else:
             clock = self.units.time(times).clamp(min=begin)
         x0 = (query.x0.double() / self.units.scale).to(self.device, self.dtype)
@@ -114,9 +115,10 @@ def fit_module(build: Build, trajectories: list[Trajectory], settings: Settings,
     asked = settings["objective"]
     objective = asked if isinstance(asked, Objective) else Objective(asked)
     learn_from, held_out = hold_out(trajectories, settings["validation"], settings["seed"], objective)
-    units = units_of(trajectories, settings.recipe)
+    units = units_of(trajectories, settings.recipe) if settings.start is None else settings.start[0]
     initial = [InitialCondition.of(trajectory) for trajectory in trajectories]
-    module = build(settings, units, initial).to(settings.device, settings.dtype).eval()
+    begun = build(settings, units, initial) if settings.start is None else copy.deepcopy(settings.start[1][0])
+    module = begun.to(settings.device, settings.dtype).eval()
     if isinstance(module, Continuation):  # it goes on from the first of them
         initial[0] = replace(initial[0], seen=trajectories[0])
 

@@ -1,0 +1,49 @@
+"""``ndcn backtest``: how a model would have forecast in the past."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import reading
+from .guard import notes
+from .options import TABLES, Data, Horizon, Json, ModelName, States, check_output, option, print_json, write_table
+
+ORIGINS = "How many past moments to forecast from, evenly spaced over the second half of the snapshots."
+
+
+@reading.reads_files
+def backtest(
+    data: Data,
+    states: States = None,
+    model: Annotated[ModelName, option("What to fit at each origin; see `ndcn fit`.")] = ModelName.auto,
+    horizon: Horizon = None,
+    origins: Annotated[int, option(ORIGINS, min=1)] = 5,
+    epochs: Annotated[int | None, option("Full-batch gradient steps. Default: 2000.", min=1)] = None,
+    seed: Annotated[int, option("Seed of the initial weights.", min=0)] = 0,
+    out: Annotated[Path | None, option("Table to write, .csv or .parquet: a row for each origin and step.")] = None,
+    how: reading.How = reading.PLAIN,
+    as_json: Json = False,
+) -> None:
+    """Fit a model at past moments and measure its errors on what came next, beside persistence.
+
+    At each origin the model learns from the snapshots so far and predicts the next ones. The error is mean |prediction -
+    truth| over nodes; a ratio below 1 is better than saying that nothing changes.
+
+    Example: ndcn backtest edges.csv states.csv --model interaction --horizon 7 --origins 5
+    """
+    check_output(out, TABLES)
+    known = how.read(data, states)
+    notes(known.notes)
+    import ndcn
+
+    settings: dict[str, Any] = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}
+    found = ndcn.backtest(known, model.value, origins=origins, horizon=horizon, **settings)
+    if out is not None:
+        write_table(found.to_pandas(), out)
+    if as_json:
+        print_json({**found.to_json(), **({} if out is None else {"out": str(out)})})
+    else:
+        typer.echo(f"{found}" + ("" if out is None else f"\nwritten to {out}"))
