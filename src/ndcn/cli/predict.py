@@ -218,8 +218,11 @@ def _table(prediction: Trajectory, beside: dict[str, torch.Tensor], calendar: Ca
 
 
 def _lists(states: torch.Tensor) -> list[Any]:
-    """Nested lists with None for NaN, which JSON does not know."""
-    return [[[None if x != x else x for x in node] for node in snapshot] for snapshot in states.tolist()]
+    """Nested lists with None for NaN, which JSON does not know; single precision with the digits that a table has."""
+    numbers = states.numpy()
+    if numbers.dtype == "float32":
+        numbers = numbers.astype(str).astype(float)
+    return [[[None if x != x else x for x in node] for node in snapshot] for snapshot in numbers.tolist()]
 
 
 def _about(prediction: Trajectory, calendar: Calendar | None) -> dict[str, Any]:
