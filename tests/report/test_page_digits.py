@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import ndcn
 from browser import browser, why_not
 from ndcn.cli import app
 

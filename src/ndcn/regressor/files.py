@@ -129,6 +129,8 @@ def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:
         "x0": one.x0.detach().cpu(),
         "times": one.times,
     }
+    if one.graph.positions is not None:
+        tensors["positions"] = torch.from_numpy(one.graph.positions.copy())
     if one.seen is not None:  # what was not observed is NaN
         tensors["states"] = one.seen.states.detach().cpu()
     return tensors
@@ -138,7 +140,9 @@ def _initial(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: st
     x0 = tensors[f"{prefix}x0"]
     parts = tuple(tensors[f"{prefix}{name}"].numpy() for name in ("weights", "indices", "indptr"))
     adjacency = sparse.csr_array(parts, shape=(len(x0), len(x0)))
-    graph = Graph(adjacency, nodes=about["nodes"], directed=about["directed"])
+    where = tensors.get(f"{prefix}positions")
+    positions = None if where is None else where.numpy()
+    graph = Graph(adjacency, nodes=about["nodes"], directed=about["directed"], positions=positions)
     times, features, seen = tensors[f"{prefix}times"], tuple(about["features"]), None
     if (states := tensors.get(f"{prefix}states")) is not None:
         seen = Trajectory(times=times, states=states, graph=graph, mask=~states.isnan(), features=features)

@@ -102,12 +102,13 @@ def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
         strongest = np.sort(np.argsort(-weight, kind="stable")[:MOST_LINKS])
         notes.append(f"The strongest {MOST_LINKS} of {len(u)} links are drawn and counted as neighbours.")
         u, v = u[strongest], v[strongest]
-    places = np.rint(layout.by_forces(graph) * 65535).astype(np.int64)
+    places = np.rint(layout.placed(graph) * 65535).astype(np.int64)
     content = {
         "n": graph.num_nodes,
         "edges": graph.num_edges,
         "directed": graph.directed,
         "names": None if isinstance(graph.nodes, range) else [str(name) for name in graph.nodes],
+        "placed": graph.positions is not None,
         "u": pack_integers(u),
         "v": pack_integers(v),
         "x": pack_integers(places[:, 0]),
