@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import TABLES, Json, ModelFile, check_output, load_dynamics, option, print_json, time_text, write_table
+from .options import (
+    PICTURES,
+    TABLES,
+    Json,
+    ModelFile,
+    check_output,
+    load_dynamics,
+    option,
+    print_json,
+    time_text,
+    write_picture,
+    write_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +50,11 @@ OUT = (
     "FEATURE_std. Default: CSV to standard output."
 )
 
+PLOT = (
+    "Fan chart to write, .png, .pdf or .svg: the past, the prediction and intervals of --level and 50 %, of the six nodes with "
+    "the largest change."
+)
+
 
 def predict(
     model: ModelFile,
@@ -51,6 +68,7 @@ def predict(
         str | None, option("With --what-if: when. Default: where the prediction starts.", metavar="TIME")
     ] = None,
     out: Annotated[Path | None, option(OUT)] = None,
+    plot: Annotated[Path | None, option(PLOT)] = None,
     as_json: Json = False,
 ) -> None:
     """Predict the state of every node at any times.
@@ -67,6 +85,9 @@ def predict(
     if at is not None and not what_if:
         raise ValueError("--at says when the changes of --what-if happen: give --what-if too, or drop --at")
     check_output(out, TABLES)
+    check_output(plot, PICTURES)
+    if plot is not None and (data is not None or what_if):
+        raise ValueError("--plot draws the prediction from the model's own data: drop --data and --what-if, or --plot")
     import ndcn
 
     from ..regressor import parse
@@ -100,6 +121,8 @@ def predict(
     table = _table(prediction, beside, calendar)
     if out is not None:
         write_table(table, out)
+    if plot is not None:
+        _draw(estimator, asked, level, plot)
     if as_json:
         about = _about(prediction, calendar) | ({} if level is None else {"level": level})
         content = {"states": _lists(prediction.states), **{word: _lists(states) for word, states in beside.items()}}
@@ -108,6 +131,14 @@ def predict(
         typer.echo(table.to_csv(index=False), nl=False)
     else:
         typer.echo(f"{_said(prediction, calendar)}\nwritten to {out}")
+
+
+def _draw(estimator: DynamicsRegressor, asked: list[float], level: float | None, path: Path) -> None:
+    """Write the fan chart."""
+    from ..plot import forecast
+
+    axes = forecast(estimator, times=asked, levels=(0.5, 0.9 if level is None else level))
+    write_picture(axes.figure, path)
 
 
 def _check_options(fitted: Fitted, **given: bool) -> None:
