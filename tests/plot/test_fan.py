@@ -32,6 +32,12 @@ def test_history_forecast_and_bands_are_drawn() -> None:
     assert ax.get_xlabel() == "2021"
 
 
+def test_times_may_be_dates() -> None:
+    [ax] = ndcn.plot.forecast(pages.forecast(), nodes=["Bonn"], times=["2021-04-10", "2021-04-12"])
+    shown = [num2date(x).day for x in ax.get_lines()[0].get_xdata(orig=False)]
+    assert shown == [9, 10, 12]  # the last observation, and what was asked for
+
+
 def test_what_came_later_is_shown_too() -> None:
     axes = ndcn.plot.forecast(pages.forecast(), data=pages.days(44))
     assert len(axes) == 5

@@ -369,3 +369,16 @@ def test_what_is_not_known_of_files_is_said() -> None:
     assert "two files" in repeat["note"]
     assert "DATA stands for the folder" in gather(*pages.law())["repeat"]["note"]
     assert content_of(reg, data)["repeat"]["note"] is None
+
+
+def test_nodes_are_drawn_where_the_data_say_even_if_the_model_does_not_know() -> None:
+    _, data = pages.law()
+    reg = ndcn.DynamicsRegressor("persistence").fit(data)
+    where = np.random.default_rng(0).normal(size=(16, 2))
+    placed = ndcn.Trajectory(times=data.times, states=data.states, graph=data.graph.with_positions(where))
+    assert not content_of(reg, data)["graph"]["placed"]
+    graph = content_of(reg, placed)["graph"]
+    assert graph["placed"]
+    x, y = (unpack_integers(graph[name]) / 65535 for name in "xy")
+    assert np.corrcoef(x, where[:, 0])[0, 1] > 0.999999
+    assert np.corrcoef(y, -where[:, 1])[0, 1] > 0.999999

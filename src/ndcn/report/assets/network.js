@@ -213,6 +213,6 @@ export function caption(kind, missing) {
     parts.push(words.error);
     if (times > 1.5) parts.push(words.finer(roundedNumber(times, 2)));
   } else if (kind === "std") parts.push(words.std);
-  else if (CONTENT.scales[state.feature].gamma !== 1) parts.push(words.squareRoot);
+  else if (CONTENT.scales[state.feature].gamma !== 1 && frame === state.frame) parts.push(words.squareRoot);
   return parts.join(", ");
 }

@@ -13,7 +13,7 @@ function known(kind, frame) {
 // Moments without much grey.
 function filled(kind, frames) {
   const counts = frames.map((k) => known(kind, k));
-  const most = Math.max(...counts);
+  const most = counts.reduce((a, b) => Math.max(a, b), 0);
   return frames.filter((_, k) => counts[k] > 0 && 2 * counts[k] >= most);
 }
 
@@ -22,24 +22,41 @@ function momentsToShow() {
   return filled("prediction", FORECAST ? framesOf("ef") : everyFrame);
 }
 
-// How much there is to see of each node at a moment: its error, or how far it is from where the prediction began.
-function interestAt(frame) {
-  const f = state.feature;
-  if (STATES.error) return snapshot("error", f, frame).map(Math.abs);
-  const began = FORECAST && STATES.truth ? snapshot("truth", f, shownFrame("truth", FRAMES - 1)) : null;
-  const first = began ?? snapshot("prediction", f, momentsToShow()[0]);
-  return snapshot("prediction", f, frame).map((x, i) => Math.abs(x - first[i]));
+// Where the prediction of each node began.
+function startOf(frames) {
+  if (FORECAST && STATES.truth) return snapshot("truth", state.feature, shownFrame("truth", FRAMES - 1));
+  return snapshot("prediction", state.feature, frames[0]);
 }
 
-const largest = (items, size) => items.reduce((a, b) => (size(b) > size(a) ? b : a), items[0]);
-const orNone = (x) => (Number.isNaN(x) ? -1 : x);
+// How much there is to see of a node at a moment: its error, or how far it is from where it began; -1 without them.
+function interestIn(frames) {
+  const start = STATES.error ? null : startOf(frames);
+  const sizes = (frame) => {
+    const now = snapshot(start ? "prediction" : "error", state.feature, frame);
+    return (node) => {
+      const size = Math.abs(start ? now[node] - start[node] : now[node]);
+      return Number.isNaN(size) ? -1 : size;
+    };
+  };
+  const at = new Map(frames.map((frame) => [frame, sizes(frame)]));
+  return (frame, node) => at.get(frame)(node);
+}
+
+// The item of the largest size, the first of several.
+function largest(items, size) {
+  let [best, most] = [items[0] ?? 0, -Infinity];
+  for (const item of items) {
+    const now = size(item);
+    if (now > most) [best, most] = [item, now];
+  }
+  return best;
+}
 
 export function openOnTheMostInteresting() {
   const frames = momentsToShow();
-  const interest = new Map(frames.map((k) => [k, interestAt(k)]));
-  const most = (i) => Math.max(-1, ...frames.map((k) => orNone(interest.get(k)[i])));
-  const changes = Array.from({ length: NODES }, (_, i) => most(i));
-  const node = worstFirst()?.order[0] ?? largest([...changes.keys()], (i) => changes[i]) ?? 0;
-  const frame = largest(frames, (k) => orNone(interest.get(k)[node])) ?? 0;
-  change({ selected: node, frame });
+  const interest = frames.length ? interestIn(frames) : () => -1;
+  const everyNode = Array.from({ length: NODES }, (_, i) => i);
+  const mostOf = (node) => frames.reduce((most, frame) => Math.max(most, interest(frame, node)), -1);
+  const node = worstFirst()?.order[0] ?? largest(everyNode, mostOf);
+  change({ selected: node, frame: largest(frames, (frame) => interest(frame, node)) });
 }
