@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ndcn.report.encode import LEVELS
+from ndcn.report.encode import MISSING
 
 
 def unpack_integers(packed: dict[str, Any]) -> np.ndarray:
@@ -16,12 +16,14 @@ def unpack_integers(packed: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(_raw(packed), dtype=f"<u{packed['bits'] // 8}")
 
 
-def unpack_rows(packed: dict[str, Any]) -> np.ndarray:
-    """The numbers that ``pack_rows`` was given, as the page shows them; shape (R, n)."""
-    planes = np.frombuffer(_raw(packed), dtype=np.uint8).reshape(2, -1)
-    codes = np.ascontiguousarray(planes.T).view("<u2").reshape(packed["shape"])
-    values = np.asarray(packed["low"])[:, None] + codes * np.asarray(packed["step"])[:, None]
-    return np.where(codes == LEVELS + 1, np.nan, values)
+def unpack_exact(packed: dict[str, Any]) -> np.ndarray:
+    """The numbers that ``pack_exact`` was given, in one row."""
+    form = {"decimal": "<i4", "single": "<f4", "double": "<f8"}[packed["kind"]]
+    planes = np.frombuffer(_raw(packed), dtype=np.uint8).reshape(int(form[-1]), -1)
+    numbers = np.ascontiguousarray(planes.T).view(form).reshape(-1)
+    if packed["kind"] != "decimal":
+        return numbers.astype(np.float64)
+    return np.where(numbers == MISSING, np.nan, numbers / packed["unit"])
 
 
 def _raw(packed: dict[str, Any]) -> bytes:

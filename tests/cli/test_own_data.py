@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import ndcn
 from commands import output
 
 
@@ -134,3 +135,19 @@ def test_help_shows_the_files() -> None:
     assert "STATES" in output("fit", "--help")
     assert "edges.csv states.csv" in " ".join(output("inspect", "--help").split())
     assert "--what-if" in output("predict", "--help")
+
+
+def test_nodes_are_placed_and_a_forecast_is_drawn(files: Path) -> None:
+    (files / "nodes.csv").write_text("name,lat,lon\nann,50,7\nbob,51,8\ncid,52,9\n")
+    out = output("fit", "edges.csv", "states.csv", "--nodes", "nodes.csv", "--horizon", 2, "--out", "f.ndcn")
+    assert "nodes are placed by columns 'lon' and 'lat'" in out
+    assert ndcn.load("f.ndcn").train_[0].graph.positions[:, 1].tolist() == [50, 51, 52]
+    output("predict", "f.ndcn", "--out", "f.csv", "--plot", "f.png")
+    assert (files / "f.png").read_bytes().startswith(b"\x89PNG")
+    output("report", "f.ndcn", "edges.csv", "states.csv", "--nodes", "nodes.csv", "--out", "f.html")
+    page = (files / "f.html").read_text()
+    assert "<title>states.csv: forecast at 3 nodes</title>" in page
+    assert '"placed":true' in page
+    assert "--nodes nodes.csv" in page
+    assert "must end in .png" in output("predict", "f.ndcn", "--plot", "f.txt", code=2)
+    assert "drop --data and --what-if" in output("predict", "f.ndcn", "--plot", "f.png", "--data", ".", code=2)

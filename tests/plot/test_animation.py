@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -184,3 +185,16 @@ def test_interrupted_drawing_leaves_what_was_there(tmp_path, monkeypatch, name):
         ndcn.plot.animate(truth, guess, tmp_path / name)
     assert os.listdir(tmp_path) == [name]
     assert (tmp_path / name).read_bytes() == b"old"
+
+
+def test_a_graph_with_positions_is_animated_as_a_network(tmp_path: Path) -> None:
+    graph = ndcn.networks.grid(9)
+    placed = graph.with_positions(np.random.default_rng(0).normal(size=(9, 2)))
+    made = {}
+    for name, one, layout in (("square", graph, None), ("network", placed, None), ("asked", placed, "square")):
+        data = ndcn.simulate(ndcn.laws.Heat(), one, ndcn.laws.initial_state(one), [0.0, 0.5, 1.0])
+        ndcn.plot.animate(data, data, tmp_path / f"{name}.gif", layout=layout, progress=False)
+        made[name] = (tmp_path / f"{name}.gif").read_bytes()
+    assert made["square"] == made["asked"] != made["network"]
+    with pytest.raises(ValueError, match='layout must be "network" or "square"'):
+        ndcn.plot.animate(data, data, tmp_path / "x.gif", layout="circle")

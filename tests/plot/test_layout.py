@@ -104,3 +104,17 @@ def test_time_grows_about_linearly() -> None:
 
     seconds(100)
     assert seconds(6400) < 40 * max(seconds(400), 0.05)  # 16 times the nodes; all pairs would take 256 times as long
+
+
+def test_a_graph_with_positions_is_drawn_there() -> None:
+    places = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 2.0], [np.nan, np.nan], [np.nan, np.nan]])
+    graph = ndcn.Graph.from_edges([(0, 1), (1, 2), (0, 3)], num_nodes=5).with_positions(places)
+    x = layout.placed(graph)
+    assert (x >= 0).all()
+    assert (x <= 1).all()
+    assert np.ptp(x[:3], axis=0)[0] == pytest.approx(2 * np.ptp(x[:3], axis=0)[1])  # true to scale
+    assert x[2, 1] < x[0, 1]  # y points down
+    assert 0 < np.hypot(*(x[3] - x[0])) < 0.1  # beside its only neighbour
+    assert x[4, 1] > x[:3, 1].max()  # without neighbours: below
+    plain = ndcn.networks.grid(9)
+    assert layout.placed(plain) is layout.by_forces(plain)

@@ -70,3 +70,10 @@ def test_what_does_not_fit_is_refused():
             ndcn.plot.network(truth, **arguments)
     with pytest.raises(ValueError, match="a time needs states"):
         ndcn.plot.network(truth.graph, 1.0)
+
+
+def test_nodes_lie_where_the_graph_says() -> None:
+    graph = ndcn.networks.grid(4).with_positions([[0, 0], [3, 0], [0, 1], [3, 1]])
+    where = np.asarray(ndcn.plot.network(graph).collections[-1].get_offsets())
+    assert where[1, 0] - where[0, 0] == pytest.approx(3 * (where[2, 1] - where[0, 1]))
+    assert where[2, 1] > where[0, 1]

@@ -16,7 +16,7 @@ from ndcn.report.dates import ticks_of
 from ndcn.report.gather import gather
 from ndcn.report.sections.law import law_of
 from ndcn.solve import IntegrationError
-from unpacking import unpack_integers, unpack_rows
+from unpacking import unpack_exact, unpack_integers
 
 
 def content_of(reg: ndcn.DynamicsRegressor, data: ndcn.Trajectory | ndcn.Dataset | None) -> dict:
@@ -26,7 +26,9 @@ def content_of(reg: ndcn.DynamicsRegressor, data: ndcn.Trajectory | ndcn.Dataset
 
 def states(content: dict, kind: str) -> np.ndarray:
     """(F, n, d), as the page unpacks them."""
-    rows = unpack_rows(content["states"][kind])
+    if kind == "error":
+        return states(content, "prediction") - states(content, "truth")
+    rows = unpack_exact(content["states"][kind])
     return np.moveaxis(rows.reshape(len(content["features"]), len(content["times"]), -1), 0, 2)
 
 
@@ -147,7 +149,8 @@ def test_without_data_it_shows_what_the_model_says_half_as_far_beyond() -> None:
     reg = pages.ensemble()
     content = content_of(reg, None)
     start = reg.train_[0].times
-    assert content["states"]["truth"] is content["states"]["error"] is content["scores"] is None
+    assert content["states"]["truth"] is content["scores"] is None
+    assert content["states"]["error"] is False
     assert set(content["kinds"]) == {"w", "f"}
     assert content["times"][-1] == pytest.approx(1.5 * start[-1].item())
     assert states(content, "std").max() > 0
@@ -207,7 +210,7 @@ def test_a_prediction_that_explodes_later_is_shown_as_far_as_it_goes(monkeypatch
 
 def test_a_page_of_many_numbers_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     reg, data = pages.heat()
-    monkeypatch.setattr(importlib.import_module("ndcn.report.gather"), "MOST_NUMBERS", 400 * 3 * 50)
+    monkeypatch.setattr(importlib.import_module("ndcn.report.gather"), "MOST_NUMBERS", 400 * 2 * 50)
     monkeypatch.setattr(importlib.import_module("ndcn.report.gather"), "MOST_LINKS", 100)
     content = content_of(reg, data)
     assert len(content["times"]) == len(content["kinds"]) == 50
@@ -320,14 +323,17 @@ def test_a_forecast_shows_the_past_and_what_comes_next_with_its_band() -> None:
     content = content_of(reg, data)
     assert content["kinds"] == "t" * 37 + "f" * 5
     assert content["dates"][-1] == "2021-04-14"
-    assert content["scores"] is content["states"]["error"] is content["states"]["std"] is None
+    assert content["scores"] is content["states"]["std"] is None
+    assert content["states"]["error"] is False
     assert np.isnan(states(content, "prediction")[:37]).all()
     assert np.isnan(states(content, "truth")[37:]).all()
     steps = np.arange(40.0, 45.0)
     low, high = reg.intervals(steps, level=0.9)
     for kind, expected in (("prediction", reg.predict(steps)), ("lower", low), ("upper", high)):
         assert np.abs(states(content, kind)[37:] - expected.states.numpy()).max() < 0.01
-    assert content["forecast"]["sentence"] == reg.forecast_.sentence
+    [about] = content["forecast"]["features"]
+    assert [line["steps"] for line in about["verdicts"]] == about["horizons"]
+    assert all(len(line["words"]) < 90 for line in about["verdicts"])
     assert content["forecast"]["features"][0]["table"][0][0] == reg.forecast_.table.rows[0][0]
     assert content["repeat"]["commands"][0] == "ndcn fit data --model auto --seed 0 --horizon 5 --out model.ndcn"
     assert gather(reg, None)["kinds"] == content["kinds"]  # it still has its data
@@ -362,3 +368,16 @@ def test_what_is_not_known_of_files_is_said() -> None:
     assert "two files" in repeat["note"]
     assert "DATA stands for the folder" in gather(*pages.law())["repeat"]["note"]
     assert content_of(reg, data)["repeat"]["note"] is None
+
+
+def test_nodes_are_drawn_where_the_data_say_even_if_the_model_does_not_know() -> None:
+    _, data = pages.law()
+    reg = ndcn.DynamicsRegressor("persistence").fit(data)
+    where = np.random.default_rng(0).normal(size=(16, 2))
+    placed = ndcn.Trajectory(times=data.times, states=data.states, graph=data.graph.with_positions(where))
+    assert not content_of(reg, data)["graph"]["placed"]
+    graph = content_of(reg, placed)["graph"]
+    assert graph["placed"]
+    x, y = (unpack_integers(graph[name]) / 65535 for name in "xy")
+    assert np.corrcoef(x, where[:, 0])[0, 1] > 0.999999
+    assert np.corrcoef(y, -where[:, 1])[0, 1] > 0.999999

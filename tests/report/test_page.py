@@ -65,8 +65,8 @@ def test_names_from_files_cannot_become_code(text: str) -> None:
     assert content["features"] == ["<b>v</b>", "w & more"]
 
 
-def test_a_name_of_a_model_is_escaped() -> None:
-    assert "<title>&lt;b&gt; on 3 nodes</title>" in page({"model": "<b>", "graph": {"n": 3}})
+def test_a_title_is_escaped() -> None:
+    assert "<title>&lt;b&gt; at 3 nodes</title>" in page({"title": "<b> at 3 nodes"})
 
 
 def test_the_policy_allows_our_script_and_no_request(text: str) -> None:

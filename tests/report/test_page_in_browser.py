@@ -107,8 +107,46 @@ def test_it_opens_from_disk_soon(show: Open) -> None:
     page = show("heat")
     assert float(page.get_attribute("html", "data-ready")) < 2000
     assert page.locator("#panels figure").count() == 3
-    assert page.title() == "ndcn on 400 nodes"
+    assert page.title() == "Prediction of x at 400 nodes by ndcn"
     assert "Interpolation error" in page.inner_text("#facts").replace("interpolation", "Interpolation")
+
+
+def test_it_opens_on_the_largest_error_of_what_was_held_out(show: Open) -> None:
+    reg, data = pages.heat()
+    page = show("heat")
+    error = (reg.predict(data.times).states - data.states).abs()[:, :, 0]
+    trained = np.isin(data.times.numpy(), reg.train_[0].times.numpy())
+    node = int(error[~trained].mean(dim=0).argmax())
+    assert page.inner_text("#node-card .node-name") == f"node {node}"
+    moment = int(np.flatnonzero(~trained)[int(error[~trained][:, node].argmax())])
+    assert float(page.input_value("#time")) == pytest.approx(data.times[moment].item())
+    page.click("#play")  # from the start, as nobody has chosen a moment yet
+    settle(page)
+    assert float(page.input_value("#time")) < 1
+    page.click("#play")
+
+
+def test_it_says_that_it_loads_and_what_it_needs(running: Any, files: dict[str, Path]) -> None:
+    page = running.new_context(java_script_enabled=False).new_page()
+    page.goto(files["heat"].as_uri())
+    assert "needs JavaScript" in page.inner_text("noscript")
+    assert page.is_hidden("#loading")
+    assert page.is_hidden("#stage")
+    page.close()
+    page = running.new_page()
+    page.add_init_script("delete window.DecompressionStream")  # stops the script before it has drawn anything
+    page.goto(files["heat"].as_uri())
+    page.wait_for_selector("html[data-failed]", state="attached")
+    assert "cannot be shown" in page.inner_text("#notes")
+    assert page.is_hidden("#loading")
+    page.close()
+    page = running.new_page()
+    page.add_init_script("window.Response = function () { return { arrayBuffer: () => new Promise(() => {}) }; }")
+    page.goto(files["heat"].as_uri())
+    assert page.inner_text("#loading").startswith("Loading")
+    assert page.is_visible("#loading")
+    assert page.is_hidden("#stage")
+    page.close()
 
 
 def test_the_slider_moves_time_and_colours(show: Open) -> None:
@@ -159,6 +197,7 @@ def test_play_advances_and_pause_holds(show: Open) -> None:
 def test_keys_move_time(show: Open) -> None:
     _, data = pages.heat()
     page = show("heat")
+    page.keyboard.press("Home")
     for key, moment in (("ArrowRight", 1), ("Shift+ArrowRight", 11), ("ArrowLeft", 10), ("Home", 0)):
         page.keyboard.press(key)
         settle(page)
@@ -349,10 +388,16 @@ def test_dates_are_shown_as_dates(show: Open) -> None:
         assert page.locator(f"{part} tbody th").first.inner_text() == "2021-03-01"
 
 
-def test_a_forecast_begins_where_it_has_something_to_say(show: Open) -> None:
+def test_a_forecast_opens_on_the_largest_change(show: Open) -> None:
     page = show("forecast")
-    assert page.inner_text("#clock") == "2021-04-10"
+    reg, last = pages.forecast(), pages.days(40).runs[0].states[-1, :, 0]
+    change = (reg.predict([40.0, 41.0, 42.0, 43.0, 44.0]).states[:, :, 0] - last).abs()
+    step, node = divmod(int(change.argmax()), 5)
+    assert page.inner_text("#clock") == f"2021-04-{10 + step}"
+    assert page.inner_text("#node-card .node-name") == pages.days(40).runs[0].graph.nodes[node]
     assert page.inner_text("#kind") == "forecast"
+    assert page.inner_text("figure[data-kind=truth] figcaption .quiet") == "last observed, 2021-04-09"
+    assert page.locator("#verdicts tr").count() == len(reg.forecast_.table.horizons)
     assert page.is_hidden("#errors")
     assert page.is_hidden("#training")
     assert page.locator("#panels figure").count() == 2

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import TABLES, Json, ModelFile, check_output, load_dynamics, option, print_json, time_text, write_table
+from .options import (
+    PICTURES,
+    TABLES,
+    Json,
+    ModelFile,
+    check_output,
+    load_dynamics,
+    option,
+    print_json,
+    time_text,
+    write_picture,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from ..data import Calendar, Trajectory
@@ -36,6 +48,11 @@ OUT = (
     "FEATURE_std. Default: CSV to standard output."
 )
 
+PLOT = (
+    "Fan chart to write, .png, .pdf or .svg: the past, the prediction and intervals of --level and 50 %, of the six nodes with "
+    "the largest change."
+)
+
 
 def predict(
     model: ModelFile,
@@ -49,6 +66,7 @@ def predict(
         str | None, option("With --what-if: when. Default: where the prediction starts.", metavar="TIME")
     ] = None,
     out: Annotated[Path | None, option(OUT)] = None,
+    plot: Annotated[Path | None, option(PLOT)] = None,
     as_json: Json = False,
 ) -> None:
     """Predict the state of every node at any times.
@@ -64,6 +82,9 @@ def predict(
     if at is not None and not what_if:
         raise ValueError("--at says when the changes of --what-if happen: give --what-if too, or drop --at")
     check_output(out, TABLES)
+    check_output(plot, PICTURES)
+    if plot is not None and (data is not None or what_if):
+        raise ValueError("--plot draws the prediction from the model's own data: drop --data and --what-if, or --plot")
     import ndcn
 
     from ..regressor import parse
@@ -97,6 +118,8 @@ def predict(
     table = answer.table(texts=True)
     if out is not None:
         write_table(table, out)
+    if plot is not None:
+        _draw(estimator, asked, levels, plot)
     if as_json:
         about = answer.about() | ({} if levels is None else {"level": levels})
         print_json({**about, **answer.to_json()} if out is None else {"out": str(out), "rows": len(table), **about})
@@ -104,6 +127,15 @@ def predict(
         typer.echo(table.to_csv(index=False), nl=False)
     else:
         typer.echo(f"{_said(answer.mean, calendar)}\nwritten to {out}")
+
+
+def _draw(estimator: DynamicsRegressor, asked: list[float], levels: Any, path: Path) -> None:
+    """Write the fan chart."""
+    from ..plot import forecast
+
+    given = [0.9] if levels is None else [levels] if isinstance(levels, float) else list(levels)
+    axes = forecast(estimator, times=asked, levels=tuple(sorted({0.5, *given} if len(given) == 1 else set(given))))
+    write_picture(axes.figure, path)
 
 
 def _check_options(fitted: Fitted, **given: bool) -> None:

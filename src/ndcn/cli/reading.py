@@ -90,6 +90,10 @@ class NodeTableOptions(EdgeOptions):
 class How(EdgeOptions):
     """How to read edges and states; each field is an option."""
 
+    nodes: Annotated[
+        Path | None,
+        _option("Table of nodes with columns lat and lon, or x and y: where they are drawn.", metavar="FILE"),
+    ] = None
     edge_time: Annotated[str | None, _column("Column of edges: from when on; a graph for each time.")] = None
     one_graph: Annotated[
         bool | None, _option("Take all edges as one graph, whatever their times.", "--one-graph/--changing-graph")

@@ -44,6 +44,7 @@ def save(trajectory: Trajectory, folder: Path) -> None:
         "directed": graph.directed,
         "num_nodes": graph.num_nodes,
         "nodes": labels,
+        "positions": _plain_positions(graph),
         "features": list(trajectory.features),
         "dtype": str(trajectory.states.dtype).removeprefix("torch."),
     }
@@ -74,6 +75,8 @@ def load(folder: Path) -> dict[str, Any]:
         graph = Graph.from_edges(
             edges, nodes=labels, num_nodes=count if labels is None else None, directed=about["directed"]
         )
+        if about.get("positions") is not None:
+            graph = graph.with_positions(np.array(about["positions"], dtype=np.float64))
         return _snapshots(states, graph, about["features"], about["dtype"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the data in {folder} is damaged: {error}") from error
@@ -157,3 +160,10 @@ def plain_labels(graph: Graph) -> list[str | int | float] | None:
     if len(set(texts)) != len(texts):
         raise ValueError("node labels cannot be saved: two different labels have the same text; use text or numbers")
     return list(texts)
+
+
+def _plain_positions(graph: Graph) -> list[list[float | None]] | None:
+    """Positions as JSON can hold them, None where there is none."""
+    if graph.positions is None:
+        return None
+    return [[None if x != x else x for x in pair] for pair in graph.positions.tolist()]

@@ -12,6 +12,7 @@ from .operators import (
     normalized_adjacency as normalized_adjacency,
     signed_laplacian as signed_laplacian,
 )
+from .positions import projected as projected
 from .sequence import GraphSequence
 from .sparse import SparseMatrix, type_text as type_text
 from .sparse_parts import check_sparse as check_sparse, csr_of_parts as csr_of_parts

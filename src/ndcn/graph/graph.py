@@ -15,8 +15,10 @@ from scipy import sparse
 from .._support.html import card, first_names
 from .._support.lazy import networkx as nx
 from .._support.wording import counted
+from .adjacency_checks import check_real, is_networkx, is_symmetric
 from .edge_table import edge_table_to_adjacency
 from .labels import checked_labels, label_index
+from .positions import checked_positions
 from .sparse import SparseMatrix
 from .sparse_parts import check_sparse
 
@@ -33,6 +35,7 @@ class Graph:
         adjacency: scipy.sparse matrix A, shape (n, n). Stored zeros are dropped.
         nodes: n distinct labels, by which tables name the nodes; 0..n-1 by default.
         directed: whether A may be unsymmetric; found out from A by default.
+        positions: where pictures draw the nodes, shape (n, 2), y upwards, NaN where unknown; no part of what graphs are compared by.
 
     Guarantees: n >= 1; weights are finite; an undirected graph has A = A^T exactly; indices are sorted in each row.
 
@@ -47,11 +50,16 @@ class Graph:
     """
 
     def __init__(
-        self, adjacency: sparse.sparray, *, nodes: Sequence[Hashable] | None = None, directed: bool | None = None
+        self,
+        adjacency: sparse.sparray,
+        *,
+        nodes: Sequence[Hashable] | None = None,
+        directed: bool | None = None,
+        positions: Any = None,
     ) -> None:
         if not sparse.issparse(adjacency):
             raise _other_kind("adjacency must be a scipy.sparse matrix", adjacency)
-        _check_real(adjacency.dtype)
+        check_real(adjacency.dtype)
         check_sparse(adjacency)
         csr = sparse.csr_array(adjacency, dtype=np.float64, copy=True)
         if csr.ndim != 2 or csr.shape[0] != csr.shape[1]:
@@ -67,13 +75,14 @@ class Graph:
                 f"{len(bad)} edge weights are NaN or infinite, the first acts from node {csr.indices[bad[0]]} on node "
                 f"{row}; drop those edges or give them a finite weight"
             )
-        symmetric = _is_symmetric(csr)
+        symmetric = is_symmetric(csr)
         if directed is False and not symmetric:
             raise ValueError("directed=False, but the adjacency matrix is not symmetric; use True or (A + A.T) / 2")
         set_once = object.__setattr__
         set_once(self, "_adjacency", SparseMatrix(csr, symmetric=symmetric))
         set_once(self, "directed", not symmetric if directed is None else directed)
         set_once(self, "nodes", checked_labels(nodes, csr.shape[0]))
+        set_once(self, "positions", checked_positions(positions, csr.shape[0]))
         set_once(self, "_cache", {})
         for array in (csr.data, csr.indices, csr.indptr):
             array.flags.writeable = False
@@ -83,6 +92,7 @@ class Graph:
         _cache: dict[Any, Any]
         directed: bool
         nodes: Sequence[Hashable]
+        positions: np.ndarray | None
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Graph is frozen: make a new one instead of setting {name!r}")
@@ -170,7 +180,18 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies between processes carry the edges, not what was computed from them."""
-        return functools.partial(Graph, nodes=self.nodes, directed=self.directed), (self.to_scipy(),)
+        kept: dict[str, Any] = {"nodes": self.nodes, "directed": self.directed, "positions": self.positions}
+        return functools.partial(Graph, **kept), (self.to_scipy(),)
+
+    def with_positions(self, positions: Any) -> Graph:
+        """The same graph, its nodes at these places: see ``positions``.
+
+        Example:
+            >>> import ndcn
+            >>> ndcn.networks.grid(4).with_positions([[0, 0], [1, 0], [0, 1], [1, 1]]).positions.shape
+            (4, 2)
+        """
+        return Graph(self.to_scipy(), nodes=self.nodes, directed=self.directed, positions=positions)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and (self is other or self.fingerprint == other.fingerprint)
@@ -218,10 +239,10 @@ class Graph:
             >>> ndcn.Graph.from_dense([[0, 1], [1, 0]]).num_edges
             1
         """
-        if sparse.issparse(matrix) or _is_networkx(matrix):
+        if sparse.issparse(matrix) or is_networkx(matrix):
             raise _other_kind("the adjacency matrix must be a dense array", matrix)
         array = np.asarray(matrix.detach().cpu() if isinstance(matrix, torch.Tensor) else matrix)
-        _check_real(array.dtype)
+        check_real(array.dtype)
         if array.ndim != 2:
             raise ValueError(f"the adjacency matrix must have two axes, got shape {array.shape}")
         return cls(sparse.csr_array(array.astype(np.float64)), nodes=nodes, directed=directed)
@@ -307,7 +328,7 @@ class Graph:
         if len(outside):
             raise ValueError(f"edge_index names node {int(outside[0])}, but there are {n} nodes (0..{n - 1})")
         if weight is not None and weight.is_complex():
-            _check_real(weight.detach().cpu().numpy().dtype)
+            check_real(weight.detach().cpu().numpy().dtype)
         values = np.ones(len(source)) if weight is None else weight.detach().cpu().double().numpy()
         return cls(sparse.coo_array((values, (target, source)), shape=(n, n)))
 
@@ -357,7 +378,7 @@ def _other_kind(expected: str, value: object) -> TypeError:
     """The error for something that another constructor takes, naming that one."""
     if sparse.issparse(value):
         way = "Graph.from_scipy"
-    elif _is_networkx(value):
+    elif is_networkx(value):
         way = "Graph.from_networkx"
     elif isinstance(value, (np.ndarray, torch.Tensor)):
         way = "Graph.from_dense for an adjacency matrix, Graph.from_edges for a list of edges"
@@ -366,18 +387,3 @@ def _other_kind(expected: str, value: object) -> TypeError:
     else:
         way = "Graph.from_edges, from_dense, from_scipy, from_networkx or from_pyg, whichever fits"
     return TypeError(f"{expected}, got {type(value).__name__}; use {way}")
-
-
-def _is_networkx(value: object) -> bool:
-    return type(value).__module__.partition(".")[0] == "networkx"
-
-
-def _check_real(dtype: np.dtype[Any]) -> None:
-    if dtype.kind == "c":
-        raise ValueError(f"edge weights must be real numbers, got {dtype}; use abs(A) or A.real")
-
-
-def _is_symmetric(csr: sparse.csr_array) -> bool:
-    other = csr.T.tocsr()
-    other.sort_indices()
-    return all(np.array_equal(getattr(csr, part), getattr(other, part)) for part in ("indptr", "indices", "data"))

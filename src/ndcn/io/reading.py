@@ -15,6 +15,7 @@ import torch
 from .._support.registries import GRAPH_FORMATS
 from .._support.wording import counted, some
 from ..data import Calendar, Dataset
+from ..graph import GraphSequence
 from . import column_names
 from .edge_list import EdgeList
 from .edges import read_edges
@@ -22,6 +23,7 @@ from .files import ending, open_table
 from .graph_building import build_graph
 from .missing_values import Missing, suspected
 from .node_matching import match
+from .node_table import read_nodes
 from .snapshots import Gridding, trajectories
 from .state_layout import StateColumns
 from .states import Observations, read_states
@@ -37,6 +39,7 @@ def read(
     edges: Any,
     states: Any,
     *,
+    nodes: Any = None,
     directed: bool | None = None,
     source: str | None = None,
     target: str | None = None,
@@ -65,6 +68,8 @@ def read(
             networkx graph, a scipy.sparse matrix, an ``ndcn.Graph``. The source acts on the target.
         states: CSV, TSV, Parquet, NetCDF or a pandas table: long, with a row for each node and time, or wide, with a row for
             each time and a column for each node (``node:variable`` for several variables), or with a row for each node.
+        nodes: CSV, TSV, Parquet or a pandas table with a row for each node and columns ``lat`` and ``lon`` in degrees, or ``x``
+            and ``y``: where pictures and the page draw the nodes.
         directed: whether edges act one way only; by default as the file says, else undirected if no edge is listed both
             ways, or all are with equal weights.
         source, target, weight, edge_time: columns of the edges. Edges with times make a graph for each time; with
@@ -127,9 +132,14 @@ def read(
     graph, graphs, built = build_graph(graph_file, found.edge_node, found.labels, directed, edge_when)
     if graphs is not None and len(graphs) == 1:
         graphs = None
+    where = None if nodes is None else read_nodes(nodes, found.labels)
+    if where is not None:
+        graph = graph.with_positions(where.positions)
+        if graphs is not None:
+            graphs = GraphSequence(graphs.times, [one.with_positions(where.positions) for one in graphs.graphs])
     runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how, calendar)
     unused = [graph_file.unused] if graph_file.unused else []
-    of_states = [*rows.notes, *notes, *gridded, *found.notes, *_missing(runs)]
+    of_states = [*rows.notes, *notes, *gridded, *found.notes, *_missing(runs), *(() if where is None else where.notes)]
     notes = [*graph_file.notes, *unused, *built, *of_states]
     data = Dataset(tuple(runs), tuple(names), calendar, graphs, tuple(notes), asked)
     return replace(data, notes=(*data.notes, *suspected(data)))
@@ -137,7 +147,7 @@ def read(
 
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
     """Arguments of ``read`` besides the files that are not the defaults, as JSON can hold them."""
-    own = [one for one in signature(read).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    own = [one for one in signature(read).parameters.values() if one.kind is one.KEYWORD_ONLY and one.name != "nodes"]
     plain = {one.name: list(v) if isinstance(v := given[one.name], tuple) else v for one in own}
     return {one.name: plain[one.name] for one in own if plain[one.name] != one.default}
 

@@ -1,8 +1,9 @@
 """Pictures of trajectories, networks, predictions and training.
 
-Functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes, ``compare`` and ``interaction`` an array
-of them; ``panels`` and ``inspect``, which lay out a whole page, return its Figure. Nothing is shown and no global setting of
-matplotlib is changed: save with ``ax.figure.savefig("name.png")``, or let a notebook display the figure."""
+Functions draw into ``ax`` if given, else into a new figure, and return the matplotlib Axes, ``compare``, ``forecast`` and
+``interaction`` an array of them; ``panels`` and ``inspect``, which lay out a whole page, return its Figure. No window opens and no
+global setting of matplotlib is changed: save with ``ax.figure.savefig("name.png")``, or end a cell of a notebook with what a function
+returned, and it shows the picture."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from . import layout as layout, style as style
 from .animation import animate
 from .comparison import compare
 from .curves import error_curves, error_over_time, training_curve, trajectories
+from .fan import forecast
 from .figures import panels
 from .inspection import inspect
 from .interactions import interaction
@@ -25,6 +27,7 @@ __all__ = [
     "compare",
     "error_curves",
     "error_over_time",
+    "forecast",
     "heat_map",
     "inspect",
     "interaction",

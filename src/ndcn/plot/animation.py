@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from .._support.progress import Progress
 from .movie import check_movie, write_movie
+from .network import network_states
 from .runs import takes_datasets
 from .square import checked_pair, nearest, squares
 from .style import INK, PREDICTION, STATE_MAP, TRUTH, axes_at, colour_bar, colour_scale, finish_picture
 
 if TYPE_CHECKING:
     from ..data import Trajectory
+    from ..graph import Graph
 
 MOST_PANELS = 12
 
@@ -32,13 +35,14 @@ def animate(
     path: str | Path,
     *,
     feature: int | str = 0,
+    layout: str | None = None,
     frames: int = 60,
     fps: float = 12.0,
     train_until: float | None = None,
     label: str = "prediction",
     progress: bool | None = None,
 ) -> None:
-    """Write a GIF or MP4 of truth beside one or several predictions on the square layout, with a clock.
+    """Write a GIF or MP4 of truth beside one or several predictions, as networks or on the square, with a clock.
 
     All panels share one colour scale, that of the truth, so that a model that goes astray does not blank the others;
     predicted values outside it are clipped, and its label then says so. The file appears in one move when it is complete.
@@ -48,6 +52,8 @@ def animate(
         prediction: at the same times, same shape; or up to eleven of them by name, a panel for each.
         path: ends in ".gif", or in ".mp4", which needs the program ffmpeg.
         feature: which of the d features, by position or name.
+        layout: "network" draws dots and lines, as ``plot.network``; "square" the paper's square. By default the network of a
+            graph that has ``positions``, else the square.
         frames: at most so many snapshots are shown, spread as evenly in time as they come.
         fps: frames in a second, up to 50.
         train_until: the last training time; the time line shows the training window.
@@ -55,7 +61,7 @@ def animate(
         progress: show a progress bar; by default on a terminal only.
 
     Raises:
-        ValueError: another suffix, trajectories that differ in shape or times, or numbers out of range.
+        ValueError: another suffix or layout, trajectories that differ in shape or times, or numbers out of range.
         FileNotFoundError: an MP4 is asked for and ffmpeg is not there.
         OSError: the file cannot be written; nothing is left behind.
 
@@ -73,16 +79,23 @@ def animate(
     check_movie(path, fps)
     if frames < 1:
         raise ValueError(f"frames must be at least 1, got {frames}")
+    graph = truth.graph
+    layout = layout or ("square" if graph.positions is None else "network")
+    if layout not in ("network", "square"):
+        raise ValueError(f'layout must be "network" or "square", got {layout!r}')
     models = dict(prediction) if isinstance(prediction, Mapping) else {label: prediction}
     if not 1 <= len(models) < MOST_PANELS:
         raise ValueError(f"an animation has 1 to {MOST_PANELS - 1} predictions, got {len(models)}")
     places = [checked_pair(truth, model, feature, name) for name, model in models.items()]
     first, last = truth.times.min().item(), truth.times.max().item()
     shown = nearest(truth.times, np.linspace(first, last, frames))
-    pictures = [squares(data.states[shown][..., places[0]]) for data in (truth, *models.values())]
+    states = [data.states[shown][..., places[0]] for data in (truth, *models.values())]
+    on_square = layout == "square"
+    pictures = [squares(x) if on_square else x.detach().cpu().double().numpy() for x in states]
     moments = truth.times[shown].tolist()
     dpi = 100 if path.suffix.lower() == ".gif" else 150
-    stage = _Stage(["truth", *models], pictures, moments, truth.features[places[0]], train_until, dpi)
+    name = truth.features[places[0]]
+    stage = _Stage(["truth", *models], pictures, moments, name, train_until, dpi, None if on_square else graph)
     with Progress(len(shown), 0, progress, unit="frames", name="drawing") as bar:
         write_movie(path, stage.frames(bar), fps)
 
@@ -98,6 +111,7 @@ class _Stage:
         state: str,
         until: float | None,
         dpi: int,
+        graph: Graph | None = None,
     ) -> None:
         self.pictures = pictures
         self.times = times
@@ -109,13 +123,17 @@ class _Stage:
         self.height = rows * (side + head) + 0.1 + foot
         self.figure = Figure(figsize=(self.width, self.height), dpi=dpi)
         scale = colour_scale(pictures[0])
-        self.images: list[AxesImage] = []
+        self.images: list[AxesImage | PathCollection] = []
         self.moving: list[Artist] = []  # in the order in which they are drawn on the ground that stays
         for k, (name, picture) in enumerate(zip(names, pictures, strict=True)):
             row, column = divmod(k, columns)
             ax = axes_at(self.figure, gap + column * (side + gap), head + row * (side + head), side, side)
-            self.images.append(ax.imshow(picture[0], cmap=STATE_MAP, norm=scale))
             ax.set_title(name, fontsize=11, color=PREDICTION if k else TRUTH, fontweight="bold", pad=5)
+            if graph is not None:
+                self.images.append(network_states(ax, graph, picture[0], scale))
+                self.moving.append(self.images[-1])
+                continue
+            self.images.append(ax.imshow(picture[0], cmap=STATE_MAP, norm=scale))
             finish_picture(ax)
             self.moving += [self.images[-1], *ax.spines.values()]
         bar = axes_at(self.figure, self.width - right, head, 0.15, rows * (side + head) - head)
@@ -131,7 +149,10 @@ class _Stage:
         ground = canvas.copy_from_bbox(self.figure.bbox)
         for k, t in enumerate(self.times):
             for image, picture in zip(self.images, self.pictures, strict=True):
-                image.set_data(picture[k])
+                if isinstance(image, AxesImage):
+                    image.set_data(picture[k])
+                else:
+                    image.set_array(picture[k])
             self.clock.set_text(_clock(t, self.end))
             self.done.set_data([self.begin, t], [0, 0])
             canvas.restore_region(ground)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from . import style
+from .notebook import AxesArray, Picture, axes_array
 from .runs import takes_datasets
 from .square import checked_moments, checked_pair, nearest, squares
 from .style import DIFFERENCE_MAP, INK, PREDICTION, STATE_MAP, TRUTH, at_time, axes_at, colour_scale, finish_picture
@@ -30,7 +30,7 @@ def compare(
     train_until: float | None = None,
     label: str = "prediction",
     ax: Sequence[Axes] | np.ndarray | None = None,
-) -> np.ndarray:
+) -> AxesArray:
     """Truth, prediction and prediction - truth, a row each, at some times on the square layout.
 
     Node i is the cell at row i // N, column i % N, N = ceil(sqrt(n)); cells without a node stay blank. Truth and
@@ -85,14 +85,14 @@ def compare(
     draw_bars(axes, states, truth.features[feature], guess, f"{label} − truth")
     if ax is None and train_until is not None:
         _mark_window(axes, sum(t <= train_until for t in moments))
-    return axes
+    return axes_array(axes)
 
 
 CELL, GAP, LEFT, RIGHT, TOP, BOTTOM = 1.15, 0.12, 0.42, 0.95, 0.5, 0.32  # inches of a new figure
 
 
 def _new_axes(columns: int) -> np.ndarray:
-    figure = Figure(figsize=(LEFT + columns * CELL + (columns - 1) * GAP + RIGHT, TOP + 3 * CELL + 2 * GAP + BOTTOM))
+    figure = Picture(figsize=(LEFT + columns * CELL + (columns - 1) * GAP + RIGHT, TOP + 3 * CELL + 2 * GAP + BOTTOM))
     axes = np.empty((3, columns), dtype=object)
     for row, column in np.ndindex(axes.shape):
         axes[row, column] = axes_at(figure, LEFT + column * (CELL + GAP), TOP + row * (CELL + GAP), CELL, CELL)

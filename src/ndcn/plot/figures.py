@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 from mpl_toolkits.mplot3d import Axes3D
 
 from .matrix import draw_adjacency
+from .notebook import Picture
 from .snapshots import check_surface, draw_heat_map, draw_surface
 from .square import checked_moments, checked_pair, closest, squares
 from .style import INK, PREDICTION, STATE_MAP, TINT, TRUTH, at_time, axes_at, bar_of, clipped, colour_scale, scale_label
@@ -153,7 +154,7 @@ class _Sheet:
         self.step = self.LINE + 2 * self.high + self.GAP + 0.04
         self.width = self.LEFT + len(columns) * self.cell + self.RIGHT
         self.height = self.body + moments * self.step + self.below
-        self.figure = Figure(figsize=(self.width, self.height))
+        self.figure = Picture(figsize=(self.width, self.height))
         if title:
             self.figure.text(0.5, 1 - 0.08 / self.height, title, fontsize=11, color=INK, ha="center", va="top")
 

@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from ..io import GAP
 from .curves import PALETTE
 from .network import network
+from .notebook import Picture
 from .style import BESIDE, INK, SHADE, TRUTH, short_label
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def inspect(data: Dataset) -> Figure:
     run = data.runs[0]
     shown = min(VARIABLES, run.num_features)
     drawn = run.graph.num_edges <= EDGES
-    figure = Figure(figsize=(11, 6.5 + 2 * (shown - 1) + 1.5 * drawn), layout="constrained")
+    figure = Picture(figsize=(11, 6.5 + 2 * (shown - 1) + 1.5 * drawn), layout="constrained")
     halves = figure.add_gridspec(1, 2, width_ratios=(1, 2))
     left = halves[0, 0].subgridspec(2 + drawn, 1, height_ratios=[1.4] * drawn + [1, 1])
     right = halves[0, 1].subgridspec(shown + 1, 1)

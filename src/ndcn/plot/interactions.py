@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from ..identify import Functions, states_along
 from ..laws import latex_name
+from .notebook import AxesArray, Picture, axes_array
 from .style import INK, PREDICTION, QUIET, STATE_MAP, lighten
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def interaction(
     *,
     along: int | str | None = None,
     ax: Sequence[Axes] | np.ndarray | None = None,
-) -> np.ndarray:
+) -> AxesArray:
     """f(x_i) at the left and g(x_i, x_j) at the right, with bands of +- 2 standard deviations.
 
     g is drawn over x_j, for the x_i below which 10, 50 and 90 % of the states seen lie; one curve if x_i makes no
@@ -70,7 +70,7 @@ def interaction(
         _draw_f(axes[output, 0], found, a, output, None if known is None else known[0][:, output])
         _draw_g(axes[output, 1], found, a, output, None if known is None else known[1][..., output])
     axes[0, 0].legend(frameon=False, fontsize=8, handlelength=2.4)
-    return axes
+    return axes_array(axes)
 
 
 def _draw_f(ax: Axes, found: Functions, a: int, output: int, truth: np.ndarray | None) -> None:
@@ -161,7 +161,7 @@ def _position(features: tuple[str, ...], feature: int | str) -> int:
 
 def _axes(ax: Sequence[Axes] | np.ndarray | None, d: int) -> np.ndarray:
     if ax is None:
-        made = Figure(figsize=(6.8, 2.7 * d), layout="constrained").subplots(d, 2, squeeze=False)
+        made = Picture(figsize=(6.8, 2.7 * d), layout="constrained").subplots(d, 2, squeeze=False)
         for one in made.flat:
             lighten(one)
         return made

@@ -26,6 +26,21 @@ def by_forces(graph: Graph) -> np.ndarray:
     return graph.cached(("layout", "by_forces"), lambda: _turned(_by_forces(graph), on_the_square(graph)))
 
 
+def placed(graph: Graph) -> np.ndarray:
+    """Positions in [0, 1]^2, shape (n, 2), y downwards: the graph's own where it has some, else by forces.
+
+    A node without a position lies beside the mean of its neighbours, one without such neighbours below the map.
+
+    Example:
+        >>> import ndcn
+        >>> placed(ndcn.networks.grid(4).with_positions([[0, 0], [2, 0], [0, 1], [2, 1]])).tolist()
+        [[0.0, 0.75], [1.0, 0.75], [0.0, 0.25], [1.0, 0.25]]
+    """
+    if graph.positions is None:
+        return by_forces(graph)
+    return graph.cached(("layout", "placed"), lambda: _in_unit_square(_completed(graph) * (1, -1)))
+
+
 def on_the_square(graph: Graph) -> np.ndarray:
     """The cell of each node on the paper's square, shape (n,): cell c is at row c // N, column c % N, N = ceil(sqrt(n)).
 
@@ -76,6 +91,29 @@ def _by_forces(graph: Graph) -> np.ndarray:
             positions[inside] = width * _in_unit_square(_upright(_refined(_scaled(part_alone), part_alone)))
     _pack(positions, boxes)
     return _in_unit_square(positions)
+
+
+def _completed(graph: Graph) -> np.ndarray:
+    """The graph's own positions, and places for nodes that have none."""
+    assert graph.positions is not None
+    n, where = graph.num_nodes, graph.positions.copy()
+    u, v, _ = links(graph)
+    near = sparse.csr_array((np.ones(2 * len(u)), (np.r_[u, v], np.r_[v, u])), shape=(n, n))
+    low, high = np.nanmin(where, axis=0), np.nanmax(where, axis=0)
+    apart = 0.03 * max(float((high - low).max()), 1e-9)
+    while True:
+        known = np.isfinite(where[:, 0])
+        count = near @ known.astype(float)
+        found = np.flatnonzero(~known & (count > 0))
+        if not len(found):
+            break
+        mean = (near @ np.where(known[:, None], where, 0.0))[found] / count[found, None]
+        angle = 2.4 * found  # about the golden angle, so that several at one place part
+        where[found] = mean + apart * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    alone = np.flatnonzero(~known)
+    share = (np.arange(len(alone)) + 0.5) / max(len(alone), 1)
+    where[alone] = np.stack([low[0] + share * (high - low)[0], np.full(len(alone), low[1] - 3 * apart)], axis=1)
+    return where
 
 
 def _in_unit_square(x: np.ndarray) -> np.ndarray:

@@ -6,14 +6,15 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 
 from ..graph import Graph
 from .curves import PALETTE
-from .layout import by_forces, links
+from .layout import links, placed
+from .notebook import Picture
 from .runs import takes_datasets
 from .square import check_run, checked_nodes, snapshot
 from .style import BESIDE, INK, QUIET, STATE_MAP, TRUTH, colour_bar, colour_scale
@@ -40,7 +41,7 @@ def network(
 ) -> Axes:
     """A dot for each node, a line for each link, and a dot's colour is x_i at one time, a value, or a group.
 
-    Linked nodes lie near each other; the layout is that of the interactive page, made once for each graph. Dots shrink
+    Nodes lie at the graph's ``positions``; without such, linked nodes lie near each other. The page has the same layout. Dots shrink
     as there are more of them. Nodes that were not observed are grey. A new figure has a colour bar or, for groups, a
     legend; for a bar in ``ax`` call ``ax.figure.colorbar(ax.collections[-1])``.
 
@@ -51,7 +52,7 @@ def network(
         feature: which of the d features, by position or name.
         scale: the colour scale; by default that of all snapshots, or of the values. Values outside are clipped.
         labels: the nodes whose names are written, True for all.
-        positions: where the nodes are, shape (n, 2), y upwards; by default found by forces.
+        positions: where the nodes are, shape (n, 2), y upwards; by default those of the graph, else found by forces.
         ax: where to draw.
 
     Raises:
@@ -107,11 +108,24 @@ def network(
 
 def _placed(graph: Graph, positions: Any) -> np.ndarray:
     if positions is None:
-        return by_forces(graph) * (1, -1)  # there y points down, as on a screen
+        return placed(graph) * (1, -1)  # there y points down, as on a screen
     where = np.asarray(positions, dtype=float)
     if where.shape != (graph.num_nodes, 2) or not np.isfinite(where).all():
         raise ValueError(f"positions must be finite, of shape ({graph.num_nodes}, 2), got shape {where.shape}")
     return where
+
+
+def network_states(ax: Axes, graph: Graph, states: np.ndarray, scale: Normalize) -> PathCollection:
+    """Links, and nodes coloured by states, shape (n,), that may be changed by ``set_array``; NaN is grey."""
+    where = placed(graph) * (1, -1)
+    _draw_links(ax, graph, where)
+    colours = colormaps[STATE_MAP].with_extremes(bad=MISSING)
+    x, y = where.T
+    dots = ax.scatter(x, y, c=states, cmap=colours, norm=scale, plotnonfinite=True, **_dot_style(len(where)))
+    ax.set_aspect("equal")
+    ax.margins(0.05)
+    ax.axis("off")
+    return dots
 
 
 def _groups(shown: np.ndarray) -> dict[str, np.ndarray]:
@@ -126,12 +140,12 @@ def _groups(shown: np.ndarray) -> dict[str, np.ndarray]:
 def _axes(ax: Axes | None, shown: np.ndarray | None, groups: Any, scale: Normalize | None, name: str) -> Axes:
     if ax is not None:
         return ax
-    figure = Figure(figsize=(3.6, 3.0))
+    figure = Picture(figsize=(3.6, 3.0))
     if shown is None or groups is not None:
         return figure.add_axes((0.02, 0.02, 0.76 if groups is not None else 0.96, 0.88))
     assert scale is not None
-    colour_bar(figure.add_axes((0.8, 0.05, 0.035, 0.84)), scale, name, shown, narrow=True)
-    return figure.add_axes((0.02, 0.02, 0.74, 0.88))
+    colour_bar(figure.add_axes((0.74, 0.05, 0.035, 0.84)), scale, name, shown, narrow=True)
+    return figure.add_axes((0.02, 0.02, 0.69, 0.88))
 
 
 def _draw_links(ax: Axes, graph: Graph, where: np.ndarray) -> None:
@@ -146,10 +160,14 @@ def _draw_links(ax: Axes, graph: Graph, where: np.ndarray) -> None:
     ax.add_collection(lines)
 
 
+def _dot_style(n: int) -> dict[str, Any]:
+    """Dots that shrink as there are more of them."""
+    size = {"s": float(np.clip(2500 / n, 2.0, 60.0)), "zorder": 2, "rasterized": n > 5000}
+    return {**size, "linewidths": 0.3 if n <= 1000 else 0, "edgecolors": "white"}
+
+
 def _draw_nodes(ax: Axes, where: np.ndarray, shown: np.ndarray | None, groups: Any, scale: Normalize | None) -> None:
-    n = len(where)
-    style: dict[str, Any] = {"s": float(np.clip(2500 / n, 2.0, 60.0)), "zorder": 2, "rasterized": n > 5000}
-    style |= {"linewidths": 0.3 if n <= 1000 else 0, "edgecolors": "white"}
+    style = _dot_style(len(where))
     if shown is None:
         ax.scatter(where[:, 0], where[:, 1], color=TRUTH, **style)
     elif groups is not None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from .notebook import Picture
 from .style import INK, inches
 
 ROW = 0.2  # inches
@@ -130,5 +130,5 @@ def _axes(ax: Axes | None, widths: list[int], rows: int, title: str | None) -> A
     width = LETTER * (sum(widths) + 2 * len(widths)) + 0.1
     head = 0.3 if title else 0.06
     height = ROW * (rows + 1) + head + 0.06
-    figure = Figure(figsize=(max(width, 1.5), height))
+    figure = Picture(figsize=(max(width, 1.5), height))
     return figure.add_axes((0.05 / width, 0.06 / height, 1 - 0.1 / width, 1 - (head + 0.06) / height))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D
 
+from .notebook import Picture
 from .runs import takes_datasets
 from .square import snapshot
 from .style import INK, QUIET, STATE_MAP, colour_bar, finish_picture
@@ -52,7 +52,7 @@ def heat_map(
     """
     shown = snapshot(data, time, feature, scale)
     if ax is None:
-        figure = Figure(figsize=(3.6, 3.0))
+        figure = Picture(figsize=(3.6, 3.0))
         ax = figure.add_axes((0.04, 0.05, 0.7, 0.84))
         colour_bar(figure.add_axes((0.78, 0.05, 0.035, 0.84)), shown.scale, shown.feature, shown.states)
     draw_heat_map(ax, shown.picture, shown.scale)
@@ -96,7 +96,7 @@ def surface(
     if ax is not None and not isinstance(ax, Axes3D):
         raise TypeError('a surface needs axes of three dimensions: make them with figure.add_subplot(projection="3d")')
     if ax is None:
-        figure = Figure(figsize=(4.2, 3.2))
+        figure = Picture(figsize=(4.2, 3.2))
         ax = figure.add_axes((0.02, 0.02, 0.74, 0.88), projection="3d")
         colour_bar(figure.add_axes((0.8, 0.14, 0.03, 0.66)), shown.scale, shown.feature, shown.states)
     assert isinstance(ax, Axes3D)

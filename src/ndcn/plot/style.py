@@ -11,6 +11,8 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize, PowerNorm
 from matplotlib.figure import Figure
 
+from .notebook import Picture
+
 STATE_MAP = "viridis"
 DIFFERENCE_MAP = "RdBu_r"
 INK = "#333333"
@@ -120,7 +122,7 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 def new_axes(width: float, height: float) -> Axes:
     """The axes of a new figure, which make room for their labels."""
-    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+    return Picture(figsize=(width, height), layout="constrained").add_subplot()
 
 
 def curve_axes(ax: Axes | None) -> Axes:

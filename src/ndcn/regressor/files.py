@@ -136,6 +136,8 @@ def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:
     }
     if one.observed is not None:
         tensors["observed"] = one.observed.detach().cpu()
+    if one.graph.positions is not None:
+        tensors["positions"] = torch.from_numpy(one.graph.positions.copy())
     if one.seen is not None:  # what was not observed is NaN
         tensors["states"] = one.seen.states.detach().cpu()
     return tensors
@@ -144,7 +146,13 @@ def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:
 def _initial(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str) -> InitialCondition:
     x0 = tensors[f"{prefix}x0"]
     parts = (tensors[f"{prefix}{name}"].numpy() for name in ("weights", "indices", "indptr"))
-    graph = Graph(csr_of_parts(*parts, shape=(len(x0), len(x0))), nodes=about["nodes"], directed=about["directed"])
+    where = tensors.get(f"{prefix}positions")
+    graph = Graph(
+        csr_of_parts(*parts, shape=(len(x0), len(x0))),
+        nodes=about["nodes"],
+        directed=about["directed"],
+        positions=None if where is None else where.numpy(),
+    )
     times, features, seen = tensors[f"{prefix}times"], tuple(about["features"]), None
     if (states := tensors.get(f"{prefix}states")) is not None:
         seen = Trajectory(times=times, states=states, graph=graph, mask=~states.isnan(), features=features)

@@ -108,6 +108,7 @@ class Fitted(ABC):
         step: time between the only times it knows, if it has equal steps.
         ahead: the only times it predicts, if it is a forecast.
         level: of the intervals that are shown unasked; None shows none.
+        recent: the last snapshots, of a forecast, for pictures; None where they are not kept.
         law: with its errors, where ``can.law``.
         forecast: where it is one.
         calendar: what times mean, for messages; None where they are numbers.
@@ -116,6 +117,7 @@ class Fitted(ABC):
     step: float | None = None
     ahead: Ahead | None = None
     level: float | None = None
+    recent: Trajectory | None = None
     law: LearnedLaw | None = None
     forecast: Forecast | None = None
     calendar: Calendar | None = None

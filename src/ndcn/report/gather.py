@@ -13,18 +13,19 @@ from ..graph import Graph
 from ..plot import layout, style
 from ..regressor import trained_times
 from .dates import dates_of, shift_of, ticks_of
-from .encode import pack_integers, pack_rows, plain
+from .encode import pack_exact, pack_integers, plain
 from .forecasts import forecast_frames
 from .frames import Frames, frames_of
 from .measure import measured
 from .section import PageContext
 from .shown import shown_of
+from .title import title_of
 
 if TYPE_CHECKING:
     from ..data import Dataset
     from ..regressor import DynamicsRegressor
 
-MOST_NUMBERS = 8_000_000  # states on a page, in all; of more, some moments are left out
+MOST_NUMBERS = 4_000_000  # states on a page, in all, 4 or 8 bytes each; of more, some moments are left out
 MOST_LINKS = 100_000  # links on a page; of more, the strongest are shown
 
 
@@ -52,8 +53,11 @@ def gather(
     shift = shift_of(about.calendar)
     judged = None if frames.measured is None else frames.measured[0].times.numpy()
     until = trained_times(estimator)[-1].item() if fitted.ahead is None else fitted.ahead.start
+    name = estimator.title_
+    size = graph["n"]
     content: dict[str, Any] = {
-        "model": estimator.title_,
+        "title": title_of(name, frames.features, size, ahead=fitted.ahead is not None, data_words=data_words),
+        "model": name,
         "members": len(estimator.models_),
         "parameters": sum(p.numel() for p in estimator.model_.parameters()),
         "graph": graph,
@@ -83,7 +87,7 @@ def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:
     """Which moments to show."""
     total, n, d = frames.prediction.shape
     arrays = 1 + (frames.std is not None) + 2 * (frames.band is not None)
-    arrays += (frames.truth is not None) + (frames.measured is not None)
+    arrays += frames.truth is not None
     room = max(2, MOST_NUMBERS // (n * d * arrays))
     if total <= room:
         return np.arange(total), []
@@ -98,12 +102,13 @@ def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
         strongest = np.sort(np.argsort(-weight, kind="stable")[:MOST_LINKS])
         notes.append(f"The strongest {MOST_LINKS} of {len(u)} links are drawn and counted as neighbours.")
         u, v = u[strongest], v[strongest]
-    places = np.rint(layout.by_forces(graph) * 65535).astype(np.int64)
+    places = np.rint(layout.placed(graph) * 65535).astype(np.int64)
     content = {
         "n": graph.num_nodes,
         "edges": graph.num_edges,
         "directed": graph.directed,
         "names": None if isinstance(graph.nodes, range) else [str(name) for name in graph.nodes],
+        "placed": graph.positions is not None,
         "u": pack_integers(u),
         "v": pack_integers(v),
         "x": pack_integers(places[:, 0]),
@@ -119,15 +124,13 @@ def _states(frames: Frames, shown: np.ndarray) -> dict[str, Any]:
     def packed(values: np.ndarray | None) -> dict[str, Any] | None:
         if values is None:
             return None
-        rows = np.moveaxis(values[shown], 2, 0)
-        return pack_rows(rows.reshape(-1, rows.shape[2]))
+        return pack_exact(np.moveaxis(values[shown], 2, 0))
 
-    error = None if frames.truth is None or frames.measured is None else frames.prediction - frames.truth
     lower, upper = frames.band or (None, None)
     return {
         "truth": packed(frames.truth),
         "prediction": packed(frames.prediction),
-        "error": packed(error),
+        "error": frames.truth is not None and frames.measured is not None,  # the page takes the difference itself
         "std": packed(frames.std),
         "lower": packed(lower),
         "upper": packed(upper),

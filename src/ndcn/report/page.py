@@ -34,7 +34,7 @@ def page(content: dict[str, Any]) -> str:
     """The page with its content; a policy in it forbids every request, and every script but that of ndcn.
 
     Example:
-        >>> page({"model": "ndcn", "graph": {"n": 3}}).startswith("<!doctype html>")
+        >>> page({"title": "Forecast of cases"}).startswith("<!doctype html>")
         True
     """
     sections = [name for name in SECTIONS if content.get(name) is not None]
@@ -46,7 +46,7 @@ def page(content: dict[str, Any]) -> str:
     )
     filled = {
         "POLICY": policy,
-        "TITLE": html.escape(f"{content['model']} on {content['graph']['n']} nodes"),
+        "TITLE": html.escape(content["title"]),
         "STYLE": style,
         "SECTIONS": "\n".join(CARD.format(name=name, title=html.escape(SECTIONS[name].title)) for name in sections),
         "CONTENT": script_json({**content, "sections": sections, "colours": _state_colours()}),

@@ -57,7 +57,14 @@ def shown_of(estimator: DynamicsRegressor, data: Trajectory | Dataset | None) ->
         notes += [f"{note[:1].upper()}{note[1:]}." for note in strangers]
     graphs, two_files = estimator.graphs_, calendar is not None or isinstance(data, Dataset)
     if graphs is None or len(graphs) < 2:
-        return Shown(run, calendar, two_files, estimator.train_[0].graph, tuple(notes))
+        return Shown(run, calendar, two_files, _placed(estimator.train_[0].graph, run), tuple(notes))
     goes = "; the prediction goes from graph to graph" if fitted.can.any_graph else ""
     notes.append(f"The network changes: the last of its {len(graphs)} graphs is drawn{goes}.")
-    return Shown(run, calendar, two_files, graphs.last, tuple(notes))
+    return Shown(run, calendar, two_files, _placed(graphs.last, run), tuple(notes))
+
+
+def _placed(graph: Graph, run: Trajectory | None) -> Graph:
+    """The graph with the positions of the data where it has none of its own."""
+    if run is None or graph.positions is not None or run.graph.positions is None or run.graph.nodes != graph.nodes:
+        return graph
+    return graph.with_positions(run.graph.positions)

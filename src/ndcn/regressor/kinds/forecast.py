@@ -20,6 +20,7 @@ from ..query import Prediction, Query
 from ..settings import Settings
 
 SHOWN = 10  # rows of the table, besides those that are always shown
+RECENT = 60  # snapshots that are kept for pictures, or four horizons
 ALWAYS = ("combination", "best simple guess online", "persistence")
 
 
@@ -33,6 +34,11 @@ class FittedForecast(Fitted):
         super().__init__(can, [initial], [History(seconds=seconds)])
         self.forecast, self.options = forecast, options
         self.ahead = Ahead(forecast.start, forecast.step, forecast.horizon)
+
+    def with_recent(self, run: Trajectory) -> FittedForecast:
+        """Keep the last snapshots, for pictures of the forecast beside its past."""
+        self.recent = run[-max(RECENT, 4 * self.forecast.horizon) :]
+        return self
 
     def query(
         self, times: Any, graph: Graph | GraphSequence | None, x0: Any, t0: float | None, graphs: GraphSequence | None
@@ -63,6 +69,8 @@ class FittedForecast(Fitted):
         """The forecast, and its past errors."""
         about, numbers = self.forecast.to_state()
         tensors = {f"forecast.{name}": value for name, value in numbers.items()}
+        if self.recent is not None:  # what was not observed is NaN
+            tensors |= {"recent.times": self.recent.times, "recent.states": self.recent.states.detach().cpu()}
         return {"forecast": about, "model_class": "ForecastModel"}, tensors | untrained()
 
     def facts(self) -> dict[str, Any]:
@@ -153,7 +161,7 @@ class AutoForecast(Kind):
         more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"]}
         found = auto(run, horizon=options.horizon, learned=tuple(options.learned), **more)
         initial = replace(InitialCondition.of(run), graph=found.graph)
-        return FittedForecast(self.can, initial, found, options, time.monotonic() - began)
+        return FittedForecast(self.can, initial, found, options, time.monotonic() - began).with_recent(run)
 
     def restore(self, stored: Stored, settings: Settings) -> FittedForecast:
         """The forecast of a file."""
@@ -163,7 +171,12 @@ class AutoForecast(Kind):
         numbers = {name.removeprefix("forecast."): value for name, value in stored.tensors.items()}
         found = Forecast.from_state(about["forecast"], numbers, initial.graph)
         options = settings.model if self.accepts(settings.model) else Auto()
-        return FittedForecast(self.can, initial, found, options, about["histories"][0]["seconds"])
+        fitted = FittedForecast(self.can, initial, found, options, about["histories"][0]["seconds"])
+        if "recent.times" in stored.tensors:
+            times, states = (stored.tensors[f"recent.{name}"] for name in ("times", "states"))
+            same: dict[str, Any] = {"graph": found.graph, "features": found.features, "ordered": False}
+            fitted.recent = Trajectory(times=times, states=states, mask=~states.isnan(), **same)
+        return fitted
 
     def words(self, model: object) -> list[str] | None:
         """Words with the options that the command line has."""

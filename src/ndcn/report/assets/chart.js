@@ -29,10 +29,10 @@ function logTicks(low, high) {
 }
 
 function tickText(t) {
-  const size = Math.abs(t);
+  const exact = Number(t.toPrecision(6));
+  const size = Math.abs(exact);
   const plain = size === 0 || (size >= 1e-3 && size < 1e5);
-  const text = plain ? String(Number(t.toPrecision(6))) : t.toExponential(0).replace("e+", "e");
-  return text.replaceAll("-", "−");
+  return (plain ? String(exact) : exact.toExponential().replace("e+", "e")).replaceAll("-", "−");
 }
 
 const LETTER = 6.3; // the width of one, about

@@ -1,4 +1,4 @@
-// What the page shows, unpacked: numbers are 16-bit integers, deflated, in base 64.
+// What the page shows, unpacked: numbers are stored exactly, deflated, in base 64.
 
 import { WORDS } from "./words.js";
 
@@ -11,7 +11,8 @@ export const LAST_TIME = TIMES[FRAMES - 1];
 export const FEATURES = CONTENT.features;
 export const FORECAST = CONTENT.forecast;
 
-const MISSING = 65535;
+const MISSING = -(2 ** 31);
+const FORMS = { decimal: Int32Array, single: Float32Array, double: Float64Array };
 
 async function inflate(text) {
   const packed = atob(text);
@@ -26,21 +27,28 @@ async function integers(packed) {
   return packed.bits === 16 ? new Uint16Array(raw.buffer) : new Uint32Array(raw.buffer);
 }
 
-async function rows(packed) {
-  if (!packed) return null;
-  const raw = await inflate(packed.data);
-  const [count, width] = packed.shape;
-  const size = count * width;
-  const out = new Float32Array(size);
-  for (let r = 0; r < count; r++) {
-    const low = packed.low[r];
-    const step = packed.step[r];
-    for (let k = r * width; k < (r + 1) * width; k++) {
-      const code = raw[k] | (raw[size + k] << 8);
-      out[k] = code === MISSING ? NaN : low + code * step;
-    }
+// Numbers whose first bytes come first, then their second ones, ...
+async function numbers(packed) {
+  const planes = await inflate(packed.data);
+  const Form = FORMS[packed.kind];
+  const width = Form.BYTES_PER_ELEMENT;
+  const count = planes.length / width;
+  const raw = new Uint8Array(planes.length);
+  for (let byte = 0; byte < width; byte++) {
+    for (let k = 0; k < count; k++) raw[width * k + byte] = planes[byte * count + k];
   }
-  return out;
+  const codes = new Form(raw.buffer);
+  if (packed.kind !== "decimal") return codes;
+  return Float64Array.from(codes, (code) => (code === MISSING ? NaN : code / packed.unit));
+}
+
+// The shortest decimal that means a number of single precision, as tables of predictions have it.
+function shortest(x) {
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(x.toPrecision(digits));
+    if (Math.fround(short) === x) return short;
+  }
+  return Number(x.toPrecision(9));
 }
 
 // States of one kind, one row of nodes for each moment of each feature; null where the model has none.
@@ -59,7 +67,11 @@ export async function unpack() {
   GRAPH.column = Float32Array.from(cell, (c) => ((c % side) + 0.5) / side);
   GRAPH.row = Float32Array.from(cell, (c) => (Math.floor(c / side) + 0.5) / side);
   GRAPH.neighbours = neighbourLists(u, v);
-  for (const kind of STATE_KINDS) STATES[kind] = await rows(CONTENT.states[kind]);
+  for (const kind of STATE_KINDS) {
+    const packed = CONTENT.states[kind];
+    STATES[kind] = packed?.data ? await numbers(packed) : null;
+  }
+  if (CONTENT.states.error) STATES.error = STATES.prediction.map((x, k) => x - STATES.truth[k]);
 }
 
 function neighbourLists(u, v) {
@@ -83,12 +95,16 @@ export function snapshot(kind, feature, frame) {
   return STATES[kind].subarray(from, from + NODES);
 }
 
+// One number, with the digits that the table of `ndcn predict` has.
 export function value(kind, feature, frame, node) {
-  return STATES[kind] ? STATES[kind][(feature * FRAMES + frame) * NODES + node] : NaN;
+  if (!STATES[kind]) return NaN;
+  if (kind === "error") return value("prediction", feature, frame, node) - value("truth", feature, frame, node);
+  const x = STATES[kind][(feature * FRAMES + frame) * NODES + node];
+  return CONTENT.states[kind].kind === "single" ? shortest(x) : x;
 }
 
 export function curve(kind, feature, node) {
-  return STATES[kind] ? TIMES.map((_, frame) => value(kind, feature, frame, node)) : null;
+  return STATES[kind] && TIMES.map((_, frame) => STATES[kind][(feature * FRAMES + frame) * NODES + node]);
 }
 
 export function nodeName(node) {
@@ -108,6 +124,12 @@ export function framesOf(kinds) {
 }
 
 export const HELD = framesOf("ie"); // snapshots not trained on
+
+// Which snapshot the picture of a kind shows: beside a forecast of what nobody has seen, the last that was observed.
+export function shownFrame(kind, frame) {
+  if (kind !== "truth" || !FORECAST || CONTENT.kinds[frame] !== "f") return frame;
+  return framesOf("tea").findLast((k) => k < frame) ?? frame;
+}
 
 export function meanOver() {
   if (!HELD.length) return WORDS.meanOver.all;

@@ -96,7 +96,7 @@ function savePng() {
 
 // A table program must not take a name for a formula.
 function csvCell(cell) {
-  if (typeof cell === "number") return Number.isFinite(cell) ? String(Number(cell.toPrecision(7))) : "";
+  if (typeof cell === "number") return Number.isFinite(cell) ? String(cell) : "";
   const words = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
   return /[",\n\r]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
 }

@@ -7,16 +7,29 @@ export const NOTHING = "–";
 
 const withMinus = (text) => text.replaceAll("-", "−");
 
+const powerOf = (x) => Number(x.toExponential().split("e")[1]);
+
+// Rounded to so many digits, halves up, from the digits that tables have: 0.12345 is halfway, whatever its binary form.
+function toDigits(x, digits) {
+  const [mantissa, power] = Math.abs(x).toExponential().split("e");
+  const all = mantissa.replace(".", "");
+  if (all.length <= digits) return x;
+  const kept = Number(all.slice(0, digits)) + (all[digits] >= "5" ? 1 : 0);
+  return Math.sign(x) * Number(`${kept}e${Number(power) - digits + 1}`);
+}
+
+// Four digits or more: below ten million none before the point is rounded away.
 export function shortNumber(x) {
   if (!Number.isFinite(x)) return NOTHING;
-  const size = Math.abs(x);
-  if (size === 0 || (size >= 1e-3 && size < 1e6)) return withMinus(String(Number(x.toPrecision(4))));
-  const digits = x.toExponential(2).replace(/\.?0+e/, "e");
-  return withMinus(digits.replace("e+", "e"));
+  const power = powerOf(x);
+  const near = toDigits(x, power > 3 && power < 7 ? power + 1 : 4);
+  const size = Math.abs(near);
+  const plain = size === 0 || (size >= 1e-3 && size < 1e7);
+  return withMinus(plain ? String(near) : near.toExponential().replace("e+", "e"));
 }
 
 export function roundedNumber(x, digits) {
-  return shortNumber(Number(x.toPrecision(digits)));
+  return shortNumber(toDigits(x, digits));
 }
 
 export function percent(x) {

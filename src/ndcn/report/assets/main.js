@@ -6,6 +6,7 @@ import { byId, make } from "./dom.js";
 import { startDownloads } from "./downloads.js";
 import { startFacts } from "./facts.js";
 import { startNodes } from "./nodes.js";
+import { openOnTheMostInteresting } from "./opening.js";
 import { setLayout, startPanels } from "./panels.js";
 import { startRanking } from "./ranking.js";
 import { startSearch } from "./search.js";
@@ -83,6 +84,7 @@ async function start() {
   startDownloads();
   startKeys();
   startTheme();
+  openOnTheMostInteresting();
   new ResizeObserver(() => change({ size: state.size + 1 })).observe(page);
   redrawAll();
   requestAnimationFrame(() => {
@@ -91,6 +93,7 @@ async function start() {
 }
 
 start().catch((error) => {
+  page.dataset.failed = "";
   byId("notes").replaceChildren(make("p", { class: "note" }, WORDS.page.failed(error.message)));
   throw error;
 });

@@ -1,8 +1,8 @@
 // Drawing of the network: where its nodes are, its links, its states as colours, and marks of nodes looked at.
 
 import { colouring, ink } from "./colour.js";
-import { CONTENT, GRAPH, NODES, nodeName, snapshot, value } from "./data.js";
-import { roundedNumber, shortNumber } from "./format.js";
+import { CONTENT, GRAPH, NODES, nodeName, shownFrame, snapshot, value } from "./data.js";
+import { roundedNumber, shortNumber, timeText } from "./format.js";
 import { nodeColour, shownNodes, state } from "./state.js";
 import { WORDS } from "./words.js";
 
@@ -106,7 +106,7 @@ const shadesOf = new Map();
 // Returns how many nodes have no state.
 function drawStates(surface, g, kind) {
   const { ramp, shade } = colouring(kind, state.feature, state.same);
-  const now = snapshot(kind, state.feature, state.frame);
+  const now = snapshot(kind, state.feature, shownFrame(kind, state.frame));
   if (!shadesOf.has(kind)) shadesOf.set(kind, new Int16Array(NODES));
   const shades = shadesOf.get(kind);
   let missing = 0;
@@ -180,7 +180,7 @@ export function drawTip(surface, g, kind, width) {
   if (i === null) return;
   const name = nodeName(i);
   const short = name.length > 28 ? `${name.slice(0, 27)}…` : name;
-  const words = `${short}  ${shortNumber(value(kind, state.feature, state.frame, i))}`;
+  const words = `${short}  ${shortNumber(value(kind, state.feature, shownFrame(kind, state.frame), i))}`;
   const wide = 6.6 * words.length + 14;
   const x = Math.max(2, Math.min(width - wide - 2, g.x[i] - wide / 2));
   const y = g.y[i] > 44 ? g.y[i] - g.r - 30 : g.y[i] + g.r + 8;
@@ -206,11 +206,13 @@ export function caption(kind, missing) {
   const words = WORDS.panels;
   if (missing === NODES) return kind === "prediction" ? words.noForecast : words.noData;
   const parts = missing ? [words.unobserved(missing)] : [];
+  const frame = shownFrame(kind, state.frame);
+  if (frame !== state.frame) parts.push(words.lastObserved(timeText(frame)));
   if (kind === "error") {
     const times = colouring("error", state.feature, state.same).magnified;
     parts.push(words.error);
     if (times > 1.5) parts.push(words.finer(roundedNumber(times, 2)));
   } else if (kind === "std") parts.push(words.std);
-  else if (CONTENT.scales[state.feature].gamma !== 1) parts.push(words.squareRoot);
+  else if (CONTENT.scales[state.feature].gamma !== 1 && frame === state.frame) parts.push(words.squareRoot);
   return parts.join(", ");
 }

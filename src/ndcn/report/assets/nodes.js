@@ -20,7 +20,7 @@ import {
 import { byId, make, tableRow } from "./dom.js";
 import { NOTHING, shortNumber, tableTime, timeText } from "./format.js";
 import { worstFirst } from "./ranking.js";
-import { change, choose, nodeColour, shownNodes, state, togglePin, watch } from "./state.js";
+import { choose, nodeColour, shownNodes, state, togglePin, watch } from "./state.js";
 import { goTo, timeAxis } from "./timeline.js";
 import { WORDS } from "./words.js";
 
@@ -192,5 +192,4 @@ export function startNodes() {
   });
   watch(["selected", "pinned", "theme"], fillPins);
   watch(["selected", "pinned", "feature"], () => chart.fill());
-  change({ selected: worstFirst()?.order[0] ?? 0 });
 }

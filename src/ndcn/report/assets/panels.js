@@ -243,6 +243,7 @@ export function startPanels() {
   byId("zoom-out").addEventListener("click", () => zoomBy(1 / 1.6));
   byId("zoom-fit").addEventListener("click", () => zoomBy(0));
   for (const input of layoutInputs) input.addEventListener("change", () => setLayout(input.value));
+  if (CONTENT.graph.placed) layoutInputs[0].nextElementSibling.textContent = WORDS.panels.map;
   if (!panelKinds.includes("error")) return;
   byId("same-label").hidden = false;
   byId("same").addEventListener("change", (event) => change({ same: event.target.checked }));

@@ -14,6 +14,8 @@ const LONGEST_TICK = 200; // milliseconds
 const slider = byId("time");
 let clockTime = 0;
 let lastTick = null;
+let moved = false; // whether somebody has chosen a moment
+
 
 function kindColour(kind) {
   const [blue, orange] = palette();
@@ -36,6 +38,7 @@ function setFrame(frame) {
 }
 
 export function goTo(time) {
+  moved = true;
   setPlaying(false);
   setFrame(nearestFrame(time));
 }
@@ -67,7 +70,8 @@ function showTime() {
 // Play -----------------------------------------------------------------------------------------------------------
 
 export function setPlaying(playing) {
-  if (playing && state.frame >= FRAMES - 1) setFrame(0);
+  if (playing && (state.frame >= FRAMES - 1 || !moved)) setFrame(0);
+  moved ||= playing;
   lastTick = null;
   clockTime = TIMES[state.frame];
   change({ playing });
@@ -162,7 +166,6 @@ export function startTimeline() {
   slider.min = FIRST_TIME;
   slider.max = LAST_TIME;
   slider.value = FIRST_TIME;
-  if (FORECAST) setFrame(framesOf("ef")[0] ?? 0); // about the past it says nothing
   slider.addEventListener("input", () => goTo(Number(slider.value)));
   slider.addEventListener("change", () => {
     slider.value = TIMES[state.frame];
@@ -199,6 +202,7 @@ export function moveByKey(event) {
     End: FRAMES - 1,
   }[event.key];
   if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return false;
+  moved = true;
   setPlaying(false);
   setFrame(to);
   return true;

@@ -59,9 +59,11 @@ export const WORDS = {
     names: { truth: "Truth", prediction: "Prediction", error: "Error", std: "Standard deviation" },
     label: (panel, count, feature, time) =>
       `${panel}: ${count} nodes coloured by ${feature} at ${time}. Arrow keys move from node to node.`,
+    map: "Map",
     noForecast: "no forecast at this time",
     noData: "no data at this time",
     unobserved: (count) => `${count} not observed`,
+    lastObserved: (time) => `last observed, ${time}`,
     error: "prediction − truth",
     finer: (times) => `colour scale ${times}× finer`,
     std: "of the prediction",

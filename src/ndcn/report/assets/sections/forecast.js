@@ -2,7 +2,7 @@
 
 import { tableOf } from "../chart.js";
 import { FORECAST } from "../data.js";
-import { details, make } from "../dom.js";
+import { details, make, tableRow } from "../dom.js";
 import { section } from "../sections.js";
 import { WORDS } from "../words.js";
 
@@ -11,6 +11,16 @@ const TEXT = {
   all: (count) => `All ${count}`,
   measure: "Mean |error| at past forecast origins, relative to persistence (the last value).",
 };
+
+function verdictLines(features) {
+  const lines = features.flatMap(({ name, verdicts }) =>
+    verdicts.map(({ steps, words }) => {
+      const head = features.length > 1 ? `${name}, ${WORDS.facts.steps(steps)}` : WORDS.facts.steps(steps);
+      return tableRow(head, words);
+    }),
+  );
+  return make("table", { id: "verdicts" }, make("tbody", {}, ...lines));
+}
 
 function pastErrors({ name, kind, horizons, table }) {
   const head = ["", ...horizons.map(WORDS.facts.steps)];
@@ -22,9 +32,9 @@ function pastErrors({ name, kind, horizons, table }) {
   return parts;
 }
 
-section("forecast", ({ sentence, features }, element) => {
+section("forecast", ({ features }, element) => {
   element.append(
-    make("p", { id: "sentence" }, sentence),
+    make("div", { class: "scroll" }, verdictLines(features)),
     make("div", { id: "past-errors" }, ...features.flatMap(pastErrors)),
     make("p", { class: "quiet" }, TEXT.measure),
   );
