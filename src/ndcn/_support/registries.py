@@ -15,12 +15,14 @@ LAWS = Registry(
         "gene": "ndcn.laws.paper:Gene",
         "sis": "ndcn.laws.epidemics:SIS",
         "sir": "ndcn.laws.epidemics:SIR",
+        "metapopulation_sir": "ndcn.laws.epidemics:MetapopulationSIR",
         "kuramoto": "ndcn.laws.agreement:Kuramoto",
         "consensus": "ndcn.laws.agreement:Consensus",
         "lotka_volterra": "ndcn.laws.populations:LotkaVolterra",
         "wilson_cowan": "ndcn.laws.neurons:WilsonCowan",
         "fitzhugh_nagumo": "ndcn.laws.neurons:FitzHughNagumo",
         "michaelis_menten": "ndcn.laws.kinetics:MichaelisMenten",
+        "swing": "ndcn.laws.power:Swing",
     },
 )
 NETWORKS = Registry(
