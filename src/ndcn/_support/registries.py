@@ -29,6 +29,14 @@ NETWORKS = Registry(
     "network",
     {name: f"ndcn.graph.networks:{name}" for name in ("grid", "random", "power_law", "small_world", "community")},
 )
+DATASETS = Registry(
+    "data set",
+    {
+        "epidemic": "ndcn.datasets.us_epidemic:epidemic",
+        "power_grid": "ndcn.datasets.ieee30:power_grid",
+        "opinions": "ndcn.datasets.karate_opinions:opinions",
+    },
+)
 OPERATORS = Registry(
     "operator",
     {
