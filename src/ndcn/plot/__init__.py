@@ -6,7 +6,7 @@ matplotlib is changed: save with ``ax.figure.savefig("name.png")``, or let a not
 
 from __future__ import annotations
 
-from . import layout as layout, style as style
+from . import layout as layout, maps as maps, style as style
 from .animation import animate
 from .comparison import compare
 from .curves import error_curves, error_over_time, training_curve, trajectories
