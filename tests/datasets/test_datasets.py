@@ -58,13 +58,13 @@ def test_the_grid_is_balanced_and_comes_to_rest_in_step() -> None:
     data = ndcn.datasets.power_grid()
     assert data.states[0, 0, 1] == 3.0
     assert data.states[0, 1:, 1].abs().max() == 0.0
-    assert data.states[-1, :, 1].abs().max() < 0.1
+    assert data.states[-1, :, 1].abs().max() < 0.2
     rest = data.states[0].clone()
     rest[0, 1] = 0.0
-    law = ndcn.laws.Swing(power=power, damping=0.2)
+    law = ndcn.laws.Swing(power=power, damping=0.5)
     assert law(torch.tensor(0.0), rest, graph).abs().max() < 1e-8
-    exact = ndcn.simulate(law, graph, data.states[100], data.times[100:103], t0=10.0)
-    torch.testing.assert_close(data.states[100:103], exact.states, rtol=0, atol=1e-6)
+    exact = ndcn.simulate(law, graph, data.states[50], data.times[50:53], t0=5.0)
+    torch.testing.assert_close(data.states[50:53], exact.states, rtol=0, atol=1e-6)
 
 
 def test_opinions_keep_their_mean_and_have_what_was_asked_for() -> None:
