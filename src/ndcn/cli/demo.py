@@ -156,8 +156,11 @@ def _comparison(errors: dict[str, list[float]], equation: str, epochs: int) -> C
     rows = []
     for name, ours in errors.items():
         paper = PAPER.get(name, ("", ""))
-        rows.append(
-            [TITLES[name], *(text for e, p in zip(ours, paper, strict=True) for text in (f"{100 * e:.2g}", f"{p}"))]
-        )
-    title = f"normalised l1 error in %, NDCN after {epochs} epochs"
+        rows.append([TITLES[name], *(text for e, p in zip(ours, paper, strict=True) for text in (_percent(e), f"{p}"))])
+    title = f"Normalised l1 error in %, NDCN after {epochs} epochs"
     return Comparison(title, ("interpolation", "paper", "extrapolation", "paper"), rows, f"The law: {equation}")
+
+
+def _percent(error: float) -> str:
+    """Two digits, or six decimals of what is nearly nothing."""
+    return f"{100 * error:.2g}" if error >= 1e-4 else f"{100 * error:.6f}"

@@ -20,6 +20,7 @@ LEVEL = 0.9
 STEPS = (1, 3, 7, 14)
 SHUFFLES = 99
 MAP_DAYS = (-57, -29, -1)  # shown on the map, counted from the day after the last one that the forecast has seen
+FILES = ("forecast.png", "nodes.csv", "edges.csv", "states.csv", "forecast.csv", "model.ndcn", "report.html")
 MAP_NODES = ("Colorado", "Texas", "Florida", "New York")
 
 
@@ -42,14 +43,12 @@ def demo_epidemic(out: Path, seed: int, as_json: bool) -> None:
     forecast = model.predict(times)
     lower, upper = model.intervals(times, LEVEL)
     errors, coverage = _past_errors(run, cut, forecast, lower, upper)
-    verdict = str(model.network_test(shuffles=SHUFFLES)).splitlines()[-1]
+    network = model.network_test(shuffles=SHUFFLES)
 
     out.mkdir(exist_ok=True)
-    files = {
-        name: out / name
-        for name in ("forecast.png", "edges.csv", "states.csv", "forecast.csv", "model.ndcn", "report.html")
-    }
+    files = {name: out / name for name in FILES}
     _draw(files["forecast.png"], data, (forecast, lower, upper), cut)
+    write_table(ndcn.datasets.us_states().rename_axis("node").reset_index(), files["nodes.csv"])
     write_table(run.graph.to_pandas().drop(columns="weight"), files["edges.csv"])
     write_table(_dated(run[:cut], data), files["states.csv"])
     table = _dated(forecast, data)
@@ -60,12 +59,15 @@ def demo_epidemic(out: Path, seed: int, as_json: bool) -> None:
     words = [str(files["edges.csv"]), str(files["states.csv"])]
     write_report(model, files["report.html"], data, model_name=str(files["model.ndcn"]), data_words=words)
     if as_json:
-        about = {"errors": errors, "coverage": coverage, "level": LEVEL, "network": verdict}
+        answer = {name: getattr(network, name) for name in ("helps", "gain", "p_value", "sentence")}
+        about = {"errors": errors, "coverage": coverage, "level": LEVEL, "network": answer}
         print_json({**about, "files": [str(file) for file in files.values()], "seconds": time.monotonic() - began})
         return
     rows = [[name, *(f"{row[str(step)]:.0f}" for step in STEPS)] for name, row in errors.items()]
     print_columns([f"day {step}" for step in STEPS], rows, "mean |error| of a state's cases")
-    typer.echo(f"\n{100 * coverage:.0f} % of the {HORIZON} days lay in the {100 * LEVEL:g} % intervals\n{verdict}\n")
+    typer.echo(
+        f"\n{100 * coverage:.0f} % of the {HORIZON} days lay in the {100 * LEVEL:g} % intervals\n{network.sentence}\n"
+    )
     _say(out, files, {
         "forecast.png": "the network over time, its forecast, and what came",
         "edges.csv": f"the same by hand: ndcn fit {words[0]} {words[1]} --out model.ndcn",
