@@ -144,9 +144,9 @@ def test_demo_of_the_epidemic(folder, monkeypatch):
 
 
 def test_demo_of_a_law(folder):
-    said = run("demo", "power_grid", "--out", "show").stdout
-    assert "damping = 0.500" in said
-    assert "k = 1.000" in said
+    about = parsed("demo", "power_grid", "--out", "show")
+    assert about["equation"].startswith("Swing: damping = 0.")
+    assert about["errors"]["law"] < 1e-4 < about["errors"]["persistence"]
     assert {path.name for path in (folder / "show").iterdir()} == {
         "prediction.png",
         "data",
@@ -162,6 +162,13 @@ def test_demo_refuses_places_that_are_taken(folder, monkeypatch):
     assert "there is no folder" in refused("demo", "--out", "no/demo")
     (folder / "demo" / "data").mkdir(parents=True)
     assert "not ndcn data" in refused("demo")
+
+
+def test_demo_of_a_data_set_does_not_replace_the_files_of_others(folder):
+    (folder / "edges.csv").write_text("mine")
+    assert ". holds other files, such as edges.csv" in refused("demo", "epidemic", "--out", ".")
+    assert "holds other files" in refused("demo", "opinions", "--out", ".")
+    assert [path.name for path in folder.iterdir()] == ["edges.csv"]
 
 
 def test_demo_interrupted(folder, monkeypatch):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._support.registries import DATASETS
-from .demo_sets import demo_epidemic, demo_law
+from .demo_sets import check_folder, demo_epidemic, demo_law
 from .guard import note
 from .options import Choice, Json, check_data_output, check_parent, option, print_columns, print_json
 
@@ -54,6 +54,8 @@ def demo(
     check_parent(out)
     if out.is_dir():
         check_data_output(out / "data")
+    if name is not DemoName.heat:
+        check_folder(name.value, out)
     if name is DemoName.heat:
         _demo_heat(out, epochs, seed, as_json)
     elif name is DemoName.epidemic:

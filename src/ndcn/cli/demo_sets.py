@@ -21,7 +21,19 @@ STEPS = (1, 3, 7, 14)
 SHUFFLES = 99
 MAP_DAYS = (-57, -29, -1)  # shown on the map, counted from the day after the last one that the forecast has seen
 FILES = ("forecast.png", "nodes.csv", "edges.csv", "states.csv", "forecast.csv", "model.ndcn", "report.html")
+LAW_FILES = ("prediction.png", "data", "model.ndcn", "report.html")
 MAP_NODES = ("Colorado", "Texas", "Florida", "New York")
+
+
+def check_folder(name: str, out: Path) -> None:
+    """Refuse a folder with other files than those of an earlier demonstration, which would be replaced.
+
+    Raises:
+        ValueError: it has some.
+    """
+    held = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    if held and held != set(FILES if name == "epidemic" else LAW_FILES):
+        raise ValueError(f"{out} holds other files, such as {min(held)}; give a new folder with --out")
 
 
 def demo_epidemic(out: Path, seed: int, as_json: bool) -> None:
@@ -92,9 +104,9 @@ def demo_law(name: str, out: Path, seed: int, as_json: bool) -> None:
         errors[baseline] = ndcn.metrics.normalized_l1(guess, rest)
 
     out.mkdir(exist_ok=True)
-    files = {name: out / name for name in ("prediction.png", "data", "model.ndcn", "report.html")}
-    moments = data.times
-    ax = ndcn.plot.trajectories(data, model.predict(moments), feature=data.num_features - 1)
+    files = {name: out / name for name in LAW_FILES}
+    until, last = train.times[-1].item(), data.num_features - 1
+    ax = ndcn.plot.trajectories(data, model.predict(data.times), feature=last, train_until=until)
     write_picture(ax.figure, files["prediction.png"])
     data.save(files["data"])
     model.save(files["model.ndcn"])
