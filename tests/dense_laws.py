@@ -17,8 +17,10 @@ from ndcn.laws import (
     Kuramoto,
     Law,
     LotkaVolterra,
+    MetapopulationSIR,
     MichaelisMenten,
     Mutualistic,
+    Swing,
     WilsonCowan,
 )
 
@@ -70,6 +72,13 @@ def dense_sir(a: torch.Tensor, x: torch.Tensor, beta: Any = 1.0, gamma: Any = 1.
     return torch.stack([-infected, infected - _flat(gamma) * i], dim=1)
 
 
+def dense_metapopulation_sir(
+    a: torch.Tensor, x: torch.Tensor, beta: Any = 1.0, gamma: Any = 0.5, k: Any = 0.1
+) -> torch.Tensor:
+    infected = _flat(beta) * x[:, 0] * x[:, 1]
+    return torch.stack([-infected, infected - _flat(gamma) * x[:, 1]], dim=1) + dense_heat(a, x, k)
+
+
 def dense_kuramoto(a: torch.Tensor, x: torch.Tensor, omega: Any = 0.0, k: Any = 1.0) -> torch.Tensor:
     pairs = torch.sin(x.unsqueeze(0) - x.unsqueeze(1))
     return _column(omega) + _column(k) * torch.einsum("ij,ijd->id", a, pairs)
@@ -112,18 +121,26 @@ def dense_michaelis_menten(a: torch.Tensor, x: torch.Tensor, h: Any = 1.0) -> to
     return -x + a @ (raised / (1 + raised))
 
 
+def dense_swing(a: torch.Tensor, x: torch.Tensor, power: Any = 0.0, damping: Any = 0.1, k: Any = 1.0) -> torch.Tensor:
+    theta, omega = x[:, 0], x[:, 1]
+    pull = (a * torch.sin(theta[None, :] - theta[:, None])).sum(1)
+    return torch.stack([omega, _flat(power) - _flat(damping) * omega + _flat(k) * pull], dim=1)
+
+
 DENSE: dict[type[Law], Callable[..., torch.Tensor]] = {
     Heat: dense_heat,
     Mutualistic: dense_mutualistic,
     Gene: dense_gene,
     SIS: dense_sis,
     SIR: dense_sir,
+    MetapopulationSIR: dense_metapopulation_sir,
     Kuramoto: dense_kuramoto,
     Consensus: dense_consensus,
     LotkaVolterra: dense_lotka_volterra,
     WilsonCowan: dense_wilson_cowan,
     FitzHughNagumo: dense_fitzhugh_nagumo,
     MichaelisMenten: dense_michaelis_menten,
+    Swing: dense_swing,
 }
 SETTINGS: list[tuple[type[Law], dict[str, float]]] = [
     (Heat, {}),
@@ -137,6 +154,8 @@ SETTINGS: list[tuple[type[Law], dict[str, float]]] = [
     (SIS, {"beta": 0.3, "delta": 1.7}),
     (SIR, {}),
     (SIR, {"beta": 0.3, "gamma": 1.7}),
+    (MetapopulationSIR, {}),
+    (MetapopulationSIR, {"beta": 0.3, "gamma": 1.7, "k": 2.0}),
     (Kuramoto, {}),
     (Kuramoto, {"omega": 1.2, "k": 0.3}),
     (Consensus, {}),
@@ -149,4 +168,6 @@ SETTINGS: list[tuple[type[Law], dict[str, float]]] = [
     (FitzHughNagumo, {"a": 0.2, "b": 0.5, "epsilon": 0.3, "current": 0.1, "k": 2.0}),
     (MichaelisMenten, {}),
     (MichaelisMenten, {"h": 2.5}),
+    (Swing, {}),
+    (Swing, {"power": 0.4, "damping": 1.3, "k": 2.5}),
 ]

@@ -18,8 +18,8 @@ from ._support.lazy import attached
 from ._support.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from . import forecast, io as tables, laws, plot
-    from .classify import NodeBaseline, NodeClassifier, datasets
+    from . import datasets, forecast, io as tables, laws, plot
+    from .classify import NodeBaseline, NodeClassifier
     from .data import Dataset, Split, Statistics, Trajectory, metrics, sampling, split
     from .graph import Graph, GraphSequence, networks, operators
     from .identify import Interaction
@@ -47,7 +47,7 @@ _NAMES = {
     "training": ("CrossEntropy", "Objective", "TrainingError"),
 }
 _MODULES = {
-    "datasets": "classify.datasets",
+    "datasets": "datasets",
     "forecast": "forecast",
     "laws": "laws",
     "metrics": "data.metrics",

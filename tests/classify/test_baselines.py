@@ -9,7 +9,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from ndcn.datasets import NodeDataset, karate_club, planetoid
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -19,6 +18,7 @@ from ndcn import Graph, TrainingError
 from ndcn.classify.baseline_networks import AGNN, GAT, GCN, MLP, NodeNetwork, label_propagation
 from ndcn.classify.baselines import BaselineTask, NodeBaseline, recipe_of
 from ndcn.classify.features import FeatureTable
+from ndcn.datasets import NodeDataset, karate_club, planetoid
 from places import SHARED
 
 REAL = SHARED / "data" / "planetoid"

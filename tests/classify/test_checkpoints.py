@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from ndcn.datasets import NodeDataset, karate_club
 
 import ndcn
 from ndcn import Graph, NodeBaseline, NodeClassifier, Solver
 from ndcn.classify.baselines import BaselineTask
 from ndcn.classify.training import ClassifierTask, NodeTask
+from ndcn.datasets import NodeDataset, karate_club
 from ndcn.training import loop
 
 Estimator = NodeClassifier | NodeBaseline

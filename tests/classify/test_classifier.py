@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from ndcn.datasets import NodeDataset, karate_club, planetoid
 from safetensors.torch import save_file
 from scipy import sparse
 from sklearn.base import clone
@@ -19,6 +18,7 @@ import ndcn
 from ndcn import Graph, NodeClassifier, Solver, TrainingError
 from ndcn.classify.features import FeatureTable
 from ndcn.classify.training import recipe_of
+from ndcn.datasets import NodeDataset, karate_club, planetoid
 from places import SHARED
 
 REAL = SHARED / "data" / "planetoid"

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -87,8 +89,9 @@ def test_doctor(monkeypatch):
 
 def test_demo(folder, monkeypatch):
     monkeypatch.setattr("ndcn.cli.demo.FRAMES", 6)
+    monkeypatch.setattr("ndcn.cli.demo.NODES", 36)
     about = parsed("demo", "--epochs", 3, "--out", "show")
-    names = ["compare.png", "animation.gif", "model.ndcn", "data", "report.html"]
+    names = ["compare.png", "animation.gif", "model.ndcn", "law.ndcn", "data", "report.html"]
     assert sorted(p.name for p in (folder / "show").iterdir()) == sorted(names)
     assert about["files"] == [f"show/{name}" for name in names]
     page = (folder / "show" / "report.html").read_text(encoding="utf-8")
@@ -98,6 +101,11 @@ def test_demo(folder, monkeypatch):
     assert about["ndcn"]["interpolation"] == pytest.approx(scores["interpolation"]["normalized_l1"], rel=1e-4)
     assert about["ndcn"]["extrapolation"] == pytest.approx(scores["extrapolation"]["normalized_l1"], rel=1e-4)
     assert about["no_graph"]["epochs"] == 3
+    assert about["interaction"]["equation"].startswith("dx_i/dt = sum_j A_ij 1.0")
+    assert about["interaction"]["extrapolation"] < 1e-4
+    first, _, rest = page.partition('id="comparison"')
+    assert about["interaction"]["equation"] in rest
+    assert 'id="stage"' not in first  # the page opens on the comparison
 
 
 def test_demo_prints_a_table_and_replaces_its_files(folder, monkeypatch):
@@ -105,10 +113,49 @@ def test_demo_prints_a_table_and_replaces_its_files(folder, monkeypatch):
     monkeypatch.setattr("ndcn.cli.demo.NODES", 25)
     for _ in range(2):
         said = run("demo", "--epochs", 2).stdout
-    for text in ("interpolation", "extrapolation", "3.2", "4.1", "41.9", "30.5", "NDCN", "written to demo/"):
+    for text in (
+        "interpolation",
+        "extrapolation",
+        "3.2",
+        "4.1",
+        "41.9",
+        "30.5",
+        "NDCN",
+        "the law",
+        "The law: dx_i/dt",
+        "written to demo/",
+    ):
         assert text in said
     assert f"open {(folder / 'demo' / 'report.html').as_uri()} in a browser" in said
     assert [p.name for p in folder.iterdir()] == ["demo"]
+
+
+def test_demo_of_the_epidemic(folder, monkeypatch):
+    monkeypatch.setattr("ndcn.cli.demo_sets.SHUFFLES", 19)
+    about = parsed("demo", "epidemic")
+    names = {"forecast.png", "nodes.csv", "edges.csv", "states.csv", "forecast.csv", "model.ndcn", "report.html"}
+    assert {path.name for path in (folder / "demo_epidemic").iterdir()} == names
+    assert about["errors"]["forecast"]["7"] < about["errors"]["last value"]["7"]
+    assert 0.8 < about["coverage"] <= 1
+    assert about["network"]["helps"]
+    table = pd.read_csv(folder / "demo_epidemic" / "forecast.csv")
+    assert list(table) == ["date", "node", "cases", "cases_lower", "cases_upper"]
+    assert (len(table), table["date"].iloc[0]) == (14 * 49, "2024-05-06")
+    assert "49 nodes" in run("inspect", "demo_epidemic/edges.csv", "demo_epidemic/states.csv").stdout
+
+
+def test_demo_of_a_law(folder, monkeypatch):
+    monkeypatch.setattr("ndcn.datasets.ieee30.TIMES", np.arange(26) / 10)
+    about = parsed("demo", "power_grid", "--out", "show")
+    assert about["equation"].startswith("Swing: damping = 0.")
+    assert about["errors"]["law"] < 1e-4 < about["errors"]["persistence"]
+    assert {path.name for path in (folder / "show").iterdir()} == {
+        "prediction.png",
+        "data",
+        "model.ndcn",
+        "report.html",
+    }
+    assert "is not one of 'heat', 'epidemic', 'power_grid', 'opinions'" in refused("demo", "gravity")
 
 
 def test_demo_refuses_places_that_are_taken(folder, monkeypatch):
@@ -117,6 +164,13 @@ def test_demo_refuses_places_that_are_taken(folder, monkeypatch):
     assert "there is no folder" in refused("demo", "--out", "no/demo")
     (folder / "demo" / "data").mkdir(parents=True)
     assert "not ndcn data" in refused("demo")
+
+
+def test_demo_of_a_data_set_does_not_replace_the_files_of_others(folder):
+    (folder / "edges.csv").write_text("mine")
+    assert ". holds other files, such as edges.csv" in refused("demo", "epidemic", "--out", ".")
+    assert "holds other files" in refused("demo", "opinions", "--out", ".")
+    assert [path.name for path in folder.iterdir()] == ["edges.csv"]
 
 
 def test_demo_interrupted(folder, monkeypatch):

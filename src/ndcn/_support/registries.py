@@ -15,17 +15,27 @@ LAWS = Registry(
         "gene": "ndcn.laws.paper:Gene",
         "sis": "ndcn.laws.epidemics:SIS",
         "sir": "ndcn.laws.epidemics:SIR",
+        "metapopulation_sir": "ndcn.laws.epidemics:MetapopulationSIR",
         "kuramoto": "ndcn.laws.agreement:Kuramoto",
         "consensus": "ndcn.laws.agreement:Consensus",
         "lotka_volterra": "ndcn.laws.populations:LotkaVolterra",
         "wilson_cowan": "ndcn.laws.neurons:WilsonCowan",
         "fitzhugh_nagumo": "ndcn.laws.neurons:FitzHughNagumo",
         "michaelis_menten": "ndcn.laws.kinetics:MichaelisMenten",
+        "swing": "ndcn.laws.power:Swing",
     },
 )
 NETWORKS = Registry(
     "network",
     {name: f"ndcn.graph.networks:{name}" for name in ("grid", "random", "power_law", "small_world", "community")},
+)
+DATASETS = Registry(
+    "data set",
+    {
+        "epidemic": "ndcn.datasets.us_epidemic:epidemic",
+        "power_grid": "ndcn.datasets.ieee30:power_grid",
+        "opinions": "ndcn.datasets.karate_opinions:opinions",
+    },
 )
 OPERATORS = Registry(
     "operator",

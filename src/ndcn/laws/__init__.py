@@ -7,7 +7,7 @@ from .agreement import Consensus, Kuramoto
 from .basis import Basis as Basis, basis_for as basis_for
 from .closed_form import ClosedForm, Equation as Equation
 from .corrected import Corrected, described as described, law_from as law_from, law_of as law_of
-from .epidemics import SIR, SIS
+from .epidemics import SIR, SIS, MetapopulationSIR
 from .formula import Formula as Formula, plain_names as plain_names
 from .free_form import FreeForm, FreeModel as FreeModel
 from .kinetics import MichaelisMenten
@@ -18,6 +18,7 @@ from .network import Network as Network
 from .neurons import FitzHughNagumo, WilsonCowan
 from .paper import Gene, Heat, Mutualistic
 from .populations import LotkaVolterra
+from .power import Swing
 from .printing import Equations, with_error as with_error
 from .simulation import simulate
 from .states import initial_state
@@ -40,8 +41,10 @@ __all__ = [
     "Law",
     "LawODE",
     "LotkaVolterra",
+    "MetapopulationSIR",
     "MichaelisMenten",
     "Mutualistic",
+    "Swing",
     "WilsonCowan",
     "initial_state",
     "per_node",

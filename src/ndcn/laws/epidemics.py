@@ -1,4 +1,4 @@
-"""How a disease spreads: SIS, where the recovered can fall ill again, and SIR, where they cannot."""
+"""How a disease spreads: SIS, where the recovered can fall ill again, SIR, where they cannot, and SIR among travellers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..graph import Graph
+from ..graph import Graph, laplacian
 from .law import Law
 from .states import uniform_state
 
@@ -92,3 +92,51 @@ class SIR(Law):
         """Each node infected with a probability below 0.1, otherwise susceptible, shape (n, 2)."""
         infected = uniform_state(graph, 0.0, 0.1, seed)
         return torch.cat([1 - infected, infected], dim=1).to(dtype)
+
+
+class MetapopulationSIR(Law):
+    """SIR within populations that travellers join: ds_i/dt = -beta_i s_i i_i + k_i sum_j A_ij (s_j - s_i).
+
+    With it goes di_i/dt = beta_i s_i i_i - gamma_i i_i + k_i sum_j A_ij (i_j - i_i).
+
+    A node is a population, s_i and i_i are its susceptible and infected shares, and k A_ij is the rate at which people of i
+    and j change places. Where the shares are equal everywhere, this is the SIR model of a single population.
+
+    D. Brockmann and D. Helbing, The hidden geometry of complex, network-driven contagion phenomena, Science 342 (2013).
+
+    Args:
+        beta: how fast people of the same population infect each other, a number or one for each node.
+        gamma: how fast they recover and stay immune, a number or one for each node.
+        k: mobility, a number or one for each node.
+
+    Example:
+        >>> import ndcn, torch
+        >>> path = ndcn.Graph.from_edges([(0, 1)])
+        >>> law = ndcn.laws.MetapopulationSIR(beta=2, gamma=1, k=0.5)
+        >>> law(torch.tensor(0.0), torch.tensor([[1.0, 0.0], [0.5, 0.5]]), path)
+        tensor([[-0.2500,  0.2500],
+                [-0.2500, -0.2500]])
+    """
+
+    features = ("s", "i")
+
+    def __init__(self, beta: Any = 1.0, gamma: Any = 0.5, k: Any = 0.1) -> None:
+        super().__init__()
+        self._set(beta=beta, gamma=gamma, k=k)
+
+    def node(self, x: torch.Tensor) -> torch.Tensor:
+        """(-beta s i, beta s i - gamma i)."""
+        s, i = x.split(1, dim=-1)
+        infected = self._value("beta", s) * s * i
+        return torch.cat([-infected, infected - self._value("gamma", i) * i], dim=-1)
+
+    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
+        """k (x_j - x_i), of both shares."""
+        return self._number("k", x_i) * (x_j - x_i)
+
+    def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+        return -self._value("k", x) * (laplacian(graph) @ x)
+
+    def initial_state(self, graph: Graph, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Each population infected to a share below 0.1, otherwise susceptible, shape (n, 2)."""
+        return SIR().initial_state(graph, seed=seed, dtype=dtype)

@@ -7,7 +7,7 @@ returned, and it shows the picture."""
 
 from __future__ import annotations
 
-from . import layout as layout, style as style
+from . import layout as layout, maps as maps, style as style
 from .animation import animate
 from .comparison import compare
 from .curves import error_curves, error_over_time, training_curve, trajectories

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .._support.files import write
 from ..data import Dataset, Trajectory
+from .comparison import Comparison as Comparison
 from .gather import gather
 from .page import page
 
@@ -22,6 +23,7 @@ def write_report(
     *,
     model_name: str = "model.ndcn",
     data_words: Sequence[str] | None = None,
+    comparison: Comparison | None = None,
 ) -> int:
     """Write one HTML file that opens from disk, without server or network; return its size in bytes.
 
@@ -32,6 +34,7 @@ def write_report(
             first run is shown (for a forecast the longest), with its dates.
         model_name, data_words: names of model and data in the commands that the page gives: a folder, or two files and
             the options that say how to read them.
+        comparison: a table of several models, on which the page opens.
 
     Raises:
         ValueError: ``path`` is a folder, or the data do not belong to the model.
@@ -54,7 +57,7 @@ def write_report(
             "two files"
         )
     estimator._fitted()
-    text = page(gather(estimator, data, model_name, data_words))
+    text = page(gather(estimator, data, model_name, data_words), comparison)
     raw = text.encode()
     write(path, lambda new: new.write_bytes(raw))
     return len(raw)

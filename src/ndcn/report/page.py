@@ -17,6 +17,7 @@ from matplotlib.colors import to_hex
 
 from .._support.registries import SECTIONS
 from ..plot import style
+from .comparison import Comparison, comparison_card
 from .encode import script_json
 from .section import Section
 
@@ -30,7 +31,7 @@ CARD = """<section class="card" id="{name}" aria-labelledby="{name}-title">
 STATE_COLOURS = 33
 
 
-def page(content: dict[str, Any]) -> str:
+def page(content: dict[str, Any], comparison: Comparison | None = None) -> str:
     """The page with its content; a policy in it forbids every request, and every script but that of ndcn.
 
     Example:
@@ -48,6 +49,7 @@ def page(content: dict[str, Any]) -> str:
         "POLICY": policy,
         "TITLE": html.escape(content["title"]),
         "STYLE": style,
+        "COMPARISON": comparison_card(comparison),
         "SECTIONS": "\n".join(CARD.format(name=name, title=html.escape(SECTIONS[name].title)) for name in sections),
         "CONTENT": script_json({**content, "sections": sections, "colours": _state_colours()}),
         "SCRIPT": script,

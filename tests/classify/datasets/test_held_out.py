@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import torch
 from hypothesis import given, strategies as st
-from ndcn.datasets import node_tables
 
+from ndcn.datasets import node_tables
 from node_files import EDGES, LABELS
 
 pytestmark = pytest.mark.filterwarnings("ignore:too few labelled nodes")

@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 import torch
+
 from ndcn.datasets import karate_club
 
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from ndcn.datasets import planetoid as load
 from scipy import sparse
 
 import ndcn
 from ndcn.classify.datasets import download
 from ndcn.classify.datasets.planetoid import CLASSES, DIGESTS, PARTS, URL
+from ndcn.datasets import planetoid as load
 from places import SHARED
 
 REAL = SHARED / "data" / "planetoid"

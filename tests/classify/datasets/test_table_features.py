@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from ndcn.datasets import node_tables
 from scipy import sparse
 
 import ndcn
+from ndcn.datasets import node_tables
 from node_files import EDGES, FEATURES, LABELS, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:too few labelled nodes")

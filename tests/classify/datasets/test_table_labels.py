@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from ndcn.datasets import node_tables
 
+from ndcn.datasets import node_tables
 from node_files import EDGES, LABELS, classes_of, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:too few labelled nodes")

@@ -13,10 +13,10 @@ import pytest
 import scipy.io
 import torch
 from hypothesis import given, strategies as st
-from ndcn.datasets import node_tables
 from scipy import sparse
 
 import ndcn
+from ndcn.datasets import node_tables
 from ndcn.io.cells import MISSING
 from node_files import EDGES, FEATURES, LABELS, classes_of, written
 
