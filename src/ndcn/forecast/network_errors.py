@@ -51,7 +51,7 @@ class Judge:
         self._lags = kind.window + 1
         self._horizons = horizons
         self._series = self._view.series(self._panel.values)
-        self._bounds = Bounds(self._series, self._panel.observed)
+        self._bounds = _Bounds(self._series, self._panel.observed)
 
     def errors(self, blocks: tuple[str, ...], order: np.ndarray | None = None) -> np.ndarray:
         """Mean error at each horizon; without blocks, that of no change; ``order`` shuffles the nodes of the graph."""
@@ -110,7 +110,7 @@ def without_spikes(panel: Panel, view: View) -> Panel:
     return replace(panel, values=values, observed=panel.observed & ~wrong)
 
 
-class Bounds:
+class _Bounds:
     """y -> the same with loud nodes made silent, and levels and values cut far from all others.
 
     A node whose swings are k > 1 times as large as 3 times those of the median node has them divided by k^2, and its
