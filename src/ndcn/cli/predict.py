@@ -95,13 +95,15 @@ def predict(
     _check_start(when, begin, estimator, "--at")
     level = fitted.level if level is None else level
     prediction, beside = _answer(estimator, asked, level, where)
-    if changes:
-        beside["changed"] = estimator.what_if(changes, asked, at=when, **where).states
+    changed = estimator.what_if(changes, asked, at=when, **where) if changes else None
+    if changed is not None:
+        beside["changed"] = changed.states
     table = _table(prediction, beside, calendar)
     if out is not None:
         write_table(table, out)
     if as_json:
         about = _about(prediction, calendar) | ({} if level is None else {"level": level})
+        about |= {} if changed is None else {"notes": list(changed.notes)}
         content = {"states": _lists(prediction.states), **{word: _lists(states) for word, states in beside.items()}}
         print_json({**about, **content} if out is None else {"out": str(out), "rows": len(table), **about})
     elif out is None:

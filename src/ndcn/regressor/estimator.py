@@ -24,6 +24,7 @@ from .fitting import checked_data
 from .html import regressor_html
 from .kind import Data, TrainingData
 from .kinds.forecast import longest_run
+from .plausible import ChangedTrajectory, SeenRange, seen_ranges
 from .query import Prediction, from_graph_to_graph
 from .settings import Settings, checked_settings
 from .what_if import Change, parse
@@ -74,6 +75,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
         history_: training loss and more; ``histories_`` has all of an ensemble.
         units_: scaling between data and model.
         solver_: the model's solver, in its own time.
+        seen_: of each feature, the range of its values in training and whether it ever fell.
         calendar_, graphs_: of a ``Dataset``: what its times mean, and its graph at each time; None of trajectories.
         forecast_: of "auto", the ``forecast.Forecast``: its ``table``, ``sentence`` and ``kind`` tell what was chosen and why.
         data_: what was given to fit; not kept in files.
@@ -141,6 +143,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
     calendar_: Calendar | None = None
     graphs_: GraphSequence | None = None
     split_: SplitRule | None = None
+    seen_: tuple[SeenRange, ...] | None = None
     data_: Data
 
     # Learning ---------------------------------------------------------------------------------------------------
@@ -165,6 +168,7 @@ class DynamicsRegressor(Learned, BaseEstimator):
         self.graphs_ = data.graphs if isinstance(data, Dataset) else None
         runs = data.runs if isinstance(data, Dataset) else [data] if isinstance(data, Trajectory) else data
         self.split_ = runs[0].split_rule
+        self.seen_ = seen_ranges(trajectories)
         self.data_ = data
         self.__dict__.pop("fitted_", None)
         try:
@@ -265,8 +269,8 @@ class DynamicsRegressor(Learned, BaseEstimator):
         graph: Graph | None = None,
         x0: Any = None,
         t0: float | None = None,
-    ) -> Trajectory:
-        """The trajectory after changes to the network or its state.
+    ) -> ChangedTrajectory:
+        """The trajectory after changes to the network or its state, and how far it is from anything seen in training.
 
         Args:
             changes: "remove NODE", "cut A B" (both ways), "cut A->B", "shock NODE +5", "shock NODE x*0.5", or several.
@@ -275,7 +279,9 @@ class DynamicsRegressor(Learned, BaseEstimator):
             graph, x0, t0: as in ``predict``.
 
         Returns:
-            The states at these times; removed nodes are missing (NaN) from ``at`` on.
+            The states at these times; removed nodes are missing (NaN) from ``at`` on. ``notes`` say, as warnings do, where
+            the changed state or network is far from those of training, and where values are not plausible: below 0,
+            falling or far away where none in training was. ``distances`` and ``lost_input`` have the numbers.
 
         Raises:
             ValueError: nodes, edges or features that are not there, or a model that cannot start from another state.
@@ -302,7 +308,10 @@ class DynamicsRegressor(Learned, BaseEstimator):
         def from_state(asked: Any, graphs: GraphSequence, state: torch.Tensor, begin: float) -> Trajectory:
             return self.predict(asked, graph=graphs, x0=state, t0=begin)
 
-        return changed_course(from_state, base, happens, graphs, when, start)
+        return changed_course(from_state, base, happens, graphs, when, start, self.seen_, self._time_text)
+
+    def _time_text(self, t: float) -> str:
+        return f"t = {t:.6g}" if self.calendar_ is None else self.calendar_.texts([t])[0]
 
     def network_test(
         self,
