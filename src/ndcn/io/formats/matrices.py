@@ -25,7 +25,7 @@ def read_npz(path: Path) -> EdgeList:
     """The edges of a sparse matrix; a ValueError if it is not such a file, or not square, real and finite."""
     try:
         matrix = sparse.load_npz(path)
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError) as error:
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError, zlib.error, RuntimeError) as error:
         why = one_line(error, 80)
         raise ValueError(
             f"{path.name} is no matrix that scipy.sparse.save_npz wrote ({why}); write it with that"
