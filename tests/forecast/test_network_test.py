@@ -13,7 +13,7 @@ import ndcn
 from ndcn import forecast
 from ndcn.data import panel_of
 from ndcn.forecast import NetworkTest
-from ndcn.forecast.network_errors import without_spikes
+from ndcn.forecast.network_errors import usual_kind, without_spikes
 from ndcn.forecast.transforms import View
 from ndcn.graph.sequence import GraphSequence
 from places import SHARED
@@ -146,6 +146,16 @@ def test_wrong_data_do_not_move_the_verdict(what: str, coupling: float) -> None:
     assert one.verdict == ("matters" if coupling else "does not matter")
     assert two.verdict == one.verdict
     assert two.network[0] == pytest.approx(one.network[0], rel=0.06)
+
+
+def test_the_kind_of_data_is_not_that_of_one_node() -> None:
+    counts = np.random.default_rng(0).poisson(20, size=(60, 20)).astype(float)
+    totals = np.cumsum(counts, axis=0)
+    for x, cumulative in ((counts, False), (totals, True)):
+        x[30, 2] = -999
+        x[:, 5] = 1000 * np.random.default_rng(1).normal(size=60)
+        kind = usual_kind(panel_of(ndcn.Trajectory(times=np.arange(60.0), states=x, graph=ring(20))))
+        assert (kind.positive, kind.cumulative) == (True, cumulative)
 
 
 def test_a_total_that_falls_to_0_for_a_day() -> None:

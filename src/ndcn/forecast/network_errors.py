@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data import Kind, Panel
+from ..data import Kind, Panel, kind_of
 from . import ridge
 from .transforms import View
 
+FEW = 10  # nodes of which each says too much about the kind of data to leave one out
 HALF_WINDOW = 2  # of the median around each entry: two wrong entries of five do not move it
 USUAL = 0.9  # quantile of a node's distances from that median; 5 of it are 8 standard deviations of normal ones
 SPIKE = 5.0  # quantiles from that median beyond which an entry is held out
@@ -70,6 +71,28 @@ class Judge:
             error = np.abs(np.einsum("onp,op->on", scaled[origins], w) - target[origins])
             out.append(np.minimum(error, CAP)[known[origins]].mean() if known[origins].any() else 0.0)
         return np.array(out)
+
+
+def usual_kind(panel: Panel) -> Kind:
+    """The kind of data, as ``kind_of``, without entries that stand alone and without the one node in 50 that falls most.
+
+    A cell of -999, or one node of noise, does not make values of other counts.
+
+    Example:
+        >>> import ndcn, numpy as np
+        >>> from ndcn.data import panel_of
+        >>> from ndcn.forecast.network_errors import usual_kind
+        >>> x = np.random.default_rng(0).poisson(20, size=(60, 16)).astype(float)
+        >>> x[30, 4] = -999
+        >>> panel = panel_of(ndcn.Trajectory(times=np.arange(60.0), states=x, graph=ndcn.networks.grid(16)))
+        >>> usual_kind(panel).positive
+        True
+    """
+    clean = without_spikes(panel, View())
+    x, n = clean.values, clean.values.shape[1]
+    falls = (x < 0).mean(axis=0) + (np.diff(x, axis=0) < 0).mean(axis=0)
+    keep = np.sort(np.argsort(falls, kind="stable")[: n - (1 + n // 50 if n >= FEW else 0)])
+    return kind_of(x[:, keep], clean.observed[:, keep])
 
 
 def without_spikes(panel: Panel, view: View) -> Panel:

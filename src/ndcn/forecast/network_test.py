@@ -10,10 +10,10 @@ import numpy as np
 from .._support.html import grid
 from .._support.progress import Progress
 from .._support.wording import short, some
-from ..data import Trajectory, kind_of, panel_of
+from ..data import Trajectory, panel_of
 from . import ridge
 from .backtest import scored_horizons
-from .network_errors import Judge
+from .network_errors import Judge, usual_kind
 
 if TYPE_CHECKING:
     from ..graph import GraphSequence
@@ -260,7 +260,7 @@ def network_test(
         raise ValueError(f"horizon must be from 1 to {len(panel) // 4} steps, got {horizon!r}")
     horizons = scored_horizons(longest)
     generator = np.random.default_rng(seed)
-    judge = Judge(panel, kind_of(panel.values, panel.observed), horizons)
+    judge = Judge(panel, usual_kind(panel), horizons)
     still = judge.errors(())
     unit = np.where(still > 0, still, 1.0)
 
