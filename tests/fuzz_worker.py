@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import queue
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,11 @@ from pathlib import Path
 from typing import IO
 
 from typer.testing import CliRunner
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 import ndcn
 from fuzz_files import mutated
@@ -124,8 +128,9 @@ def serve(good: Path) -> None:
     """Answer each line of input, "tables 5" or "files 7", with a line of JSON: null or what failed."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing else gets there
-    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
+    if resource is not None and (sizes := Path("/proc/self/statm")).exists():
+        most = int(sizes.read_text().split()[0]) * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     for line in sys.stdin:
         what, seed = line.split()
         begun = time.process_time()

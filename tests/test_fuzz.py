@@ -21,7 +21,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("what", "seeds"), [("tables", range(15)), ("tables", range(15, 30)), ("files", range(30))])
+@pytest.mark.parametrize(("what", "seeds"), [("tables", range(20)), ("files", range(20))])
 def test_some(what: str, seeds: range, good: Path) -> None:
     for seed in seeds:
         one(what, seed, good)
