@@ -211,6 +211,12 @@ def test_where_nothing_can_be_tested() -> None:
         with pytest.raises(ValueError, match="'x' never changes in the second half"):
             forecast.network_test(ndcn.Trajectory(times=times, states=states, graph=ring(3)))
 
+    gaps = noise.copy()
+    gaps[21::2] = np.nan
+    never_two = ndcn.Trajectory(times=times, states=gaps, graph=ring(3), mask=np.isfinite(gaps))
+    with pytest.raises(ValueError, match="no change from one step to the next that was observed in the second half"):
+        forecast.network_test(never_two)
+
 
 def test_of_several_features_the_one_tested_is_named() -> None:
     states = np.random.default_rng(0).normal(size=(40, 12, 2))

@@ -262,6 +262,11 @@ def network_test(
     generator = np.random.default_rng(seed)
     judge = Judge(panel, usual_kind(panel), horizons)
     still = judge.errors(())
+    if still[0] == 0:
+        raise ValueError(
+            f"{short(data.features[feature])} has no change from one step to the next that was observed in the second half, where "
+            "forecasts are judged: there is nothing to test"
+        )
     unit = np.where(still > 0, still, 1.0)
 
     def relative(blocks: tuple[str, ...], order: np.ndarray | None = None) -> tuple[float, ...]:
