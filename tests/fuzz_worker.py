@@ -72,7 +72,6 @@ def read_tables(seed: int) -> None:
         trained = ("--epochs", 2) if model == "ndcn" else ()
         if run("fit", *both, "--model", model, *trained) == 0:
             use_model(Path("model.ndcn"))
-            run("evaluate", "model.ndcn", *both)
 
 
 def use_model(path: Path) -> None:
