@@ -31,7 +31,9 @@ from ndcn.cli.guard import NO_MEMORY
 
 SECONDS = 20.0  # of processor time for a case; more is a hang
 PATIENCE = 120.0  # seconds to wait for it on a busy machine
-MEMORY = 2 * 2**30  # bytes above those at the start
+MEMORY = 2 * 2**30  # bytes resident above those at the start
+SPACE = 16 * 2**30  # bytes of address space, which grows with every case, above those at the start
+CASES = 200  # of one process
 CHEAP = ["auto", "auto", "auto", "persistence", "linear", "spline", "ndcn"]
 
 
@@ -128,8 +130,9 @@ def serve(good: Path) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing else gets there
     if resource is not None and (sizes := Path("/proc/self/statm")).exists():
-        most = int(sizes.read_text().split()[0]) * resource.getpagesize() + MEMORY
+        most = int(sizes.read_text().split()[0]) * resource.getpagesize() + SPACE
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    first = _peak()
     for line in sys.stdin:
         what, seed = line.split()
         begun = time.process_time()
@@ -137,6 +140,8 @@ def serve(good: Path) -> None:
             one(what, int(seed), good)
             spent = time.process_time() - begun
             said = None if spent < SECONDS else f"it took {spent:.0f} s"
+            if _peak() - first > MEMORY:
+                said = f"it took more than {MEMORY / 2**30:.0f} GB"
         except Failure as failure:
             said = str(failure)
         except Exception:  # of ndcn.load, which is not behind the command line
@@ -145,16 +150,25 @@ def serve(good: Path) -> None:
         answers.flush()
 
 
+def _peak() -> int:
+    """The most bytes that were resident."""
+    return 0 if resource is None else 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 class Worker:
     """A process that runs cases one by one, and is started again after a crash or a hang."""
 
     def __init__(self, good: Path) -> None:
         self._good = good
         self._process: subprocess.Popen[str] | None = None
+        self._done = 0
         self._answers: queue.Queue[str] = queue.Queue()
 
     def case(self, what: str, seed: int) -> str | None:
         """What failed, or None."""
+        self._done += 1
+        if self._done % CASES == 0:
+            self.end()
         if self._process is None:
             self._start()
         assert self._process is not None
