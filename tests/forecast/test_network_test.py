@@ -11,7 +11,10 @@ from scipy import sparse
 
 import ndcn
 from ndcn import forecast
+from ndcn.data import panel_of
 from ndcn.forecast import NetworkTest
+from ndcn.forecast.network_errors import usual_kind, without_spikes
+from ndcn.forecast.transforms import View
 from ndcn.graph.sequence import GraphSequence
 from places import SHARED
 
@@ -45,6 +48,7 @@ def test_a_diffusion_is_found() -> None:
 def test_independent_nodes_have_no_network() -> None:
     found = forecast.network_test(coupled(ring(40), 0.0, seed=1), shuffles=19)
     assert not found.helps
+    assert (found.verdict, found.reason) == ("does not matter", "shuffled as good")
     assert "does not matter here" in found.sentence
 
 
@@ -65,25 +69,106 @@ def test_graphs_in_force_are_used() -> None:
     np.testing.assert_allclose(many.shuffled, one.shuffled, rtol=1e-9)
 
 
+def answered(own: float, mean: float, network: float, *shuffled: float) -> NetworkTest:
+    return NetworkTest((1,), (own,), (mean,), (network,), tuple((e,) for e in shuffled), 0)
+
+
 def test_p_value_is_that_of_ranks() -> None:
-    found = NetworkTest((1,), (1.0,), (1.0,), (0.9,), tuple((e,) for e in (0.8, 0.9, 0.95, *[1.0] * 16)), 0)
+    found = answered(1.0, 1.0, 0.9, 0.8, 0.9, 0.95, *[1.0] * 16)
     assert found.p_value == 3 / 20  # 0.8 and the tie are at least as good
     assert found.gain == pytest.approx(0.1)
     assert not found.helps
     assert "2 of 19" in found.sentence
-    worse = NetworkTest((1,), (1.0,), (1.0,), (1.1,), tuple((1.2,) for _ in range(19)), 0)
-    assert worse.p_value == 0.05
-    assert not worse.helps  # better than the shuffles, but worse than no graph
-    tiny = NetworkTest((1,), (1.0,), (1.0,), (0.999,), tuple((1.0,) for _ in range(19)), 0)
+    tiny = answered(1.0, 1.0, 0.999, *[1.0] * 19)
     assert "hardly for forecasts" in tiny.sentence
 
 
-def test_neighbours_must_beat_own_past_without_the_mean_too() -> None:
-    found = NetworkTest((1,), own=(0.8,), mean=(0.9,), network=(0.85,), shuffled=((0.95,),) * 99, seed=0)
-    assert found.p_value == 0.01
+def test_better_than_shuffled_graphs_but_not_than_none() -> None:
+    """What a verdict of "does not matter" would contradict: p = 0.05 and 0 of 19 shuffled graphs do as well."""
+    found = answered(0.8, 0.9, 0.85, *[0.95] * 19)
+    assert found.p_value == 0.05
     assert found.gain == pytest.approx(1 - 0.85 / 0.8)
+    assert (found.verdict, found.reason) == ("cannot tell", "no gain")
     assert not found.helps
-    assert "6.2 % higher" in found.sentence
+    for words in ("cannot tell whether", "0 of 19", "(p = 0.05)", "6.2 % higher", "More snapshots would help"):
+        assert words in found.sentence
+    assert "does not matter" not in found.sentence
+    assert "p = 0.05" in ndcn.plot.network_test(found).get_title()
+    assert "cannot tell" in ndcn.plot.network_test(found).get_title()
+
+
+def test_a_model_that_loses_to_persistence_does_not_judge() -> None:
+    for network, shuffled in ((2.0, 2.5), (2.5, 2.0)):  # whichever way the shuffles lie
+        found = answered(2.1, 2.2, network, *[shuffled] * 19)
+        assert (found.verdict, found.reason) == ("cannot tell", "persistence wins")
+        assert "% above that of persistence" in found.sentence
+        assert "would help" in found.advice
+        assert found.advice in found.sentence
+    assert answered(2.1, 2.2, 0.9, *[1.2] * 19).gain == pytest.approx(0.1)  # against persistence
+    saved = answered(2.1, 2.2, 0.9, *[1.2] * 19).to_json()
+    assert (saved["verdict"], saved["reason"], saved["advice"]) == ("matters", "better than shuffled", "")
+
+
+def test_a_random_walk_leaves_the_test_without_ground() -> None:
+    """Persistence is the best forecast of independent random walks; a regression on 40 snapshots cannot beat it."""
+    walk = np.cumsum(np.random.default_rng(0).normal(size=(30, 12)), axis=0)
+    found = forecast.network_test(ndcn.Trajectory(times=np.arange(30.0), states=walk, graph=ring(12)), shuffles=19)
+    assert (found.verdict, found.reason) == ("cannot tell", "persistence wins")
+    assert min(found.own[0], found.mean[0], found.network[0]) > 1
+
+
+def test_a_graph_that_shuffling_does_not_change() -> None:
+    """Of a complete graph all shuffles are the same, whatever rounding says."""
+    pairs = [(i, j) for i in range(8) for j in range(i)]
+    data = coupled(ndcn.Graph.from_edges(pairs, num_nodes=8), 0.2, seed=1, T=40)
+    found = forecast.network_test(data, shuffles=19)
+    assert found.p_value == 1
+    assert (found.verdict, found.reason) == ("cannot tell", "same graph")
+    assert "the graph itself" in found.sentence
+
+
+WRONG = {
+    "cell": lambda x, rng: x.__setitem__((55, 7), 99999.0),
+    "day": lambda x, rng: x.__setitem__(55, 1000 * x[55]),
+    "node": lambda x, rng: x.__setitem__((slice(None), 7), 1000 * rng.normal(size=len(x))),
+    "shift": lambda x, rng: x.__setitem__((slice(50, None), 7), x[50:, 7] + 1e4),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("coupling", [0.3, 0.0])
+def test_wrong_data_do_not_move_the_verdict(what: str, coupling: float) -> None:
+    data = coupled(ring(40), coupling, seed=3)
+    states = data.states.numpy()[..., 0].copy()
+    WRONG[what](states, np.random.default_rng(0))
+    wrong = ndcn.Trajectory(times=data.times, states=states, graph=data.graph)
+    one, two = (forecast.network_test(d, shuffles=19, horizon=1) for d in (data, wrong))
+    assert one.verdict == ("matters" if coupling else "does not matter")
+    assert two.verdict == one.verdict
+    assert two.network[0] == pytest.approx(one.network[0], rel=0.06)
+
+
+def test_the_kind_of_data_is_not_that_of_one_node() -> None:
+    counts = np.random.default_rng(0).poisson(20, size=(60, 20)).astype(float)
+    totals = np.cumsum(counts, axis=0)
+    for x, cumulative in ((counts, False), (totals, True)):
+        x[30, 2] = -999
+        x[:, 5] = 1000 * np.random.default_rng(1).normal(size=60)
+        kind = usual_kind(panel_of(ndcn.Trajectory(times=np.arange(60.0), states=x, graph=ring(20))))
+        assert (kind.positive, kind.cumulative) == (True, cumulative)
+
+
+def test_a_total_that_falls_to_0_for_a_day() -> None:
+    rng = np.random.default_rng(0)
+    counts = np.cumsum(rng.poisson(50, size=(60, 20)), axis=0).astype(float)
+    panel = panel_of(ndcn.Trajectory(times=np.arange(60.0), states=counts, graph=ring(20)))
+    assert without_spikes(panel, View("log", increments=True)) is panel
+    counts[[40, 59], [3, 5]] = 0, 1e9
+    panel = panel_of(ndcn.Trajectory(times=np.arange(60.0), states=counts, graph=ring(20)))
+    clean = without_spikes(panel, View("log", increments=True))
+    assert np.argwhere(~clean.observed).tolist() == [[40, 3], [59, 5]]
+    assert clean.values[40, 3] == counts[39, 3]
+    assert clean.values[59, 5] == counts[58, 5]
 
 
 def test_seeds_and_json() -> None:
@@ -125,6 +210,12 @@ def test_where_nothing_can_be_tested() -> None:
     for states in (np.ones((40, 3)), still):
         with pytest.raises(ValueError, match="'x' never changes in the second half"):
             forecast.network_test(ndcn.Trajectory(times=times, states=states, graph=ring(3)))
+
+    gaps = noise.copy()
+    gaps[21::2] = np.nan
+    never_two = ndcn.Trajectory(times=times, states=gaps, graph=ring(3), mask=np.isfinite(gaps))
+    with pytest.raises(ValueError, match="no change from one step to the next that was observed in the second half"):
+        forecast.network_test(never_two)
 
 
 def test_of_several_features_the_one_tested_is_named() -> None:

@@ -149,3 +149,12 @@ def test_directions_stay_when_communities_are_sought() -> None:
 def test_a_graph_without_edges_can_be_ordered(method: str) -> None:
     graph = Graph.from_edges([], nodes=["b", "a"])
     assert sorted(networks.by_community(graph, method).nodes) == ["a", "b"]
+
+
+@pytest.mark.parametrize("method", ["modularity", "louvain"])
+def test_communities_of_weights_of_any_size(method: str) -> None:
+    """Squares of sums of such weights are beyond float64."""
+    pairs = [(0, 2), (2, 4), (0, 4), (1, 3), (3, 5), (1, 5)]
+    for size in (1e-310, 1e-200, 1e200, 1e307):
+        graph = Graph.from_edges([(a, b, size) for a, b in pairs])
+        assert sorted(networks.by_community(graph, method).nodes[:3]) in ([0, 2, 4], [1, 3, 5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -68,6 +69,16 @@ def test_matrices_have_places(kind: str, first: int, tmp_path: Path) -> None:
     assert list(data.trajectory.graph.nodes) == [first, first + 1, first + 2]
     assert torch.equal(data.trajectory.graph.to_dense(), DENSE)
     assert any(f"counted from {first}" in note for note in data.notes)
+
+
+def test_damaged_npz_files_are_refused_in_words(tmp_path: Path) -> None:
+    """Whatever byte of the compressed numbers is wrong: zlib and zipfile have errors of their own."""
+    path = write_edges(tmp_path, "npz")
+    good = path.read_bytes()
+    for k in range(30, len(good), 7):
+        path.write_bytes(good[:k] + bytes([good[k] ^ 0xFF]) + good[k + 1 :])
+        with contextlib.suppress(ValueError):
+            ndcn.read(path, LONG)
 
 
 @pytest.mark.parametrize("kind", ["npz", "mtx"])

@@ -81,7 +81,7 @@ def notes(lines: Iterable[str]) -> None:
 def _ended(reason: object, code: int) -> typer.Exit:
     if isinstance(reason, OSError) and reason.strerror:
         reason = f"{reason.strerror}: {reason.filename}" if reason.filename else reason.strerror
-    note(f"error: {reason}")
+    note("error: " + " ".join(line.strip() for line in str(reason).splitlines() if line.strip()))
     return typer.Exit(code)
 
 

@@ -113,8 +113,9 @@ def predict(
     _check_start(when, begin, estimator, "--at")
     levels = fitted.level if levels is None else levels
     answer = _answer(estimator, asked, levels, where)
-    if changes:
-        answer.beside["changed"] = estimator.what_if(changes, asked, at=when, **where).states
+    changed = estimator.what_if(changes, asked, at=when, **where) if changes else None
+    if changed is not None:
+        answer.beside["changed"] = changed.states
     table = answer.table(texts=True)
     if out is not None:
         write_table(table, out)
@@ -122,6 +123,7 @@ def predict(
         _draw(estimator, asked, levels, plot)
     if as_json:
         about = answer.about() | ({} if levels is None else {"level": levels})
+        about |= {} if changed is None else {"notes": list(changed.notes)}
         print_json({**about, **answer.to_json()} if out is None else {"out": str(out), "rows": len(table), **about})
     elif out is None:
         typer.echo(table.to_csv(index=False), nl=False)

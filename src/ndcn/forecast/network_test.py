@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._support.html import grid
 from .._support.progress import Progress
 from .._support.wording import short, some
-from ..data import Dataset, Kind, Panel, Trajectory, kind_of, one_run, panel_of
+from ..data import Dataset, Trajectory, one_run, panel_of
 from . import ridge
 from .backtest import scored_horizons
-from .transforms import View
+from .network_errors import Judge, usual_kind
 
 if TYPE_CHECKING:
     from ..graph import GraphSequence
@@ -21,11 +21,19 @@ if TYPE_CHECKING:
 LEAST = 24  # snapshots
 LEAST_SHUFFLES = 19
 ALPHA = 0.05
+TIE = (
+    1e-9  # relative difference of errors below which two graphs are equally good: sums in another order differ by less
+)
+
+Verdict = Literal["matters", "does not matter", "cannot tell"]
+Reason = Literal["better than shuffled", "shuffled as good", "persistence wins", "no gain", "same graph"]
 
 
 @dataclass(frozen=True)
 class NetworkTest:
     """What the neighbours add to a forecast, and how often a shuffled graph adds as much.
+
+    Errors are means over nodes and times, scaled by node and winsorised, so that no single cell or node decides.
 
     Args:
         horizons: in steps; the test is about the first, one step.
@@ -42,8 +50,9 @@ class NetworkTest:
         >>> from ndcn import forecast
         >>> noise = np.random.default_rng(0).normal(size=(60, 9))
         >>> data = ndcn.Trajectory(times=np.arange(60.0), states=noise, graph=ndcn.networks.grid(9))
-        >>> forecast.network_test(data).helps
-        False
+        >>> found = forecast.network_test(data)
+        >>> found.verdict, found.reason
+        ('does not matter', 'shuffled as good')
     """
 
     horizons: tuple[int, ...]
@@ -57,8 +66,8 @@ class NetworkTest:
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """1 - error with neighbours / the smaller error without, with or without the common mean, for each horizon."""
-        without = [min(o, m) for o, m in zip(self.own, self.mean, strict=True)]
+        """1 - error with neighbours / the smallest error without (own past, with the common mean, persistence)."""
+        without = [min(o, m, 1.0) for o, m in zip(self.own, self.mean, strict=True)]
         return tuple(1 - n / w if w > 0 else 0.0 for n, w in zip(self.network, without, strict=True))
 
     @property
@@ -70,7 +79,7 @@ class NetworkTest:
     def p_values(self) -> tuple[float, ...]:
         """(1 + shuffled graphs at least as good) / (1 + shuffled graphs), for each horizon."""
         others = np.array(self.shuffled)
-        beaten = (others <= np.array(self.network)).sum(axis=0)
+        beaten = (others <= np.array(self.network) * (1 + TIE)).sum(axis=0)
         return tuple(float(p) for p in (1 + beaten) / (1 + len(others)))
 
     @property
@@ -79,30 +88,83 @@ class NetworkTest:
         return self.p_values[0]
 
     @property
+    def verdict(self) -> Verdict:
+        """The answer about one step ahead.
+
+        - "matters": the neighbours lower the error, and p <= 0.05;
+        - "does not matter": shuffled graphs do as well, p > 0.05: no effect, or one too small to be seen;
+        - "cannot tell": the test has no ground to stand on; ``reason`` and ``advice`` say why and what would help.
+        """
+        if self.reason == "better than shuffled":
+            return "matters"
+        return "does not matter" if self.reason == "shuffled as good" else "cannot tell"
+
+    @property
+    def reason(self) -> Reason:
+        """Why.
+
+        - "better than shuffled": the error is below every one without neighbours, and p <= 0.05;
+        - "shuffled as good": p > 0.05;
+        - "persistence wins": no model of the test beats persistence, so their differences say nothing;
+        - "no gain": p <= 0.05, yet neighbours do not lower the error;
+        - "same graph": most shuffled graphs equal the graph, as those of a complete graph do.
+        """
+        others, here = np.array(self.shuffled)[:, 0], self.network[0]
+        if (np.abs(others - here) <= TIE * here).mean() > 0.5:
+            return "same graph"
+        if min(self.own[0], self.mean[0], here) >= 1:
+            return "persistence wins"
+        if self.p_value > ALPHA:
+            return "shuffled as good"
+        return "better than shuffled" if self.gain > 0 else "no gain"
+
+    @property
     def helps(self) -> bool:
-        """Whether the neighbours lower the error one step ahead, and p <= 0.05."""
-        return self.gain > 0 and self.p_value <= ALPHA
+        """Whether the verdict is "matters"."""
+        return self.verdict == "matters"
+
+    @property
+    def advice(self) -> str:
+        """What would help where the test cannot tell; empty elsewhere."""
+        return ADVICE.get(self.reason, "")
 
     @property
     def sentence(self) -> str:
         """The answer in words; of several features, with the name of the one that was tested."""
-        count, gain = len(self.shuffled), round(100 * abs(self.gain), 3)
-        as_good = round(self.p_value * (1 + count)) - 1
-        size = f"{gain:.2g} % {'lower' if self.gain > 0 else 'higher'}"
-        versus = f"{as_good} of {count} graphs with shuffled nodes do as well (p = {self.p_value:.2g})"
-        verdict = "The network matters"
-        if not self.helps:
-            verdict = "The network does not matter here, or too little to be seen"
-        elif self.gain < 0.01:
-            verdict = "The network matters, but hardly for forecasts"
         scope = ""
         if self.untested:
             others = f"{some(self.untested)} {'was' if len(self.untested) == 1 else 'were'} not tested"
             scope = f" This is about {short(self.feature)}; {others}: name it with feature= (--feature NAME)."
-        return (
-            f"{verdict}: one step ahead, neighbours make the error of a node's forecast {size} than its own past does, "
-            f"alone or with the common mean, whichever is better; {versus}.{scope}"
+        advice = f" {self.advice}" if self.advice else ""
+        return f"{self._opening()}: {self._grounds()}.{advice}{scope}"
+
+    def _opening(self) -> str:
+        if self.verdict == "cannot tell":
+            return "The test cannot tell whether the network matters"
+        if self.verdict == "does not matter":
+            return "The network does not matter here, or too little to be seen"
+        return "The network matters" if self.gain >= 0.01 else "The network matters, but hardly for forecasts"
+
+    def _grounds(self) -> str:
+        count, gain = len(self.shuffled), round(100 * abs(self.gain), 3)
+        as_good = round(self.p_value * (1 + count)) - 1
+        versus = f"{as_good} of {count} graphs with shuffled nodes do as well (p = {self.p_value:.2g})"
+        size = f"{gain:.2g} % {'lower' if self.gain > 0 else 'higher'}"
+        effect = (
+            f"one step ahead, neighbours make the error of a node's forecast {size} than the best of its own past, the "
+            "common mean and persistence"
         )
+        if self.reason == "same graph":
+            return "most graphs with shuffled nodes are the graph itself, so there is nothing to compare it with"
+        if self.reason == "persistence wins":
+            loss = round(100 * (min(self.own[0], self.mean[0], self.network[0]) - 1), 3)
+            return (
+                f"one step ahead, the error of its best model is {loss:.2g} % above that of persistence (no change), and the "
+                "differences between models that do not forecast say nothing about the network"
+            )
+        if self.reason == "no gain":
+            return f"the graph fits better than shuffled ones, {versus}, but {effect}"
+        return f"{effect}; {versus}"
 
     def _error_name(self) -> str:
         return f"mean |error| of {short(self.feature)}" if self.untested else "mean |error|"
@@ -127,9 +189,16 @@ class NetworkTest:
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON."""
         lists = ("horizons", "own", "mean", "network", "gains", "p_values", "untested")
-        values = ("p_value", "gain", "helps", "seed", "feature", "sentence")
+        values = ("verdict", "reason", "advice", "p_value", "gain", "helps", "seed", "feature", "sentence")
         about = {name: list(getattr(self, name)) for name in lists} | {name: getattr(self, name) for name in values}
         return {**about, "shuffles": len(self.shuffled)}
+
+
+ADVICE: dict[str, str] = {
+    "persistence wins": "More snapshots, or snapshots further apart, in which more changes between two of them, would help.",
+    "no gain": "More snapshots would help: with few, what neighbours tell is less than the noise of their coefficients.",
+    "same graph": "A graph in which nodes differ by their edges would help: weights, or the strongest edges only.",
+}
 
 
 def network_test(
@@ -147,9 +216,11 @@ def network_test(
     A ridge regression, pooled over nodes and fitted anew at each origin of the second half of the data, forecasts from
     own past and the common mean; then the neighbours are added (their mean in the graph in force, now and over the last
     week or period); then those of graphs whose nodes are shuffled. Errors are those of the transformed series: the
-    logarithm of counts and other values of at least 0, else the values themselves.
+    logarithm of counts and other values of at least 0, else the values themselves. Entries that stand alone are not used,
+    errors are scaled by node, and large ones are cut, so that one wrong cell, day or node does not decide.
 
-    If the graph has nothing to do with the data, all shuffles are alike and p <= 0.05 comes up in 5 of 100 cases.
+    If the graph has nothing to do with the data, all shuffles are alike and p <= 0.05 comes up in 5 of 100 cases. Where no
+    model of the test beats persistence, it does not judge: ``verdict`` is "cannot tell".
 
     Args:
         data: at least 24 snapshots; of a ``Dataset`` its run and its graphs.
@@ -186,17 +257,22 @@ def network_test(
         raise ValueError(
             f"{name} never changes in the second half, where forecasts are judged: there is nothing to test"
         )
-    kind = kind_of(panel.values, panel.observed)
     longest = min(14, len(panel) // 4) if horizon is None else horizon
     if not 1 <= longest <= len(panel) // 4:
         raise ValueError(f"horizon must be from 1 to {len(panel) // 4} steps, got {horizon!r}")
     horizons = scored_horizons(longest)
     generator = np.random.default_rng(seed)
-    still = _errors(panel, kind, horizons, ())
+    judge = Judge(panel, usual_kind(panel), horizons)
+    still = judge.errors(())
+    if still[0] == 0:
+        raise ValueError(
+            f"{short(data.features[feature])} has no change from one step to the next that was observed in the second half, where "
+            "forecasts are judged: there is nothing to test"
+        )
     unit = np.where(still > 0, still, 1.0)
 
     def relative(blocks: tuple[str, ...], order: np.ndarray | None = None) -> tuple[float, ...]:
-        return tuple((_errors(panel, kind, horizons, blocks, order) / unit).tolist())
+        return tuple((judge.errors(blocks, order) / unit).tolist())
 
     with Progress(shuffles, 0, progress, "graphs", "shuffling") as bar:
         shuffled = []
@@ -207,21 +283,3 @@ def network_test(
     others = tuple(name for k, name in enumerate(data.features) if k != feature)
     steps = tuple(int(h) for h in horizons)
     return NetworkTest(steps, own, mean, network, tuple(shuffled), seed, data.features[feature], others)
-
-
-def _errors(
-    panel: Panel, kind: Kind, horizons: np.ndarray, blocks: tuple[str, ...], order: np.ndarray | None = None
-) -> np.ndarray:
-    """Mean absolute error of the transformed series over the second half; without blocks, that of no change."""
-    view = View("log" if kind.positive else "raw", kind.cumulative)
-    x, y = panel.values, view.series(panel.values)
-    Z = ridge.features(panel, y, kind.window + 1, blocks, order) if blocks else np.zeros((*y.shape, 1))
-    out = []
-    for h in horizons:
-        target = ridge.targets(x, y, view, int(h))
-        known = panel.observed[h:] & panel.observed[:-h]
-        origins = np.arange(len(x) // 2, len(x) - h)
-        w = ridge.coefficients(Z, target, known, origins - h) if blocks else np.zeros((len(origins), 1))
-        error = np.abs(np.einsum("onp,op->on", Z[origins], w) - target[origins])
-        out.append(error[known[origins]].mean())
-    return np.array(out)

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from ..forecast import NetworkTest
 
 
+TITLES = {
+    "matters": "the network matters",
+    "does not matter": "no effect of the network is seen",
+    "cannot tell": "the test cannot tell",
+}
+
+
 def network_test(answer: NetworkTest, *, ax: Axes | None = None) -> Axes:
     """Errors one step ahead with shuffled graphs as a histogram, with the real graph and without a graph as lines.
 
@@ -33,8 +40,7 @@ def network_test(answer: NetworkTest, *, ax: Axes | None = None) -> Axes:
     ax.axvline(answer.network[0], color=PREDICTION, lw=2, label="the graph")
     ax.axvline(answer.mean[0], color=TRUTH, lw=2, ls="--", label="no graph")
     size = f"error {100 * abs(answer.gain):.2g} % {'lower' if answer.gain > 0 else 'higher'}"
-    verdict = "the network matters" if answer.helps else "no effect of the network is seen"
-    ax.set_title(f"{verdict}: {size} with it, p = {answer.p_value:.2g}", fontsize=10, color=INK)
+    ax.set_title(f"{TITLES[answer.verdict]}: {size} with it, p = {answer.p_value:.2g}", fontsize=10, color=INK)
     of = f" of {short_label(answer.feature)}" if answer.untested else ""
     ax.set(xlabel=f"mean |error|{of} one step ahead, persistence = 1", ylabel="shuffled graphs")
     ax.ticklabel_format(axis="x", useOffset=False)

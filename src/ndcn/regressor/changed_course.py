@@ -9,6 +9,7 @@ import torch
 from .._support.warn import warn
 from ..data import Trajectory
 from ..graph import Graph, GraphSequence
+from .plausible import ChangedTrajectory, SeenRange, distances, lost_input, notes_of
 from .what_if import Change, Remove, changed_graph, changed_state, kept_nodes
 
 MISSED = 0.03  # warn above this miss, as a share of the shock or of the range of states
@@ -16,15 +17,23 @@ Predict = Callable[[torch.Tensor, GraphSequence, torch.Tensor, float], Trajector
 
 
 def changed_course(
-    predict: Predict, base: Trajectory, changes: Sequence[Change], graphs: GraphSequence, at: float, start: torch.Tensor
-) -> Trajectory:
+    predict: Predict,
+    base: Trajectory,
+    changes: Sequence[Change],
+    graphs: GraphSequence,
+    at: float,
+    start: torch.Tensor,
+    seen: Sequence[SeenRange] | None,
+    when: Callable[[float], str],
+) -> ChangedTrajectory:
     """X'(t) = X(t) + (Y'(t) - Y(t)), where Y and Y' run from time ``at`` on, without and with the changes.
 
     Both start from the same unchanged state, so that their difference is due to the changes alone, also for models that
     do not reproduce their initial condition exactly. A warning says by how much X'(at) then misses the changed state.
 
     ``base`` is the unchanged trajectory X with all nodes, ``start`` its state (n, d) at time ``at``, ``graphs`` those without
-    the changes. Returns X' at the times of ``base``; removed nodes are missing from ``at`` on.
+    the changes; ``seen`` is what training showed, ``when`` a time in words. Returns X' at the times of ``base``; removed nodes
+    are missing from ``at`` on. What the user has to know is in its ``notes``, and each is a warning too.
 
     Raises:
         ValueError: nodes, edges or features that are not there.
@@ -47,7 +56,18 @@ def changed_course(
         whole = torch.full((len(times) - 1, *out.shape[1:]), torch.nan, dtype=out.dtype)
         whole[:, keep] = base.states[later][:, keep] + effect[1:].to(out.dtype)
         out[later] = whole
-    return base.replaced(states=out, mask=~out.isnan())
+    same = {"times": base.times, "graph": base.graph, "features": base.features, "calendar": base.calendar}
+    ordered = bool((base.times.diff() > 0).all())
+    course = ChangedTrajectory(states=out, mask=~out.isnan(), ordered=ordered, **same)
+    course.lost_input = lost_input(now, after[0])
+    course.distances = None if seen is None else distances(x0, seen)
+    if later.any():
+        order = base.times[later].argsort()
+        then = course[torch.nonzero(later).ravel()[order].numpy()]
+        course.notes = notes_of(then, x0, after[0], seen, course.lost_input, when)
+    for note in course.notes:
+        warn(note)
+    return course
 
 
 def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.Tensor, start: torch.Tensor) -> None:

@@ -28,6 +28,7 @@ from .fitting import checked_data
 from .html import regressor_html
 from .kind import Data, Fitted, TrainingData
 from .kinds.forecast import longest_run
+from .plausible import ChangedTrajectory, SeenRange, seen_ranges
 from .query import Prediction, Query, check_level, from_graph_to_graph
 from .settings import Settings, checked_settings
 from .what_if import Change, parse
@@ -78,6 +79,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         history_: training loss and more; ``histories_`` has all of an ensemble.
         units_: scaling between data and model.
         solver_: the model's solver, in its own time.
+        seen_: of each feature, the range of its values in training and whether it ever fell.
         calendar_: what the times of the training data mean; None where they are numbers.
         graphs_, reading_: of a ``Dataset``: its graph at each time, and how its files were read.
         forecast_: of "auto", the ``forecast.Forecast``: its ``table``, ``sentence`` and ``kind`` tell what was chosen and why.
@@ -147,6 +149,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
     graphs_: GraphSequence | None = None
     split_: SplitRule | None = None
     reading_: Mapping[str, Any] = MappingProxyType({})
+    seen_: tuple[SeenRange, ...] | None = None
     data_: Data
     _start: tuple[Units, list[nn.Module]] | None = None  # what `update` goes on from
 
@@ -185,6 +188,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         self.fitted_, self.data_, self.split_ = fitted, data, runs[0].split_rule
         self.calendar_ = self.fitted_.calendar = runs[0].calendar
         self.graphs_, self.reading_ = (data.graphs, data.reading) if isinstance(data, Dataset) else (None, {})
+        self.seen_ = seen_ranges(runs)
 
     def _settings(self, resume: bool = False) -> Settings:
         given, default = self.get_params(deep=False), type(self)().get_params(deep=False)
@@ -286,8 +290,8 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         graph: Graph | None = None,
         x0: Any = None,
         t0: Any = None,
-    ) -> Trajectory:
-        """The trajectory after changes to the network or its state.
+    ) -> ChangedTrajectory:
+        """The trajectory after changes to the network or its state, and how far it is from anything seen in training.
 
         Args:
             changes: "remove NODE", "cut A B" (both ways), "cut A->B", "shock NODE +5", "shock NODE x*0.5", or several.
@@ -296,7 +300,9 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
             graph, x0, t0: as in ``predict``.
 
         Returns:
-            The states at these times; removed nodes are missing (NaN) from ``at`` on.
+            The states at these times; removed nodes are missing (NaN) from ``at`` on. ``notes`` say, as warnings do, where
+            the changed state or network is far from those of training, and where values are not plausible: below 0,
+            falling or far away where none in training was. ``distances`` and ``lost_input`` have the numbers.
 
         Raises:
             ValueError: nodes, edges or features that are not there, or a model that cannot start from another state.
@@ -323,9 +329,10 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         def from_state(asked: Any, graphs: GraphSequence, state: torch.Tensor, begin: float) -> Trajectory:
             return self.predict(asked, graph=graphs, x0=state, t0=begin)
 
-        changed = changed_course(from_state, base, happens, graphs, when, start)
-        changed.calendar = self.calendar_
-        return changed
+        return changed_course(from_state, base, happens, graphs, when, start, self.seen_, self._time_text)
+
+    def _time_text(self, t: float) -> str:
+        return f"t = {t:.6g}" if self.calendar_ is None else self.calendar_.texts([t])[0]
 
     def network_test(
         self,

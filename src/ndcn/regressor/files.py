@@ -20,6 +20,7 @@ from ..training import Objective
 from .initial import InitialCondition
 from .kind import Stored
 from .kind_lookup import kind_for, model_in_file
+from .plausible import SeenRange
 from .stored_checks import check_common
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "graphs": _graph_places(estimator),
         "split": None if split is None else split._asdict(),
         "reading": dict(estimator.reading_),
+        "seen": None if estimator.seen_ is None else [asdict(one) for one in estimator.seen_],
     }
     write_model(path, CONTENT, {**common, **about}, tensors)
 
@@ -77,6 +79,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         estimator.calendar_ = None if about.get("calendar") is None else Calendar(**about["calendar"])
         estimator.split_ = None if about.get("split") is None else SplitRule(**about["split"])
         estimator.reading_ = dict(about.get("reading") or {})
+        estimator.seen_ = _seen(about.get("seen"), len(initial[0].features))
         places = about.get("graphs") or []
         graphs = [initial[place["start"]].graph for place in places]
         estimator.graphs_ = GraphSequence([place["time"] for place in places], graphs) if graphs else None
@@ -87,6 +90,15 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
     except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
         raise ValueError(f"{path} does not fit: {error}") from error
     return estimator
+
+
+def _seen(plain: Any, features: int) -> tuple[SeenRange, ...] | None:
+    """What training showed of each feature; None of files that do not tell."""
+    if plain is None:
+        return None
+    if len(plain) != features:
+        raise ValueError(f"it tells what was seen of {len(plain)} features and has {features}")
+    return tuple(SeenRange(float(one["low"]), float(one["high"]), bool(one["falls"])) for one in plain)
 
 
 def _graph_places(estimator: DynamicsRegressor) -> list[dict[str, float | int]]:

@@ -24,7 +24,7 @@ MOST_DENSE = 10**8  # entries of a matrix that is written out in full: 0.8 GB of
 
 def read_npz(path: Path) -> EdgeList:
     """The edges of a sparse matrix; a ValueError if it is not such a file, or not square, real and finite."""
-    damaged = (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError, MemoryError)
+    damaged = (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError, MemoryError, zlib.error, RuntimeError)
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
