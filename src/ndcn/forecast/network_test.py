@@ -217,7 +217,7 @@ def _errors(
     out = []
     for h in horizons:
         target = ridge.targets(x, y, view, int(h))
-        known = panel.observed[h:] & panel.observed[:-h]
+        known = panel.pairs(int(h))
         origins = np.arange(len(x) // 2, len(x) - h)
         w = ridge.coefficients(Z, target, known, origins - h) if blocks else np.zeros((len(origins), 1))
         error = np.abs(np.einsum("onp,op->on", Z[origins], w) - target[origins])

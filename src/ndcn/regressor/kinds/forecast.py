@@ -131,14 +131,15 @@ class AutoForecast(Kind):
 
     def configured(self, options: Mapping[str, Any]) -> Auto:
         """With a horizon, and with models that are trained and compared too."""
-        return Auto(horizon=options.get("horizon"), learned=NAMES if options.get("compare_learned") else ())
+        named = {name: options[name] for name in ("horizon", "kind", "period", "keep_outliers") if name in options}
+        return Auto(learned=NAMES if options.get("compare_learned") else (), **named)
 
     def fit(self, data: TrainingData, settings: Settings) -> FittedForecast:
         """Choose it."""
         began = time.monotonic()
         run, graphs = longest_run(data.given)
         options = settings.model if self.accepts(settings.model) else Auto()
-        more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"]}
+        more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"], **options.reading}
         found = auto(run, horizon=options.horizon, learned=tuple(options.learned), **more)
         initial = replace(InitialCondition.of(run), graph=found.graph)
         return FittedForecast(self.can, initial, found, options, time.monotonic() - began)
@@ -159,7 +160,14 @@ class AutoForecast(Kind):
         if tuple(options.learned) not in ((), NAMES):
             return None
         horizon = [] if options.horizon is None else ["--horizon", str(options.horizon)]
-        return ["--model", self.name, *horizon, *(["--compare-learned"] if options.learned else [])]
+        given = [
+            word
+            for name in ("kind", "period")
+            if (value := getattr(options, name)) is not None
+            for word in (f"--{name}", str(value))
+        ]
+        flags = ["--compare-learned"] * bool(options.learned) + ["--keep-outliers"] * options.keep_outliers
+        return ["--model", self.name, *horizon, *given, *flags]
 
     def plain(self, model: object) -> Any:
         """Options as JSON can hold them."""
