@@ -10,7 +10,7 @@ from ndcn.forecast.combination import DISCOUNT, middle, past_errors, share, weig
 
 def test_weights_fall_with_the_error() -> None:
     found = weights(np.array([1.0, 1.1, 4.0]))
-    np.testing.assert_allclose(found, [1 / (1 + 1.1**-16), 1.1**-16 / (1 + 1.1**-16), 0.0])
+    np.testing.assert_allclose(found, [1 / (1 + 1.1**-20), 1.1**-20 / (1 + 1.1**-20), 0.0])
 
 
 def test_weights_with_failures() -> None:

@@ -84,7 +84,7 @@ def auto(
     """Forecast with the models that a rolling-origin backtest found best.
 
     At past origins every candidate forecasts from the data before it. At each horizon the median of all, weighted by
-    their discounted past errors (there, and at shorter horizons) to the power -16, is averaged with the best simple guess (of one node at
+    their discounted past errors (there, and at shorter horizons) to the power -20, is averaged with the best simple guess (of one node at
     a time: persistence, drift, season, mean, exponential smoothing), in proportion to past errors to the power -8; the
     simple guess is kept alone where it was clearly better over at least 30 past origins.
 

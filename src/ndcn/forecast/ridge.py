@@ -30,7 +30,7 @@ def features(
         so_far = np.cumsum(y, axis=0) / np.arange(1, len(y) + 1)[:, None]
         parts += [*_past(y, lags), so_far - y] if y.min() < 0 else _past(y, lags)
     if "mean" in blocks:
-        common = trim_mean(_moved(y, panel.observed), TRIM, axis=1)[:, None]
+        common = _common(panel, _moved(y, panel.observed))
         parts += _past(np.repeat(common, y.shape[1], axis=1), lags)
     if "neighbours" in blocks:
         around = panel.neighbours(y, order)
@@ -49,6 +49,20 @@ def _moved(y: np.ndarray, observed: np.ndarray) -> np.ndarray:
         step = np.median(y[t, both] - y[t - 1, both]) if both.any() else 0.0
         out[t] = np.where(observed[t], y[t], out[t - 1] + step)
     return out
+
+
+def _common(panel: Panel, y: np.ndarray) -> np.ndarray:
+    """The mean over nodes at each time, shape (T, 1).
+
+    Where values are at least 0, nodes count by their mean so far, as far as ``even_weights`` lets them: the logarithm of a
+    small count is mostly noise. Else all count alike, without the lowest and highest twentieth.
+    """
+    if not panel.kind.positive:
+        return np.asarray(trim_mean(y, TRIM, axis=1)[:, None])
+    flow = np.diff(panel.values, axis=0, prepend=panel.values[:1]) if panel.kind.cumulative else panel.values
+    size = np.where(panel.shifted, 0.0, np.cumsum(np.maximum(flow, 0.0), axis=0)) + 1e-12
+    weight = size * even_weights(size, LARGEST)
+    return np.asarray((weight * y).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True))
 
 
 def _past(z: np.ndarray, lags: int) -> list[np.ndarray]:
