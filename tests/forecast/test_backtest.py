@@ -21,7 +21,8 @@ DATA = {
 
 def panel(x: np.ndarray, graph: ndcn.Graph | None = None) -> Panel:
     graph = graph or ndcn.networks.random(9, seed=1)
-    return panel_of(ndcn.Trajectory(times=np.arange(len(x)) * 1.0, states=x, graph=graph))
+    data = ndcn.Trajectory(times=np.arange(len(x)) * 1.0, states=x, graph=graph)
+    return panel_of(data, keep_outliers=True)  # which are told apart by what comes after them
 
 
 @pytest.mark.parametrize("name", list(DATA))

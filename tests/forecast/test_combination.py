@@ -1,15 +1,16 @@
-"""Weights from past errors."""
+"""Who is combined, by past errors."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from ndcn.forecast.combination import DISCOUNT, mixed, past_errors, weights
+from ndcn.forecast.combination import DISCOUNT, middle, past_errors, share, weights
 
 
-def test_weights_are_inverse_errors_of_the_best() -> None:
-    np.testing.assert_allclose(weights(np.array([4.0, 1.0, 2.0, 100.0]), best=3), [1 / 7, 4 / 7, 2 / 7, 0.0])
+def test_weights_fall_with_the_error() -> None:
+    found = weights(np.array([1.0, 1.1, 4.0]))
+    np.testing.assert_allclose(found, [1 / (1 + 1.1**-20), 1.1**-20 / (1 + 1.1**-20), 0.0])
 
 
 def test_weights_with_failures() -> None:
@@ -38,12 +39,32 @@ def test_nothing_moved() -> None:
     assert found[1] == np.inf
 
 
-def test_who_has_no_forecast_gives_the_weight_away() -> None:
-    said = np.array([[1.0, 2.0], [3.0, np.nan]])
-    np.testing.assert_allclose(mixed(np.array([0.25, 0.75]), said), [2.5, 2.0])
-    assert np.isnan(mixed(np.array([0.0, 1.0]), said)[1])
+def test_the_median_is_of_those_that_have_a_forecast() -> None:
+    said = np.array([[1.0, 2.0, np.nan], [3.0, np.nan, np.nan], [9.0, 4.0, np.inf]])
+    np.testing.assert_allclose(middle(said, np.ones(3)), [3.0, 3.0, np.nan])
+    np.testing.assert_allclose(middle(said, np.array([1.0, 0.0, 0.0])), [1.0, 2.0, np.nan])
 
 
-@pytest.mark.parametrize("best", [1, 5, 50])
-def test_weights_add_up_to_one(best: int) -> None:
-    assert weights(np.random.default_rng(0).random(12), best).sum() == pytest.approx(1.0)
+@pytest.mark.parametrize("count", [1, 2, 5, 8])
+def test_with_equal_weights_it_is_the_plain_median(count: int) -> None:
+    rng = np.random.default_rng(count)
+    said = np.where(rng.random((count, 40)) < 0.3, np.nan, rng.normal(size=(count, 40)))
+    said[0] = 1.0
+    np.testing.assert_allclose(middle(said, np.ones(count)), np.nanmedian(said, axis=0))
+
+
+def test_a_small_change_of_weights_is_one_of_the_median() -> None:
+    rng = np.random.default_rng(0)
+    said, weight = rng.normal(size=(9, 200)), rng.random(9)
+    for k in range(9):
+        other = weight.copy()
+        other[k] *= 1.001
+        assert np.abs(middle(said, other) - middle(said, weight)).max() < 0.02
+
+
+def test_the_share_of_the_combination() -> None:
+    assert share(0.0, 0.0) == share(np.nan, 1.0) == 1.0
+    assert share(1.0, 0.0) == 0.0
+    assert share(0.0, 1.0) == 1.0
+    assert share(0.8, 1.0) + share(1.0, 0.8) == pytest.approx(1.0)  # the same question asked the other way round
+    assert share(1.3, 1.0) < 0.15

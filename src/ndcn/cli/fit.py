@@ -15,6 +15,9 @@ from .checkpoints import Files
 from .guard import FAILED, note, notes
 from .options import (
     HORIZON,
+    KEEP_OUTLIERS,
+    KIND,
+    PERIOD,
     Activation,
     Data,
     Json,
@@ -23,6 +26,7 @@ from .options import (
     OperatorName,
     Precision,
     Preset,
+    SeriesKind,
     States,
     check_model_output,
     option,
@@ -58,6 +62,9 @@ def fit(
     horizon: Annotated[int | None, option(f"auto only. {HORIZON}", min=1)] = None,
     compare_learned: Annotated[bool, option(COMPARE_LEARNED, "--compare-learned")] = False,
     time_limit: Annotated[float | None, option(TIME_LIMIT)] = None,
+    kind_of_data: Annotated[SeriesKind | None, option(KIND, "--kind")] = None,
+    period: Annotated[int | None, option(PERIOD, min=2)] = None,
+    keep_outliers: Annotated[bool, option(KEEP_OUTLIERS, "--keep-outliers")] = False,
     preset: Annotated[Preset, option("Training recipe; paper is the published one.")] = Preset.default,
     epochs: Annotated[int | None, option("Full-batch gradient steps. Default: 2000.", min=1)] = None,
     learning_rate: Annotated[float | None, option(LEARNING_RATE)] = None,
@@ -105,7 +112,13 @@ def fit(
     from ..regressor import kind_for
 
     kind = kind_for(model.value if model is not None else "ndcn" if states is None else "auto")
-    options = {"horizon": horizon, "compare_learned": compare_learned or None, "time_limit": time_limit}
+    options = {
+        "horizon": horizon,
+        "compare_learned": compare_learned or None,
+        "period": period,
+        "time_limit": time_limit,
+    }
+    options |= {"kind": kind_of_data and kind_of_data.value, "keep_outliers": keep_outliers or None}
     asked = kind.configured({name: value for name, value in options.items() if value is not None})
     _check_held_out(kind, interpolation, extrapolation)
     files = Files(out, ensemble)

@@ -91,6 +91,10 @@ class Preset(Choice, names=("default", "paper")):
     """Training recipes of ``ndcn.training.recipes.RECIPES``."""
 
 
+class SeriesKind(Choice, names=("totals", "counts", "values")):
+    """Kinds of data, as in ``ndcn.data.KINDS``."""
+
+
 class Duplicates(Choice, names=("error", "sum", "first")):
     """What to do with repeated edges, as in ``Graph.from_edges``."""
 
@@ -114,6 +118,9 @@ FOLDER = "Folder with data, as `ndcn simulate` or Trajectory.save write it; or, 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=FOLDER)]
 STATES = "File of states, if DATA is a file of edges; see `ndcn inspect`."
 States = Annotated[Path | None, typer.Argument(metavar="STATES", help=STATES)]
+KIND = "auto only. What the values are: totals so far, counts, or other values. Default: found out from the data."
+PERIOD = "auto only. Steps after which the pattern repeats, as 7 for days. Default: found out from the data."
+KEEP_OUTLIERS = "auto only. Use wrong cells too, which `ndcn inspect` lists and which are held out by default."
 HORIZON = "Forecast horizon in steps. Default: 14, or a quarter of the snapshots if that is less."
 Horizon = Annotated[int | None, option(HORIZON, min=1)]
 

@@ -11,7 +11,13 @@ from .metrics import per_time as per_time
 from .moments import number_of as number_of, numbers_of as numbers_of
 from .panel import MIN_SNAPSHOTS as MIN_SNAPSHOTS, Panel as Panel, panel_of as panel_of
 from .sampling import Split, SplitRule as SplitRule, split
-from .series_kind import Kind as Kind, kind_of as kind_of
+from .series_kind import (
+    KINDS as KINDS,
+    Kind as Kind,
+    capped as capped,
+    even_weights as even_weights,
+    kind_of as kind_of,
+)
 from .time_grid import TimeGrid as TimeGrid, common_grid as common_grid
 from .trajectory import Statistics, Trajectory
 from .trajectory_folder import plain_labels as plain_labels

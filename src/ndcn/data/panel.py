@@ -11,6 +11,8 @@ from scipy import sparse
 
 from .._support.wording import short
 from ..graph import Graph
+from .outliers import Outlier, cleaned
+from .series_kind import Kind, kind_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -26,10 +28,13 @@ class Panel:
 
     Args:
         values: shape (T, n), finite; a missing entry holds the node's last observed value before it.
-        observed: shape (T, n), False where an entry was filled; nothing is judged there.
+        observed: shape (T, n), False where an entry was filled or is no example for others; nothing is judged there.
         start: t_0.
         step: s.
         graphs: one graph, or one for each step.
+        kind: what kind of data these are.
+        breaks: shape (T, n), True where a node's level changed for good: nothing is learned across.
+        outliers: wrong cells, and what was done about them; ``first`` and ``last`` are steps of the panel.
         time_notes: how the times were made equally spaced; empty if they were.
         value_notes: how missing entries were filled; empty if there are none.
 
@@ -46,11 +51,26 @@ class Panel:
     start: float
     step: float
     graphs: tuple[Graph, ...]
+    kind: Kind
+    breaks: np.ndarray
+    outliers: tuple[Outlier, ...] = ()
     time_notes: tuple[str, ...] = ()
     value_notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def pairs(self, h: int) -> np.ndarray:
+        """Which x_i(t) and x_i(t + h) were both observed, without a break between them: shape (T - h, n)."""
+        steps = np.cumsum(self.breaks, axis=0)
+        return np.asarray(self.observed[h:] & self.observed[:-h] & (steps[h:] == steps[:-h]) & ~self.shifted)
+
+    @cached_property
+    def shifted(self) -> np.ndarray:
+        """Nodes whose level changed for good, shape (n,): they are forecast, but are no example for others."""
+        out = np.zeros(self.values.shape[1], dtype=bool)
+        out[[one.node for one in self.outliers if one.kind == "shift"]] = True
+        return out
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,11 +111,24 @@ def _row_means(graph: Graph) -> sparse.csr_array:
     return sparse.csr_array(sparse.diags_array(scale) @ csr + sparse.diags_array((total == 0).astype(float)))
 
 
-def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = None) -> Panel:
-    """One feature of ``data`` on equal steps, without looking ahead.
+def panel_of(
+    data: Trajectory,
+    feature: int = 0,
+    graphs: GraphSequence | None = None,
+    *,
+    kind: str | None = None,
+    period: int | None = None,
+    keep_outliers: bool = False,
+) -> Panel:
+    """One feature of ``data`` on equal steps, without wrong cells (``ndcn.data.outliers``).
 
     Unequal times are put on a grid with the median step, each value held until the next one: a later value never
     changes an earlier one. Messages say dates where the data have a calendar.
+
+    Args:
+        data, feature, graphs: the series, which feature, and the graph in force at each time where edges change.
+        kind, period: see ``kind_of``.
+        keep_outliers: whether to leave wrong cells in.
 
     Raises:
         TypeError: ``data`` is no Trajectory.
@@ -138,8 +171,34 @@ def panel_of(data: Trajectory, feature: int = 0, graphs: GraphSequence | None = 
     if missing:
         gone = f"{100 * missing:.3g} % of the entries of {short(data.features[feature])} are missing"
         value_notes = (f"{gone}: the last value before was used",)
+    x, seen = np.where(seen, x, np.nan), seen.copy()
+    found: tuple[Outlier, ...] = ()
+    rough = kind_of(_held(x), seen, kind, period)
+    breaks = np.zeros(x.shape, dtype=bool)
+    if not keep_outliers:
+        clean = cleaned(x, positive=rough.positive, cumulative=rough.cumulative)
+        found, breaks = clean.found, clean.unusual
+        wrong = seen & np.isnan(clean.values)
+        seen &= ~wrong
+        x = _bridged(clean.values, wrong | (np.isnan(clean.values) & rough.cumulative))
+    held = _held(x)
+    known = kind_of(held, seen, kind, period) if found else rough
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
-    return Panel(_held(x), seen, float(times[0]), step, in_force, time_notes, value_notes)
+    return Panel(held, seen, float(times[0]), step, in_force, known, breaks, found, time_notes, value_notes)
+
+
+def _bridged(x: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Wrong cells filled on a straight line between the values before and after; those at the end stay NaN.
+
+    Totals are bridged wherever they are missing: the increments of a gap are spread over it.
+    """
+    out, rows = x.copy(), np.arange(len(x))
+    for i in np.flatnonzero(wrong.any(axis=0)):
+        good = np.isfinite(x[:, i])
+        if good.any():
+            line = np.interp(rows, rows[good], x[good, i], left=np.nan, right=np.nan)
+            out[wrong[:, i], i] = line[wrong[:, i]]
+    return out
 
 
 def _held(x: np.ndarray) -> np.ndarray:

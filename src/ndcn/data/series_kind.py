@@ -6,11 +6,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PERIODS = (7, 12, 24, 52)  # days in a week, months, hours, weeks in a year
+PERIODS = (
+    7,
+    12,
+    24,
+    26,
+    48,
+    52,
+    96,
+    168,
+    288,
+    365,
+)  # days of a week, months, hours, fortnights, half hours, weeks, ...
+KINDS = ("totals", "counts", "values")
 WEEK, DAY = 7, 24
-SLIPS = 0.01  # share of values below 0, and of their sum, that are taken for corrections of counts
-FALLS = 0.01  # share of falls that totals so far may have, as corrections
-GROWS = 0.95  # share of rises among the changes that totals so far must have
+SLIPS = 0.01  # share of a node's values below 0 that are taken for corrections of counts; one is always allowed
+FALLS = 0.01  # share of falls that a node's totals may have, as corrections; two are allowed from 30 snapshots on
+MOST, HALF = (
+    0.9,
+    0.5,
+)  # share of the nodes that must be so with such slips, and without any: one wrong node decides nothing
+LARGEST = 0.05  # of a sum over nodes that one of them may have
 BALANCED = (0.2, 0.8)  # share of values below 0 for differences or standardised values
 ALTERNATING = -0.1  # autocorrelation at lag 1 of values that look differenced; that of differenced white noise is -0.5
 SEASONAL = 0.3  # least autocorrelation of a period; three weeks of white noise have 0 with a standard error of 1/sqrt(21) = 0.22
@@ -26,7 +42,7 @@ class Kind:
         counts: all values are whole numbers.
         centred: values lie on both sides of 0: differences, or standardised values.
         differenced: centred, and a rise is followed by a fall more often than not.
-        period: steps after which the pattern repeats, or None.
+        periods: steps after which the pattern repeats, the shortest first: none, one or two, as a day and a week of hours.
         repeated: share of the changes that are 0 where the node is otherwise active.
         interpolated: share of the changes that equal the change before, though not 0.
         intermittent: more than half of the values (of the increments, where cumulative) are 0.
@@ -43,10 +59,15 @@ class Kind:
     counts: bool
     centred: bool
     differenced: bool
-    period: int | None
+    periods: tuple[int, ...]
     repeated: float
     interpolated: float
     intermittent: bool
+
+    @property
+    def period(self) -> int | None:
+        """The shortest of ``periods``, or None."""
+        return self.periods[0] if self.periods else None
 
     @property
     def window(self) -> int:
@@ -71,8 +92,8 @@ class Kind:
             words = [f"{'counts' if self.counts else 'values'} of at least 0, also tried as square root and logarithm"]
         else:
             words = ["values used as they are"]
-        if self.period is not None:
-            words.append(f"the pattern repeats every {self.period} steps")
+        if self.periods:
+            words.append(f"the pattern repeats every {' and '.join(map(str, self.periods))} steps")
         if self.interpolated > 0.1:
             words.append(f"{100 * self.interpolated:.0f} % of the changes equal the one before: interpolated values?")
         if self.repeated > 0.2:
@@ -83,15 +104,32 @@ class Kind:
         return "; ".join(words)
 
 
-def kind_of(values: np.ndarray, observed: np.ndarray | None = None) -> Kind:
-    """Detect the kind of ``values``, shape (T, n), finite; of those that were ``observed``, if that is given."""
+def kind_of(
+    values: np.ndarray, observed: np.ndarray | None = None, kind: str | None = None, period: int | None = None
+) -> Kind:
+    """Detect the kind of ``values``, shape (T, n), finite; of those that were ``observed``, if that is given.
+
+    Nodes vote: what nearly all of them are is the kind, whatever a few wrong cells or nodes look like. ``kind`` ("totals",
+    "counts", "values") and ``period`` say it instead.
+
+    Raises:
+        ValueError: an unknown kind, or a period that is no whole number of at least 2.
+    """
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    if period is not None and (isinstance(period, bool) or not isinstance(period, int) or period < 2):
+        raise ValueError(f"period must be a whole number of steps, at least 2, got {period!r}")
     x = np.asarray(values, dtype=np.float64)
     seen = np.ones(x.shape, dtype=bool) if observed is None else observed
     change, both = np.diff(x, axis=0), seen[1:] & seen[:-1]
-    positive = _positive(x[seen])
     moving = change != 0
-    falls, grows = (change < 0)[both], (change > 0)[both & moving]
-    cumulative = bool(positive and grows.size and falls.mean() < FALLS and grows.mean() > GROWS and len(x) > 2)
+    known = seen.any(axis=0)
+    below = ((x < 0) & seen).sum(axis=0)
+    positive = kind != "values" and _agreed(below[known], np.maximum(1, SLIPS * seen.sum(axis=0))[known])
+    falls, slips = ((change < 0) & both).sum(axis=0), max(FALLS * len(change), 2 if len(x) >= 30 else 0)
+    grown = (moving & both).any(axis=0)
+    cumulative = bool(kind is None and positive and grown.any() and len(x) > 2 and _agreed(falls[grown], slips))
+    positive, cumulative = positive or kind in ("totals", "counts"), cumulative or kind == "totals"
     centred = not positive and _balanced(x[seen])
     series = np.maximum(change, 0) if cumulative else x
     active = _active(moving) & both
@@ -99,19 +137,19 @@ def kind_of(values: np.ndarray, observed: np.ndarray | None = None) -> Kind:
     return Kind(
         cumulative=cumulative,
         positive=positive,
-        counts=bool((x == np.round(x))[seen].all()),
+        counts=bool(kind == "counts" or (x == np.round(x))[seen].all()),
         centred=centred,
         differenced=centred and _autocorrelation(x, 1) < ALTERNATING,
-        period=_period(series),
+        periods=_periods(series) if period is None else (period,),
         repeated=float((~moving)[active].mean()) if active.any() else 0.0,
         interpolated=float((np.abs(np.diff(change, axis=0)) < 1e-9)[inner].mean()) if inner.any() else 0.0,
         intermittent=bool((series == 0).mean() > 0.5),
     )
 
 
-def _positive(x: np.ndarray) -> bool:
-    below = np.minimum(x, 0)
-    return bool((below < 0).mean() < SLIPS and -below.sum() <= SLIPS * np.maximum(x, 0).sum())
+def _agreed(slips: np.ndarray, allowed: np.ndarray | float) -> bool:
+    """Whether nearly all nodes have no more slips than allowed, and half of them have none."""
+    return bool(len(slips) and (slips <= allowed).mean() >= MOST and (slips == 0).mean() >= HALF)
 
 
 def _balanced(x: np.ndarray) -> bool:
@@ -126,18 +164,46 @@ def _active(moving: np.ndarray) -> np.ndarray:
     return np.asarray(after & before)
 
 
-def _period(series: np.ndarray) -> int | None:
-    """The period with the strongest autocorrelation of the nodes' sum, above SEASONAL and above its neighbours."""
-    total = series.sum(axis=1)
-    best, strength = None, SEASONAL
+def _periods(series: np.ndarray) -> tuple[int, ...]:
+    """Up to two periods at which the sum over nodes is like itself, the strongest and, if it adds something, a longer one."""
+    total = capped(series).sum(axis=1)
+    strength = {}
     for period in PERIODS:
         if len(total) < 3 * period:
             continue
         flat = total[period - 1 :] - np.convolve(total, np.ones(period) / period, mode="valid")
-        near = [_autocorrelation(flat, lag) for lag in (period - 1, period, period + 1)]
-        if near[1] > strength and near[1] >= max(near):
-            best, strength = period, near[1]
-    return best
+        slack = period // 24  # a long period need not be met to the step
+        near = [_autocorrelation(flat, lag) for lag in range(period - 1 - slack, period + 2 + slack)]
+        inner = max(near[1:-1])
+        if inner > SEASONAL and inner >= max(near):
+            strength[period] = inner
+    found: list[int] = []
+    for period in sorted(strength, key=lambda period: -strength[period])[:1]:
+        found.append(period)
+        more = [p for p in strength if p % period == 0 and p > period and strength[p] > 0.9 * strength[period]]
+        less = [p for p in strength if period % p == 0 and p < period and strength[p] > 0.5 * strength[period]]
+        found += more[-1:] or less[:1]
+    return tuple(sorted(found))
+
+
+def even_weights(size: np.ndarray, largest: float = LARGEST) -> np.ndarray:
+    """Weights (..., n) that leave no node more than ``largest`` (or twice an even part) of the sum of ``size`` over nodes.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.data.series_kind import even_weights
+        >>> even_weights(np.array([1000.0, *np.ones(50)])).round(4)[:2]
+        array([0.0026, 1.    ])
+    """
+    most = np.full((*size.shape[:-1], 1), np.inf)
+    for _ in range(12):  # the sum is that of what is left, so that a giant cannot raise its own limit
+        most = max(largest, 2.0 / size.shape[-1]) * np.minimum(size, most).sum(axis=-1, keepdims=True)
+    return np.divide(most, size, out=np.ones(size.shape), where=size > most)
+
+
+def capped(series: np.ndarray) -> np.ndarray:
+    """``series`` (T, n) with every node that has too large a part of the sum scaled down (``even_weights``)."""
+    return np.asarray(series * even_weights(np.abs(series).sum(axis=0)))
 
 
 def _autocorrelation(x: np.ndarray, lag: int) -> float:

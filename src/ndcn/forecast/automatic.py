@@ -1,4 +1,4 @@
-"""forecast.auto: compare all candidates by backtest, keep the combination or a simple guess, and say which."""
+"""forecast.auto: compare all candidates by backtest, combine the best with the best simple guess, and say how it did."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._support.progress import Progress
-from ..data import Dataset, Kind, Panel, Trajectory, kind_of, one_run, panel_of
+from ..data import Dataset, Kind, Panel, Trajectory, even_weights, one_run, panel_of
 from . import backtest, combination, intervals
-from .backtest import Backtest
-from .candidates import LEARNED, Candidate, candidates_for
+from .backtest import Backtest, mean_errors
+from .candidates import Candidate, candidates_for
 from .learned import Learner
-from .options import check_learned
+from .options import Auto
 from .result import Forecast
 from .table import Table
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from ..graph import GraphSequence
 
 LONGEST = 14
-CLEARLY = 0.95  # a simple guess is kept where its error is below this share of the combination's ...
+CLEARLY = 0.95  # a simple guess is kept alone where its error is below this share of the combination's ...
 ENOUGH = 30  # ... over at least so many past origins
-FEW = 10  # past origins below which no difference is reported
-HANDICAP = 1.1  # of trained models, which are judged at a few origins only
+FEW = 10  # past origins below which no difference is said to be one
+BIAS = 2.0  # the most that a median is scaled by to give a mean
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,34 @@ class Choice:
     reference: tuple[str, ...]
     ratios: tuple[float, ...]
     margins: tuple[float, ...]
+    bias: np.ndarray
     kind: Kind
     failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Online:
+    """At one horizon, what the rule would have forecast at past origins, and what it forecasts with now.
+
+    Args:
+        origins: the past origins at which it can be judged, shape (Q,).
+        said: its forecasts there, shape (Q, n).
+        simple: those of the best simple guess at the time.
+        weights: of the candidates now, shape (K,).
+        guess: position of the best simple guess now.
+        share: of the combination, beside the guess.
+    """
+
+    origins: np.ndarray
+    said: np.ndarray
+    simple: np.ndarray
+    weights: np.ndarray
+    guess: int
+    share: float
+
+    def mixed(self, forecasts: np.ndarray) -> np.ndarray:
+        """The forecast of now from those of all candidates, (K, n) to (n,)."""
+        return _mixed(combination.middle(forecasts, self.weights), forecasts[self.guess], self.share)
 
 
 def auto(
@@ -49,15 +75,21 @@ def auto(
     horizon: int | None = None,
     graphs: GraphSequence | None = None,
     learned: Sequence[str] = (),
+    kind: str | None = None,
+    period: int | None = None,
+    keep_outliers: bool = False,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Forecast:
     """Forecast with the models that a rolling-origin backtest found best.
 
-    At past origins every candidate forecasts from the data before it. At each horizon the five with the smallest
-    discounted past errors (there, and at shorter horizons) are combined, weighted by 1 / error. A simple guess (of one
-    node at a time: persistence, drift, season, mean, exponential smoothing), chosen online by the same errors, is kept
-    instead where it was clearly better over at least 30 past origins.
+    At past origins every candidate forecasts from the data before it. At each horizon the median of all, weighted by their
+    discounted past errors (there, and at shorter horizons) to the power -20, is averaged with the best simple guess (of
+    one node at a time: persistence, drift, season, mean, exponential smoothing), in proportion to past errors to the power
+    -8; the simple guess is kept alone where it was clearly better over at least 30 past origins.
+
+    Wrong cells (``ndcn.data.outliers``) are held out, and no node counts for more than a twentieth of an error, so that
+    one wrong cell, node or snapshot does not move the forecasts of others. A node that was never observed has no forecast.
 
     Args:
         data: at least 12 snapshots; equally spaced, or else they are held on a grid of the median step. A ``Dataset`` with
@@ -65,7 +97,10 @@ def auto(
         horizon: how many steps ahead to forecast; by default 14, or a quarter of the snapshots if that is less.
         graphs: the graph in force at each time, where edges change; the graph of ``data`` by default.
         learned: models to train and compare too, as ``("ndcn", "interaction", "gru_gnn")``; takes minutes.
-        seed: of their training.
+        kind: "totals", "counts" or "values"; found out from the data by default.
+        period: steps after which the pattern repeats; found out by default.
+        keep_outliers: whether to use the data as they are, wrong cells included.
+        seed: of the training of learned models.
         progress: whether to show a progress bar; None shows it on a terminal.
 
     Raises:
@@ -83,84 +118,109 @@ def auto(
     """
     graphs = data.graphs if graphs is None and isinstance(data, Dataset) else graphs
     data = one_run(data, "a forecast")
-    panels = [panel_of(data, 0, graphs)]
-    panels += [panel_of(data, k, graphs) for k in range(1, data.num_features)]
+    options = Auto(None, learned, kind, period, keep_outliers)
+    panels = [panel_of(data, 0, graphs, **options.reading)]
+    panels += [panel_of(data, k, graphs, **options.reading) for k in range(1, data.num_features)]
     T = len(panels[0])
     steps = max(1, min(LONGEST, T // 4)) if horizon is None else horizon
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= T // 2:
         limit = f"from 1 to {T // 2} (half of the {T} snapshots)"
         raise ValueError(f"horizon must be a whole number of steps {limit}, got {steps!r}")
-    choices = [_choose(panel, steps, tuple(learned), seed, progress) for panel in panels]
-    return Forecast.of(data, panels, choices, steps)
+    choices = [_choose(panel, steps, tuple(options.learned), seed, progress) for panel in panels]
+    return Forecast.of(data, panels, choices)
 
 
 def _choose(panel: Panel, steps: int, learned: tuple[str, ...], seed: int, progress: bool | None) -> Choice:
-    kind = kind_of(panel.values, panel.observed)
-    candidates = candidates_for(panel, kind)
-    check_learned(learned)
-    learners = [Learner(name, panel, kind, seed) for name in learned]
+    candidates = candidates_for(panel, panel.kind)
+    learners = [Learner(name, panel, panel.kind, seed) for name in learned]
     candidates += [learner.candidate() for learner in learners]
     with Progress(len(candidates), 0, progress, "models", "comparing") as bar:
         tested = backtest.run(panel, candidates, backtest.scored_horizons(steps), bar.update)
-    return _decide(panel, tested, candidates, steps, kind, tuple(f for one in learners for f in one.failures))
+    return _decide(panel, tested, candidates, steps, tuple(f for one in learners for f in one.failures))
 
 
 def _decide(
-    panel: Panel, tested: Backtest, candidates: Sequence[Candidate], steps: int, kind: Kind, failures: tuple[str, ...]
+    panel: Panel, tested: Backtest, candidates: Sequence[Candidate], steps: int, failures: tuple[str, ...]
 ) -> Choice:
-    now = len(tested.origins) - 1
-    weights, kept, reference, ratios, margins, errors, quantiles, counts = [], [], [], [], [], [], [], []
-    for k, h in enumerate(tested.horizons):
-        q, said = tested.online(k, now, lambda k, at: combined(tested, k, at))
-        _, guessed = tested.online(k, now, lambda k, at: simple_guess(tested, k, at))
-        mine, simple = _error(panel, tested, k, q, said), _error(panel, tested, k, q, guessed)
-        guess = tested.guess(k, now)
-        keep_guess = bool(len(q) >= ENOUGH and simple < CLEARLY * mine)
-        weights.append(simple_guess(tested, k, now) if keep_guess else combined(tested, k, now))
-        kept.append(tested.names[guess] if keep_guess else "combination")
-        reference.append(tested.names[guess])
-        ratios.append(1.0 if keep_guess or simple == 0 else float(mine / simple))
-        margins.append(_margin(_errors(panel, tested, k, q, said), _errors(panel, tested, k, q, guessed), int(h)))
-        errors.append((mine, simple))
-        r, weight = intervals.residuals(panel, tested.origins[q], guessed if keep_guess else said, int(h))
+    rules = [online(panel, tested, k) for k in range(len(tested.horizons))]
+    kept, ratios, margins, errors, quantiles, counts, bias = [], [], [], [], [], [], []
+    for rule, h in zip(rules, tested.horizons.tolist(), strict=True):
+        mine, simple = (mean_errors(panel, rule.origins, h, said) for said in (rule.said, rule.simple))
+        still = mean_errors(panel, rule.origins, h, panel.values[rule.origins])
+        own, other = _discounted(rule.origins, mine, still), _discounted(rule.origins, simple, still)
+        kept.append("combination" if rule.share > 0 else tested.names[rule.guess])
+        ratios.append(1.0 if other == 0 else own / other)
+        margins.append(_margin(mine, simple, h))
+        errors.append((own, other))
+        r, weight = intervals.residuals(panel, rule.origins, rule.said, h)
         quantiles.append(intervals.quantiles_of(r, weight))
         counts.append(len(r))
+        bias.append(_bias(panel, rule, h))
     at = np.array([len(panel) - 1])
     size = np.concatenate([intervals.sizes(panel, at, int(h)) for h in tested.horizons])
     known = intervals.Residuals(tested.horizons, np.stack(quantiles), size, np.array(counts))
-    path = _path(panel, tested, candidates, np.stack(weights), steps)
-    table = _table(tested, errors)
-    return Choice(path, known, table, tuple(kept), tuple(reference), tuple(ratios), tuple(margins), kind, failures)
+    return Choice(
+        path=_path(panel, tested.horizons, candidates, rules, steps),
+        residuals=known,
+        table=_table(tested, errors),
+        kept=tuple(kept),
+        reference=tuple(tested.names[rule.guess] for rule in rules),
+        ratios=tuple(ratios),
+        margins=tuple(margins),
+        bias=intervals.between(np.arange(1, steps + 1), tested.horizons, np.array(bias)[:, None])[:, 0],
+        kind=panel.kind,
+        failures=failures,
+    )
 
 
-def combined(tested: Backtest, k: int, at: int) -> np.ndarray:
-    """Weights of the combination at horizon number k, as known at origin number ``at``."""
-    past = tested.likely(k, at)
-    trained = np.array([family == LEARNED for family in tested.families])
-    return combination.weights(np.where(trained, HANDICAP * past, past))
+def online(panel: Panel, tested: Backtest, k: int) -> Online:
+    """What the rule would have said at every past origin with what was known then, and what it says now."""
+    h, now = int(tested.horizons[k]), len(tested.origins) - 1
+    places = [p for p in range(now + 1) if p == now or len(tested.known(k, p)) > 0]
+    weights = {p: tested.weights(k, p) for p in places}
+    guess = {p: tested.guess(k, p) for p in places}
+    middle = np.stack([combination.middle(tested.forecasts[:, p, k], weights[p]) for p in places])
+    simple = np.stack([tested.forecasts[guess[p], p, k] for p in places])
+    origins = tested.origins[places]
+    judged = origins + h < len(panel)
+    still = mean_errors(panel, origins[judged], h, panel.values[origins[judged]])
+    mine, other = (mean_errors(panel, origins[judged], h, said[judged]) for said in (middle, simple))
+    shares = []
+    for o in origins:
+        past = origins[judged] + h <= o
+        errors = [_discounted(origins[judged][past], e[past], still[past]) for e in (mine, other)]
+        clear = past.sum() >= ENOUGH and errors[1] < CLEARLY * errors[0]
+        shares.append(0.0 if clear else combination.share(*errors))
+    said = _mixed(middle, simple, np.array(shares)[:, None])
+    return Online(origins[judged], said[judged], simple[judged], weights[now], guess[now], shares[-1])
 
 
-def simple_guess(tested: Backtest, k: int, at: int) -> np.ndarray:
-    """All weight on the best simple guess at horizon number k, as known at origin number ``at``."""
-    one = np.zeros(len(tested.names))
-    one[tested.guess(k, at)] = 1.0
-    return one
+def _mixed(middle: np.ndarray, guess: np.ndarray, share: float | np.ndarray) -> np.ndarray:
+    """Share of the middle, and the rest of the guess; whoever has a forecast where the other has none."""
+    both = share * np.nan_to_num(middle) + (1 - share) * np.nan_to_num(guess)
+    return np.where(np.isfinite(middle), np.where(np.isfinite(guess), both, middle), guess)
 
 
-def _error(panel: Panel, tested: Backtest, k: int, q: np.ndarray, said: np.ndarray) -> float:
-    """Discounted error of what a rule said online, in units of persistence's; NaN where there was no past."""
-    if not len(q):
+def _discounted(origins: np.ndarray, errors: np.ndarray, still: np.ndarray) -> float:
+    """Discounted mean error in units of persistence's; NaN where there was no past."""
+    if not len(origins):
         return float("nan")
-    origins, error = tested.origins[q], _errors(panel, tested, k, q, said)
-    return float(combination.past_errors(error[None], origins[-1] - origins, tested.errors[0, q, k])[0])
+    return float(combination.past_errors(errors[None], origins[-1] - origins, still)[0])
 
 
-def _errors(panel: Panel, tested: Backtest, k: int, q: np.ndarray, said: np.ndarray) -> np.ndarray:
-    """Mean |error| over nodes of what a rule said online, for each origin."""
-    at = tested.origins[q] + tested.horizons[k]
-    seen = panel.observed[at]
-    size = np.where(seen, np.abs(said - panel.values[at]), 0.0).sum(axis=1)
-    return np.asarray(size / np.maximum(seen.sum(axis=1), 1))
+def _bias(panel: Panel, rule: Online, h: int) -> float:
+    """sum truth / sum forecast at past origins (of what came after the origin, for totals): a median below the mean has > 1.
+
+    1 where values may be below 0, and where forecasts are no smaller on the whole than chance explains.
+    """
+    if not panel.kind.positive or len(rule.origins) < FEW:
+        return 1.0
+    seen = panel.observed[rule.origins + h] & np.isfinite(rule.said)
+    start = panel.values[rule.origins] if panel.kind.cumulative else 0.0
+    truth, said = (np.where(seen, x - start, 0.0) for x in (panel.values[rule.origins + h], rule.said))
+    weight = even_weights(np.maximum(np.abs(truth).sum(axis=0), np.abs(said).sum(axis=0)))
+    top, bottom = float((truth * weight).sum()), float((said * weight).sum())
+    return float(np.clip(top / bottom, 1 / BIAS, BIAS)) if bottom > 0 else 1.0
 
 
 def _margin(mine: np.ndarray, simple: np.ndarray, h: int) -> float:
@@ -177,14 +237,25 @@ def _margin(mine: np.ndarray, simple: np.ndarray, h: int) -> float:
 
 
 def _path(
-    panel: Panel, tested: Backtest, candidates: Sequence[Candidate], weights: np.ndarray, steps: int
+    panel: Panel, horizons: np.ndarray, candidates: Sequence[Candidate], rules: Sequence[Online], steps: int
 ) -> np.ndarray:
-    """Steps 1 .. H from the last snapshot, shape (H, n); between horizons with the weights of the next one."""
+    """Steps 1 .. H from the last snapshot, shape (H, n); between two horizons the rules of both, by distance.
+
+    Totals never fall, and values of at least 0 stay there. A node that was never observed has NaN.
+    """
     every, last = np.arange(1, steps + 1), np.array([len(panel) - 1])
-    used = np.flatnonzero(weights.sum(axis=0))
-    said = np.stack([candidates[int(k)].rolling(last, every)[0] for k in used])
-    of = np.searchsorted(tested.horizons, every)
-    return np.stack([combination.mixed(weights[of[h]][used], said[:, h]) for h in range(steps)])
+    used = sorted({int(k) for rule in rules for k in (*np.flatnonzero(rule.weights), rule.guess)})
+    said = np.full((len(candidates), steps, panel.values.shape[1]), np.nan)
+    for k in used:
+        said[k] = candidates[k].rolling(last, every)[0]
+    full = np.stack([[rule.mixed(said[:, h]) for h in range(steps)] for rule in rules])  # (rules, H, n)
+    path = np.stack([intervals.between(every[h : h + 1], horizons, full[:, h])[0] for h in range(steps)])
+    if panel.kind.positive:
+        path = np.maximum(path, 0.0)
+    if panel.kind.cumulative:
+        path = np.maximum.accumulate(np.concatenate([panel.values[-1:], path]), axis=0)[1:]
+    path[:, ~panel.observed.any(axis=0)] = np.nan
+    return path
 
 
 def _table(tested: Backtest, online: Sequence[tuple[float, float]]) -> Table:

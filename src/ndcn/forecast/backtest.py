@@ -9,13 +9,20 @@ import numpy as np
 
 from .._support.threads import WORTH_TWO
 from .._support.work import run_all
-from ..data import Panel
+from ..data import Panel, even_weights
 from . import combination
 from .candidates import LEARNED, SIMPLE, Candidate
+from .intervals import sizes
+from .simple import recent_change
 
 FIRST = 8  # the earliest origin
 ORIGINS = 40  # how many past origins are looked at, besides the longest horizon
+CLIP = 8.0  # times a node's recent changes: the most that an error counts for
+HANDICAP = 1.1  # of trained models, which are judged at a few origins only
 OWN = 2.0  # how much past errors at a horizon count for it; those at a shorter one count 1
+MOST = (
+    0.05  # of the error of all nodes that one node may have, and twice its even part: a giant decides for itself alone
+)
 WIDTH = 20  # features of a trained model's hidden state, as far as the number of threads is concerned
 USUAL = (1, 3, 7, 14, 28, 56)
 
@@ -35,7 +42,8 @@ def scored_horizons(horizon: int) -> np.ndarray:
 class Backtest:
     """Forecasts of all candidates from past origins, and their errors.
 
-    Errors are means of |forecast - truth| over observed nodes; NaN where the truth is not known yet.
+    Errors are means of |forecast - truth| over observed nodes, of which none counts for more than a twentieth of them;
+    NaN where the truth is not known yet.
     """
 
     names: tuple[str, ...]  # of the K candidates
@@ -72,11 +80,11 @@ class Backtest:
         among = np.array([family in families for family in self.families])
         return int(np.where(among, self.past(k, at), np.inf).argmin())
 
-    def online(self, k: int, at: int, choose: Callable[[int, int], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """What a rule would have forecast at the past origins known at ``at``: positions, and forecasts (Q, n)."""
-        q = np.array([p for p in self.known(k, at) if len(self.known(k, p)) > 0], dtype=int)
-        said = [combination.mixed(choose(k, p), self.forecasts[:, p, k]) for p in q]
-        return q, np.stack(said) if said else np.empty((0, self.forecasts.shape[3]))
+    def weights(self, k: int, at: int) -> np.ndarray:
+        """Weights of the candidates at horizon number k, as known at origin number ``at``."""
+        past = self.likely(k, at)
+        trained = np.array([family == LEARNED for family in self.families])
+        return combination.weights(np.where(trained, HANDICAP * past, past))
 
 
 def run(
@@ -96,12 +104,23 @@ def run(
     errors = np.full(said.shape[:3], np.nan)
     for j, h in enumerate(horizons):
         q = np.flatnonzero(origins + h < T)
-        truth, seen = panel.values[origins[q] + h], panel.observed[origins[q] + h]
-        size = np.abs(said[:, q, j].astype(np.float64) - truth)
-        count = seen.sum(axis=1)
-        errors[:, q, j] = np.where(seen, size, 0.0).sum(axis=2) / np.where(count > 0, count, np.nan)
+        errors[:, q, j] = mean_errors(panel, origins[q], int(h), said[:, q, j])
     names, families = tuple(c.name for c in candidates), tuple(c.family for c in candidates)
     return Backtest(names, families, origins, horizons, said, errors)
+
+
+def mean_errors(panel: Panel, origins: np.ndarray, h: int, said: np.ndarray) -> np.ndarray:
+    """Mean |error| over observed nodes of forecasts ``said`` from each origin, shape (..., O, n) to (..., O).
+
+    A node counts less where its recent changes are more than a twentieth of those of all nodes, and an error counts as no
+    more than eight times its recent changes, so that one node, large or wrong, does not decide for the others.
+    """
+    seen = panel.observed[origins + h] & ~panel.shifted
+    usual = sizes(panel, origins, h)
+    weight = even_weights(np.where(panel.shifted, 0.0, recent_change(panel.values, origins, h)))
+    size = np.minimum(np.abs(said.astype(np.float64) - panel.values[origins + h]), CLIP * usual)
+    count = seen.sum(axis=1)
+    return np.asarray(np.where(seen, size * weight, 0.0).sum(axis=-1) / np.where(count > 0, count, np.nan))
 
 
 def _all_forecasts(

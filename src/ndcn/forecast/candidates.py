@@ -50,12 +50,15 @@ def candidates_for(panel: Panel, kind: Kind) -> list[Candidate]:
 
 
 def _guesses(panel: Panel, kind: Kind) -> list[Candidate]:
-    x, period = panel.values, kind.period or kind.window
+    x = panel.values
     signed = np.diff(x, axis=0, prepend=x[:1]) if kind.cumulative else x
 
-    def season(origins: np.ndarray, horizons: np.ndarray) -> np.ndarray:
-        path = simple.seasonal(signed, origins, int(horizons.max()), period)
-        return View(increments=kind.cumulative).levels(path, x[origins])[:, horizons - 1]
+    def season(way: Callable[..., np.ndarray], period: int, **more: bool) -> Rolling:
+        def rolling(origins: np.ndarray, horizons: np.ndarray) -> np.ndarray:
+            path = way(signed, origins, int(horizons.max()), period, **more)
+            return View(increments=kind.cumulative).levels(path, x[origins])[:, horizons - 1]
+
+        return rolling
 
     def of(path: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> Rolling:
         return lambda origins, horizons: path(x, origins, int(horizons.max()))[:, horizons - 1]
@@ -64,8 +67,14 @@ def _guesses(panel: Panel, kind: Kind) -> list[Candidate]:
         Candidate("persistence", GUESS, of(simple.persistence)),
         Candidate("drift", GUESS, of(simple.drift)),
         Candidate("recent drift", GUESS, of(lambda x, o, h: simple.drift(x, o, h, kind.window))),
-        Candidate("seasonal", GUESS, season),
     ]
+    for period in kind.periods or (kind.window,):
+        label = f" {period}" if len(kind.periods) > 1 else ""
+        found.append(Candidate(f"seasonal{label}", GUESS, season(simple.seasonal, period)))
+        if kind.periods:
+            found.append(Candidate(f"seasonal mean{label}", GUESS, season(simple.same_phase, period)))
+            middle = season(simple.same_phase, period, middle=True)
+            found.append(Candidate(f"seasonal median{label}", GUESS, middle))
     return found if kind.cumulative else [*found, Candidate("mean", GUESS, of(simple.mean))]
 
 
@@ -125,4 +134,8 @@ def _ridges(panel: Panel, kind: Kind) -> list[Candidate]:
                 name = " ".join(["ridge", " + ".join(blocks), view.name]).strip() + ", recent" * (forget < 1)
                 rolling = functools.partial(ridge.forecasts, panel, view, kind.window + 1, blocks, forget=forget)
                 found.append(Candidate(name, RIDGE, rolling))
+        if kind.periods:
+            season = functools.partial(ridge.forecasts, panel, view, kind.window + 1, ridge.BLOCKS[:2])
+            name = f"ridge own + mean + season {view.name}".strip()
+            found.append(Candidate(name, RIDGE, functools.partial(season, period=kind.periods[-1])))
     return found

@@ -39,10 +39,11 @@ class Residuals:
             low.append(min(0.0, float(np.interp(tail, LEVELS, quantiles))) * size)
             high.append(max(0.0, float(np.interp(1.0 - tail, LEVELS, quantiles))) * size)
         at = np.arange(1, steps + 1)
-        return _between(at, self.horizons, np.stack(low)), _between(at, self.horizons, np.stack(high))
+        return between(at, self.horizons, np.stack(low)), between(at, self.horizons, np.stack(high))
 
 
-def _between(at: np.ndarray, horizons: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def between(at: np.ndarray, horizons: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Rows (H, n) at some horizons, at all steps ``at`` by linear interpolation; before the first horizon its own."""
     right = np.clip(np.searchsorted(horizons, at), 0, len(horizons) - 1)
     left = np.maximum(right - 1, 0)
     gap = np.maximum(horizons[right] - horizons[left], 1)
@@ -51,9 +52,13 @@ def _between(at: np.ndarray, horizons: np.ndarray, rows: np.ndarray) -> np.ndarr
 
 
 def sizes(panel: Panel, origins: np.ndarray, horizon: int) -> np.ndarray:
-    """s_i at each origin, shape (O, n): mean |x(t) - x(t - horizon)| of late, and no less than a tenth of the mean."""
+    """s_i at each origin, shape (O, n): mean |x(t) - x(t - horizon)| of late, and no less than a tenth of the mean.
+
+    Of that mean the largest twentieth of the nodes is cut off.
+    """
     change = recent_change(panel.values, origins, horizon)
-    return np.maximum(change, np.maximum(FLOOR * change.mean(axis=1, keepdims=True), 1e-12))
+    usual = np.minimum(change, np.quantile(change, 0.95, axis=1, keepdims=True)).mean(axis=1, keepdims=True)
+    return np.maximum(change, np.maximum(FLOOR * usual, 1e-12))
 
 
 def residuals(panel: Panel, origins: np.ndarray, said: np.ndarray, horizon: int) -> tuple[np.ndarray, np.ndarray]:

@@ -243,7 +243,7 @@ def network_test(
         raise ValueError(f"feature must be from 0 to {data.num_features - 1}, got {feature!r}")
     if len(data) < LEAST:
         raise ValueError(f"the test needs at least {LEAST} snapshots, got {len(data)}")
-    panel = panel_of(data, feature, graphs)
+    panel = panel_of(data, feature, graphs, keep_outliers=True)  # ``Judge`` deals with them
     if len(panel) < LEAST:
         raise ValueError(f"the test needs at least {LEAST} snapshots on equal steps, got {len(panel)}")
     n = panel.values.shape[1]

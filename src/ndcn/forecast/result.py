@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from .._support.html import card
+from .._support.wording import some
 from ..data import Trajectory, checked_times
 from ..graph import Graph
 from .intervals import LEVELS, Residuals
@@ -32,7 +33,9 @@ class Forecast:
         features: names.
         start: time of the last snapshot.
         step: between snapshots.
-        path: shape (H + 1, n, d): the last snapshot, and the forecasts for the H steps after it.
+        path: shape (H + 1, n, d): the last snapshot, and the forecasts for the H steps after it: medians, which have the
+            smallest absolute error. NaN for a node that was never observed.
+        bias: shape (H, d): by how much past means exceeded such forecasts, as a factor.
         residuals: for each feature.
         tables: for each feature; ``table`` is that of the first.
         chosen: for each feature and horizon, "combination" or the simple guess that was kept.
@@ -40,6 +43,7 @@ class Forecast:
         ratios: for each feature and horizon, past error of what was chosen over that of the best simple guess online.
         margins: of the ratios: differences from 1 that are no larger may be chance.
         kinds: for each feature, what kind of data it is, in words.
+        whole: for each feature, whether values are whole numbers, so that the ends of intervals are too.
         lower: for each feature, below what no forecast can lie: "none", "zero", or "last" for totals.
         notes: what was done to the data, and what failed.
     """
@@ -49,6 +53,7 @@ class Forecast:
     start: float
     step: float
     path: np.ndarray
+    bias: np.ndarray
     residuals: tuple[Residuals, ...]
     tables: tuple[Table, ...]
     chosen: tuple[tuple[str, ...], ...]
@@ -56,13 +61,15 @@ class Forecast:
     ratios: tuple[tuple[float, ...], ...]
     margins: tuple[tuple[float, ...], ...]
     kinds: tuple[str, ...]
+    whole: tuple[bool, ...]
     lower: tuple[str, ...]
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, data: Trajectory, panels: Sequence[Panel], choices: Sequence[Choice], steps: int) -> Forecast:
+    def of(cls, data: Trajectory, panels: Sequence[Panel], choices: Sequence[Choice]) -> Forecast:
         """From one choice for each feature."""
-        paths = [np.concatenate([p.values[-1:], c.path]) for p, c in zip(panels, choices, strict=True)]
+        empty = [np.where(p.observed.any(axis=0), p.values[-1:], np.nan) for p in panels]
+        paths = [np.concatenate([last, c.path]) for last, c in zip(empty, choices, strict=True)]
         kinds = [c.kind for c in choices]
         return cls(
             graph=data.graph if len(panels[0].graphs) == 1 else panels[0].graphs[-1],
@@ -70,6 +77,7 @@ class Forecast:
             start=panels[0].last_time,
             step=panels[0].step,
             path=np.stack(paths, axis=-1),
+            bias=np.stack([c.bias for c in choices], axis=-1),
             residuals=tuple(c.residuals for c in choices),
             tables=tuple(c.table for c in choices),
             chosen=tuple(c.kept for c in choices),
@@ -77,8 +85,9 @@ class Forecast:
             ratios=tuple(c.ratios for c in choices),
             margins=tuple(c.margins for c in choices),
             kinds=tuple(k.sentence for k in kinds),
+            whole=tuple(k.counts and k.positive for k in kinds),
             lower=tuple("last" if k.cumulative else "zero" if k.positive else "none" for k in kinds),
-            notes=tuple(dict.fromkeys(note for p in panels for note in p.notes))
+            notes=tuple(dict.fromkeys(note for p in panels for note in (*p.notes, *_doubts(p, data))))
             + tuple(f for c in choices for f in c.failures),
         )
 
@@ -102,8 +111,8 @@ class Forecast:
         """At which horizons what was kept had beaten the best simple guess chosen online, and by how much, in words."""
         rows = zip(self.tables, self.chosen, self.reference, self.ratios, self.margins, strict=True)
         said = [_verdict(*row) for row in rows]
-        named = [f"{name}: {text}" for name, text in zip(self.features, said, strict=True)]
-        return said[0] if len(said) == 1 else " ".join(named)
+        named = [f"{name}:\n{text}" for name, text in zip(self.features, said, strict=True)]
+        return said[0] if len(said) == 1 else "\n".join(named)
 
     def _repr_html_(self) -> str:
         rows = [("forecast", f"{self.horizon} steps of {self.step:.4g} after t = {self.start:.4g}")]
@@ -114,10 +123,24 @@ class Forecast:
     def predict(self, times: Any) -> Trajectory:
         """The forecast at these times, in any order: after the last snapshot, up to ``horizon`` steps; linear between.
 
+        It is a median: as often too high as too low. Medians of nodes do not add up to that of their sum; ``mean`` does.
+
         Raises:
             ValueError: a time before the last snapshot or beyond the horizon.
         """
         return self._at(times, self.path)
+
+    def mean(self, times: Any) -> Trajectory:
+        """The expected value at these times: the forecast, scaled so that sums of past forecasts met sums of past values.
+
+        Sums over nodes of these are the expected values of the sums. Where values may be below 0 it is the forecast itself.
+
+        Raises:
+            ValueError: times as in ``predict``.
+        """
+        start, path = self.path[0] * [low == "last" for low in self.lower], self.path.copy()
+        path[1:] = start + (self.path[1:] - start) * self.bias[:, None]
+        return self._at(times, path)
 
     def intervals(self, times: Any, level: float = 0.9) -> tuple[Trajectory, Trajectory]:
         """Lower and upper ends between which a share ``level`` of the values should lie, by past residuals.
@@ -133,6 +156,10 @@ class Forecast:
             if self.lower[k] != "none":
                 least = self.path[0, :, k] if self.lower[k] == "last" else np.zeros(self.path.shape[1])
                 low[..., k] = np.maximum(low[..., k], np.minimum(least, self.path[..., k]))
+            if self.whole[k]:
+                low[1:, :, k], high[1:, :, k] = np.floor(low[1:, :, k] + 1e-6), np.ceil(high[1:, :, k] - 1e-6)
+            if self.lower[k] == "last":
+                low[..., k], high[..., k] = (np.maximum.accumulate(end[..., k], axis=0) for end in (low, high))
         return self._at(times, low), self._at(times, high)
 
     def deviation(self, times: Any) -> Trajectory:
@@ -159,23 +186,25 @@ class Forecast:
             raise ValueError(
                 f"this forecast goes {range_}, but t = {bad:.15g} was asked for; fit with a longer horizon"
             )
-        at = np.clip(at, 0.0, self.horizon)
+        at = np.clip(np.where(np.abs(at - np.round(at)) < 1e-6, np.round(at), at), 0.0, self.horizon)
         left = np.minimum(np.floor(at + 1e-9).astype(int), self.horizon - 1)
         share = (at - left)[:, None, None]
         states = torch.from_numpy((1 - share) * path[left] + share * path[left + 1])
+        mask = None if not states.isnan().any() else ~states.isnan()
         ordered = bool((asked.diff() > 0).all())
-        return Trajectory(times=asked, states=states, graph=self.graph, features=self.features, ordered=ordered)
+        names = self.features
+        return Trajectory(times=asked, states=states, graph=self.graph, mask=mask, features=names, ordered=ordered)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
         """All but the graph, as JSON and tensors, for ``from_state``."""
         plain: dict[str, Any] = {"start": self.start, "step": self.step, "tables": [t.to_json() for t in self.tables]}
-        for name in ("features", "kinds", "lower", "notes"):
+        for name in ("features", "kinds", "whole", "lower", "notes"):
             plain[name] = list(getattr(self, name))
         for name in ("chosen", "reference"):
             plain[name] = [list(row) for row in getattr(self, name)]
         for name in ("ratios", "margins"):
             plain[name] = [[float(r) if np.isfinite(r) else None for r in row] for row in getattr(self, name)]
-        tensors = {"path": torch.from_numpy(self.path.copy())}
+        tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in ("path", "bias")}
         for k, known in enumerate(self.residuals):
             for name in RESIDUALS:
                 tensors[f"residuals.{k}.{name}"] = torch.from_numpy(np.array(getattr(known, name)))
@@ -198,8 +227,12 @@ class Forecast:
             return found
 
         count, path = len(plain["features"]), tensors["path"].numpy()
-        if path.ndim != 3 or len(path) < 2 or path.shape[1:] != (graph.num_nodes, count) or not np.isfinite(path).all():
+        if path.ndim != 3 or len(path) < 2 or path.shape[1:] != (graph.num_nodes, count) or _damaged(path):
             raise ValueError(f"forecasts for {graph.num_nodes} nodes and {count} features were expected")
+        bias = tensors["bias"].numpy() if "bias" in tensors else np.ones((len(path) - 1, count))  # files of 0.2
+        whole = plain.get("whole", [False] * count)
+        if bias.shape != (len(path) - 1, count) or not (np.isfinite(bias).all() and len(whole) == count):
+            raise ValueError(f"factors for {len(path) - 1} steps and {count} features were expected")
         by_feature = ("tables", "chosen", "reference", "ratios", "margins", "kinds", "lower")
         if any(len(plain[name]) != count for name in by_feature):
             raise ValueError(f"the choice of {count} features was expected")
@@ -212,6 +245,8 @@ class Forecast:
             start=plain["start"],
             step=plain["step"],
             path=path,
+            bias=bias,
+            whole=tuple(bool(one) for one in whole),
             residuals=tuple(known(k) for k in range(count)),
             tables=tuple(Table.from_json(t) for t in plain["tables"]),
             ratios=tuple(tuple(float("nan") if r is None else r for r in row) for row in plain["ratios"]),
@@ -220,35 +255,59 @@ class Forecast:
         )
 
 
+def _damaged(path: np.ndarray) -> bool:
+    """Whether there are infinite numbers, or NaN other than for all steps of some of the nodes."""
+    empty = np.isnan(path)
+    return bool(np.isinf(path).any() or empty.all() or (empty != empty[:1]).any())
+
+
 SAME = 0.02  # errors that differ by a smaller share are called equal
+SHOWN = 3  # outliers that a note names
 
 
 def _verdict(
     table: Table, kept: Sequence[str], reference: Sequence[str], ratios: Sequence[float], margins: Sequence[float]
 ) -> str:
-    """One clause for each of: a combination was better, no better, worse; a simple guess is kept; nothing is known."""
-    clauses = {
-        "better": "the combination was better than the best simple guess chosen online at steps",
-        "no better": "a simple guess was as good, as far as the past can tell, at steps",
-        "worse": "a simple guess was better, though not clearly enough to be kept, at steps",
-        "kept": "a simple guess wins and is kept at steps",
-        "unknown": "there is too little past to compare the combination with simple guesses at steps",
-        "still": "persistence was more accurate at steps",
-    }
-    parts: dict[str, list[str]] = {key: [] for key in clauses}
+    """A line for each horizon: what is used, and how its past error compares with the best simple guess online."""
     own = next((errors for name, _, errors in table.rows if name == "combination"), (None,) * len(table.horizons))
-    rows = zip(table.horizons, kept, reference, ratios, margins, own, strict=True)
-    for h, name, simple, ratio, margin, error in rows:
-        if name != "combination":
-            parts["kept"].append(f"{h} ({simple})")
-        elif not np.isfinite(ratio + margin):
-            parts["unknown"].append(str(h))
-        elif abs(ratio - 1) <= max(SAME, margin):
-            parts["no better"].append(f"{h} ({simple})")
+    lines = []
+    for h, name, simple, ratio, margin, error in zip(
+        table.horizons, kept, reference, ratios, margins, own, strict=True
+    ):
+        if not np.isfinite(ratio):
+            said = f"too few past forecasts to compare the combination with {simple}"
+        elif name != "combination":
+            said = f"{name} alone, which was the more accurate"
         else:
-            word = "better" if ratio < 1 else "worse"
-            parts[word].append(f"{h} (by {100 * abs(1 - ratio):.0f} %, {simple})")
-        if name == "combination" and error is not None and error > 1 + SAME:
-            parts["still"].append(str(h))
-    said = "; ".join(f"{clauses[key]} {', '.join(found)}" for key, found in parts.items() if found)
-    return said[0].upper() + said[1:] + "."
+            size, guess = f"{100 * abs(1 - ratio):.0f} %", f"the best simple guess ({simple})"
+            if not np.isfinite(margin):
+                sure = ", over too few past forecasts to be sure"
+            else:
+                sure = "" if abs(ratio - 1) > margin else ", which may be chance"
+            side = "more" if ratio < 1 else "less"
+            close = abs(ratio - 1) <= SAME
+            said = (
+                f"combination, as accurate as {guess}"
+                if close
+                else f"combination, {size} {side} accurate than {guess}{sure}"
+            )
+        if error is not None and error > 1 + SAME:
+            said += "; persistence was more accurate"
+        lines.append(f"{h} step{'s' * (h != 1)} ahead: {said}")
+    return "\n".join(lines)
+
+
+def _doubts(panel: Panel, data: Trajectory) -> list[str]:
+    """What was held out, and which nodes have no forecast."""
+    notes = []
+    held = [one for one in panel.outliers if one.held]
+    if held:
+        named = [
+            f"{'all nodes' if one.node is None else data.graph.nodes[one.node]}: {one.sentence}" for one in held[:SHOWN]
+        ]
+        more = f", and {len(held) - SHOWN} more" if len(held) > SHOWN else ""
+        notes.append(f"outliers ({'; '.join(named)}{more}); ndcn inspect lists them, --keep-outliers uses them")
+    empty = [data.graph.nodes[i] for i in np.flatnonzero(~panel.observed.any(axis=0)).tolist()]
+    if empty:
+        notes.append(f"no forecast for {some(empty)}: never observed")
+    return notes

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import trim_mean
 
-from ..data import Panel
+from ..data import Panel, even_weights
 from .transforms import View, delayed, trailing_mean
 
+TRIM = 0.05  # share of the nodes left out at each end of the common mean
 PENALTY = 1e-3  # relative to each feature's own sum of squares
+LARGEST = 0.02  # of the sum of squares that one node may have: far from the others, it would bend the fit to itself
 BLOCKS = ("own", "mean", "neighbours")
 
 
@@ -17,7 +20,7 @@ def features(
     """Z, shape (T, n, p): for each block, what a node can know at each time, and 1 at the end.
 
     "own" is y_i(t) and its last changes y_i(t - k) - y_i(t - k - 1), k = 0 .. lags - 2, and the node's mean so far;
-    "mean" is the same of the mean over nodes; "neighbours" is the mean over the neighbours in the graph in force at t,
+    "mean" is the same of the mean over nodes, without the lowest and highest twentieth; "neighbours" is the mean over the neighbours in the graph in force at t,
     less the mean of that over nodes, now and over the last ``lags - 1`` steps.
 
     y is the series, shape (T, n); ``order`` shuffles the nodes for "neighbours".
@@ -27,12 +30,39 @@ def features(
         so_far = np.cumsum(y, axis=0) / np.arange(1, len(y) + 1)[:, None]
         parts += [*_past(y, lags), so_far - y] if y.min() < 0 else _past(y, lags)
     if "mean" in blocks:
-        parts += _past(np.repeat(y.mean(axis=1, keepdims=True), y.shape[1], axis=1), lags)
+        common = _common(panel, _moved(y, panel.observed))
+        parts += _past(np.repeat(common, y.shape[1], axis=1), lags)
     if "neighbours" in blocks:
         around = panel.neighbours(y, order)
-        around = around - around.mean(axis=1, keepdims=True)
+        around = around - trim_mean(around, TRIM, axis=1)[:, None]
         parts += [around, trailing_mean(around, lags - 1)]
     return np.stack([*parts, np.ones_like(y)], axis=-1)
+
+
+def _moved(y: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """y in which a node that was not observed moves as the median of those that were: its silence is no news."""
+    if observed.all():
+        return y
+    out = y.copy()
+    for t in range(1, len(y)):
+        both = observed[t] & observed[t - 1]
+        step = np.median(y[t, both] - y[t - 1, both]) if both.any() else 0.0
+        out[t] = np.where(observed[t], y[t], out[t - 1] + step)
+    return out
+
+
+def _common(panel: Panel, y: np.ndarray) -> np.ndarray:
+    """The mean over nodes at each time, shape (T, 1).
+
+    Where values are at least 0, nodes count by their mean so far, as far as ``even_weights`` lets them: the logarithm of a
+    small count is mostly noise. Else all count alike, without the lowest and highest twentieth.
+    """
+    if not panel.kind.positive:
+        return np.asarray(trim_mean(y, TRIM, axis=1)[:, None])
+    flow = np.diff(panel.values, axis=0, prepend=panel.values[:1]) if panel.kind.cumulative else panel.values
+    size = np.where(panel.shifted, 0.0, np.cumsum(np.maximum(flow, 0.0), axis=0)) + 1e-12
+    weight = size * even_weights(size, LARGEST)
+    return np.asarray((weight * y).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True))
 
 
 def _past(z: np.ndarray, lags: int) -> list[np.ndarray]:
@@ -55,6 +85,8 @@ def coefficients(
 ) -> np.ndarray:
     """w = argmin sum_t f^(e - t) |Z(t) w - target(t)|^2 + penalty w' diag(Z'Z) w over t <= e, for each e in ``ends``.
 
+    A node whose targets or first feature have more than a fiftieth of the sum of squares so far counts less.
+
     Args:
         Z: shape (T, n, p); the last feature is 1 and is not penalised.
         target, known: targets and whether each counts, shape (T', n) with T' <= T.
@@ -70,8 +102,9 @@ def coefficients(
     for k, e in enumerate(ends):
         wanted.setdefault(int(e), []).append(k)
     out, gram, right = np.zeros((len(ends), p)), np.zeros((p, p)), np.zeros(p)
+    weight = known * _even(Z[: len(known)], np.where(known, target, 0.0))
     for t in range(int(ends.max()) + 1):
-        z = Z[t] * known[t][:, None]
+        z = Z[t] * weight[t][:, None]
         gram, right = forget * gram + z.T @ Z[t], forget * right + z.T @ np.where(known[t], target[t], 0.0)
         if t in wanted:
             size = np.diag(gram)
@@ -79,6 +112,25 @@ def coefficients(
             add[-1] = 1e-9 * (size.max() + 1e-12)
             out[wanted[t]] = np.linalg.solve(gram + np.diag(add), right)
     return out
+
+
+def _even(Z: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Weights (T', n) by the squares of targets and of the first feature up to each time, whichever is smaller."""
+    sizes = (np.cumsum(part**2, axis=0) for part in (target, Z[..., 0]))
+    return np.minimum(*(even_weights(size, LARGEST) for size in sizes))
+
+
+def _seasonal(y: np.ndarray, h: int, period: int) -> list[np.ndarray]:
+    """y one period before t + h less y(t), and the same of the mean over the periods before; 0 where there was none."""
+    back = period * -(-h // period) - h
+    last = np.concatenate([np.full((back, y.shape[1]), np.nan), y[: len(y) - back]]) if back else y
+    phases = [
+        np.concatenate([np.full((k * period, y.shape[1]), np.nan), last[: len(y) - k * period]]) for k in range(4)
+    ]
+    phases = [p for p in phases if len(p) == len(y)]
+    count = np.sum([np.isfinite(p) for p in phases], axis=0)
+    mean = np.nansum(phases, axis=0) / np.maximum(count, 1)
+    return [np.nan_to_num(last - y), np.where(count > 0, mean - y, 0.0)]
 
 
 def forecasts(
@@ -89,13 +141,16 @@ def forecasts(
     origins: np.ndarray,
     horizons: np.ndarray,
     forget: float = 1.0,
+    period: int | None = None,
 ) -> np.ndarray:
     """x at each horizon after each origin, shape (O, len(horizons), n), from data up to the origin only."""
     x, y = panel.values, view.series(panel.values)
-    Z = features(panel, y, lags, blocks)
+    Z = plain = features(panel, y, lags, blocks)
     out = np.empty((len(origins), len(horizons), x.shape[1]))
     for k, h in enumerate(horizons):
-        known = panel.observed[h:] & panel.observed[:-h]
+        known = panel.pairs(int(h))
+        if period is not None:
+            Z = np.concatenate([np.stack(_seasonal(y, int(h), period), axis=-1), plain], axis=-1)
         w = coefficients(Z, targets(x, y, view, int(h)), known, origins - h, forget)
         answer = view.backward(y[origins] + np.einsum("onp,op->on", Z[origins], w))
         out[:, k] = x[origins] + np.maximum(answer, 0.0) * h if view.increments else answer

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..data import capped
 from .transforms import trailing_mean
 
 ALPHAS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0)
 BETAS = (0.0, 0.05, 0.1, 0.2, 0.4)
 PHIS = (0.8, 0.9, 0.95)
+CYCLES = 8  # periods over which a seasonal mean is taken
 FORGET = 0.98  # of past one-step errors, by which the constants of smoothing are chosen
 
 
@@ -44,6 +46,23 @@ def seasonal(x: np.ndarray, origins: np.ndarray, horizon: int, period: int) -> n
     ahead = np.arange(horizon) % period
     at = origins[:, None] - period + 1 + ahead
     return x[np.where(at >= 0, at, origins[:, None])]
+
+
+def same_phase(x: np.ndarray, origins: np.ndarray, horizon: int, period: int, middle: bool = False) -> np.ndarray:
+    """x(o + h) = the mean (or median) of x at the same place of the last 8 periods; x(o) before there was one.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.forecast.simple import same_phase
+        >>> same_phase(np.array([[1.0], [5.0], [3.0], [6.0]]), np.array([3]), 2, period=2).ravel()
+        array([2. , 5.5])
+    """
+    at = origins[:, None] + 1 + np.arange(horizon)
+    at = at - period * np.ceil((at - origins[:, None]) / period).astype(int)  # the last known place of that phase
+    places = at[None] - period * np.arange(CYCLES)[:, None, None]
+    past = np.where((places >= 0)[..., None], x[np.maximum(places, 0)], np.nan)
+    past[0] = np.where((at >= 0)[..., None], past[0], x[origins][:, None])
+    return np.asarray(np.nanmedian(past, axis=0) if middle else np.nanmean(past, axis=0))
 
 
 @dataclass(frozen=True)
@@ -108,7 +127,7 @@ def profile(flow: np.ndarray, origins: np.ndarray, horizon: int, period: int, cy
         >>> profile(np.tile([[1.0], [3.0]], (4, 1)), np.array([7]), 3, period=2).ravel()
         array([0.5, 1.5, 0.5])
     """
-    total = flow.sum(axis=1)
+    total = capped(flow).sum(axis=1)
     out = np.ones((len(origins), horizon, 1))
     for k, o in enumerate(origins):
         count = min(cycles, (o + 1) // period)

@@ -11,10 +11,12 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from .._support.wording import counted, short, some
-from ..data import MIN_SNAPSHOTS, Dataset, Trajectory, kind_of, panel_of
+from ..data import MIN_SNAPSHOTS, Dataset, Trajectory, panel_of
 from ..graph import Graph
+from .doubts import Doubt, doubts
 from .missing_values import suspected
 
+SHOWN = 20  # lines about what looks wrong
 GAP = 1.5  # a step of more than 1.5 usual ones lacks a snapshot; less is jitter of the clock
 
 
@@ -97,12 +99,13 @@ class Inspection:
     equal_features: tuple[tuple[str, str], ...]
     constant_nodes: tuple[Hashable, ...]
     equal_nodes: tuple[tuple[Hashable, Hashable], ...]
+    doubts: tuple[Doubt, ...]
     notes: tuple[str, ...]
     plans: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """As plain numbers, texts, lists and dictionaries."""
-        return asdict(self)
+        return asdict(self) | {"doubts": [one._asdict() for one in self.doubts]}
 
     def __str__(self) -> str:
         kind = f"{'directed' if self.directed else 'undirected'}{', weighted' * self.weighted}"
@@ -128,6 +131,10 @@ class Inspection:
         lines.append(f"missing     {100 * self.missing:.3g} % of the entries")
         lines += [f"values      {short(name)[1:-1]}: {spread}" for name, spread in self.ranges.items()]
         lines += ["", "What was understood:", *(f"- {note}" for note in self.notes)] if self.notes else []
+        if self.doubts:
+            lines += ["", "What looks wrong:", *(f"- {one}" for one in self.doubts[:SHOWN])]
+            if len(self.doubts) > SHOWN:
+                lines.append(f"- and {len(self.doubts) - SHOWN} more; --json lists them all")
         lines += ["", "What will be done:", *(f"- {plan}" for plan in self.plans)]
         return "\n".join(lines)
 
@@ -177,6 +184,7 @@ def inspect(data: Dataset) -> Inspection:
         equal_features=tuple((features[a], features[b]) for a, b in equal),
         constant_nodes=still,
         equal_nodes=twins,
+        doubts=doubts(data),
     )
     return replace(facts, plans=tuple(_plans(facts, data)))
 
@@ -273,5 +281,5 @@ def _forecast_plans(data: Dataset) -> list[str]:
             panel = panel_of(data.runs[0], k, data.graphs)
         except ValueError as error:
             return [f"no forecast can be chosen by backtest: {error}"]
-        plans.append(f"{short(name)[1:-1]}: {kind_of(panel.values, panel.observed).sentence}")
+        plans.append(f"{short(name)[1:-1]}: {panel.kind.sentence}")
     return [*plans, *panel.time_notes]

@@ -139,10 +139,10 @@ class AutoForecast(Kind):
 
     def configured(self, options: Mapping[str, Any]) -> Auto:
         """With a horizon, and with models that are trained and compared too."""
-        super().configured(
-            {name: value for name, value in options.items() if name not in ("horizon", "compare_learned")}
-        )
-        return Auto(horizon=options.get("horizon"), learned=NAMES if options.get("compare_learned") else ())
+        own = ("horizon", "kind", "period", "keep_outliers")
+        super().configured({name: value for name, value in options.items() if name not in (*own, "compare_learned")})
+        named = {name: options[name] for name in own if name in options}
+        return Auto(learned=NAMES if options.get("compare_learned") else (), **named)
 
     def reaching(self, model: Any, steps: int) -> Auto:
         """With that horizon."""
@@ -158,7 +158,7 @@ class AutoForecast(Kind):
             )
         run, graphs = longest_run(data.given)
         options = settings.model if self.accepts(settings.model) else Auto()
-        more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"]}
+        more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"], **options.reading}
         found = auto(run, horizon=options.horizon, learned=tuple(options.learned), **more)
         initial = replace(InitialCondition.of(run), graph=found.graph)
         return FittedForecast(self.can, initial, found, options, time.monotonic() - began).with_recent(run)
@@ -184,7 +184,14 @@ class AutoForecast(Kind):
         if tuple(options.learned) not in ((), NAMES):
             return None
         horizon = [] if options.horizon is None else ["--horizon", str(options.horizon)]
-        return ["--model", self.name, *horizon, *(["--compare-learned"] if options.learned else [])]
+        given = [
+            word
+            for name in ("kind", "period")
+            if (value := getattr(options, name)) is not None
+            for word in (f"--{name}", str(value))
+        ]
+        flags = ["--compare-learned"] * bool(options.learned) + ["--keep-outliers"] * options.keep_outliers
+        return ["--model", self.name, *horizon, *given, *flags]
 
     def plain(self, model: object) -> Any:
         """Options as JSON can hold them."""

@@ -1,0 +1,87 @@
+"""Cells of a Dataset that look wrong, and gaps of single nodes, with names and dates and what is done about them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data import MIN_SNAPSHOTS, Dataset, Trajectory, panel_of
+
+LONG = 3  # snapshots in a row without a value that are worth a line
+
+
+class Doubt(NamedTuple):
+    """One thing that looks wrong: where, when, and what is done about it."""
+
+    run: str
+    feature: str
+    node: str
+    first: str
+    last: str
+    what: str
+    held_out: bool
+
+    def __str__(self) -> str:
+        where = ", ".join(filter(None, (self.run and f"run {self.run}", self.node, self.feature)))
+        when = self.first if self.first == self.last else f"{self.first} to {self.last}"
+        return f"{where}, {when}: {self.what}"
+
+
+def doubts(data: Dataset) -> tuple[Doubt, ...]:
+    """All of a dataset; those that are held out first.
+
+    Example:
+        >>> import ndcn, numpy as np
+        >>> from ndcn.io.doubts import doubts
+        >>> x = 50.0 + np.arange(40.0)[:, None] % 5 + np.zeros(4)
+        >>> x[20, 2] = -999.0
+        >>> data = ndcn.Dataset((ndcn.Trajectory(times=np.arange(40.0), states=x, graph=ndcn.networks.grid(4)),))
+        >>> print(doubts(data)[0])
+        2, x, t = 20: -999 looks like a code for a missing value: held out
+    """
+    names = data.names or [""] * len(data.runs)
+    found = [_of_run(data, run, name) for run, name in zip(data.runs, names, strict=True)]
+    return tuple(sorted(itertools.chain.from_iterable(found), key=lambda one: not one.held_out))
+
+
+def _of_run(data: Dataset, run: Trajectory, name: str) -> list[Doubt]:
+    rows = []
+    for k, feature in enumerate(run.features):
+        rows += [Doubt(name, feature, *gap) for gap in _gaps(data, run, k)]
+        if len(run) < MIN_SNAPSHOTS:
+            continue
+        try:
+            panel = panel_of(run, k)
+        except (
+            ValueError
+        ):  # times too uneven for equal steps: a forecast is refused, and other models take them as they are
+            continue
+        times = panel.start + panel.step * np.arange(len(panel))
+        for one in panel.outliers:
+            first, last = _texts(data, times[[one.first, one.last]])
+            node = "all nodes" if one.node is None else str(run.graph.nodes[one.node])
+            rows.append(Doubt(name, feature, node, first, last, one.sentence, one.held))
+    return rows
+
+
+def _gaps(data: Dataset, run: Trajectory, feature: int) -> list[tuple[str, str, str, str, bool]]:
+    """Nodes without a value for a while, or at all, while others had one."""
+    seen = run.states[..., feature].isfinite().numpy()
+    seen, times = seen[seen.any(axis=1)], run.times.numpy()[seen.any(axis=1)]
+    rows = []
+    for i in np.flatnonzero(~seen.all(axis=0)).tolist():
+        node = str(run.graph.nodes[i])
+        edges = np.flatnonzero(np.diff(np.concatenate([[True], seen[:, i], [True]]).astype(int)))
+        for a, b in zip(edges[::2], edges[1::2], strict=True):
+            first, last = _texts(data, times[[a, b - 1]])
+            if b - a == len(times):
+                rows.append((node, first, last, "never observed: stays empty in forecasts", False))
+            elif b - a >= LONG:
+                rows.append((node, first, last, f"no value at {b - a} snapshots", False))
+    return rows
+
+
+def _texts(data: Dataset, times: np.ndarray) -> list[str]:
+    return [f"t = {t:.6g}" for t in times] if data.calendar is None else data.calendar.texts(times)

@@ -1,0 +1,172 @@
+"""One wrong cell, node or day: it is named, and no other node's forecast moves by more than a tenth of its interval."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ndcn
+from ndcn import forecast
+from ndcn.data.panel import panel_of
+from ndcn.io.doubts import doubts
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+HORIZON = 7
+
+
+def made(name: str) -> np.ndarray:
+    """Counts, totals and centred values at 100 nodes, with a common wave and weekdays."""
+    rng = np.random.default_rng(7)
+    t, size = np.arange(70.0), rng.lognormal(3.0, 0.8, size=100)
+    wave = np.exp(1.2 * np.sin(t / 11)) * np.where(t % 7 >= 5, 0.6, 1.0)
+    counts = rng.poisson(size * wave[:, None]).astype(float)
+    values = np.sin(t / 9)[:, None] * size / 10 + rng.normal(size=(70, 100))
+    return {"counts": counts, "totals": np.cumsum(counts, axis=0), "values": values}[name]
+
+
+def real(name: str) -> np.ndarray:
+    """A set of ../shared/data, cut so that a test takes seconds."""
+    if name in ("H1N1", "COVID"):
+        x = np.loadtxt(SHARED / "epidemics" / f"{name}_filter_total_cases_raw.txt")
+        n = len(np.loadtxt(SHARED / "epidemics" / f"{name}_adj.txt"))
+        return (x.T if len(x) == n else x)[:100]
+    if name == "england":
+        return np.array(json.loads((SHARED / "temporal" / "england_covid.json").read_text())["y"], dtype=float)
+    if name == "chickenpox":
+        return np.array(json.loads((SHARED / "temporal" / "chickenpox.json").read_text())["FX"])[:200]
+    if name == "measles":
+        table = pd.read_csv(SHARED / "measles_uk" / "states.csv")
+        return table.pivot(index="year", columns="city", values="cases").sort_index().to_numpy(float)[:200]
+    return pd.read_csv(SHARED / name / "states.csv").iloc[:, 1:].to_numpy(float)[:200]
+
+
+def trajectory(x: np.ndarray) -> ndcn.Trajectory:
+    graph = ndcn.networks.small_world(x.shape[1], seed=0)
+    return ndcn.Trajectory(times=np.arange(len(x)) * 1.0, states=x, graph=graph, mask=np.isfinite(x)[..., None])
+
+
+def cell(row: int, way: str, node: int):
+    def change(x: np.ndarray, totals: bool) -> None:
+        old, top = x[row, node], np.nanmax(np.abs(x))
+        x[row, node] = {
+            "huge": 99999.0 * max(1.0, top),
+            "hundredfold": 100.0 * max(abs(old), np.abs(x[:, node]).max()),
+            "zero": 0.0 if totals else 50.0 * top,
+            "sign": -20.0 * max(abs(old), np.abs(x[:, node]).max()),
+            "sentinel": -999.0 if top < 100 or not (x < 0).any() else -9999.0,
+        }[way]
+
+    return change
+
+
+def nodewise(way: str, node: int):
+    def change(x: np.ndarray, totals: bool) -> None:
+        rows = slice(len(x) // 2, None)
+        if way == "unit":
+            x[rows, node] *= 1000.0
+        elif way == "unit all along":
+            x[:, node] *= 1000.0
+        elif way == "shift":
+            x[rows, node] += 30.0 * np.abs(x).max()
+        elif way == "negative":
+            x[:, node] *= -1.0
+        elif way == "gap":
+            x[len(x) // 2 : len(x) // 2 + 6, node] = np.nan
+        elif way == "ends early":
+            x[-5:, node] = np.nan
+        elif way == "sentinels":
+            x[20:24, node] = -999.0 if not (x < 0).any() else -99999.0
+        elif way == "never":
+            x[:, node] = np.nan
+
+    return change
+
+
+def daily(way: str, row: int):
+    def change(x: np.ndarray, totals: bool) -> None:
+        if way == "missing":
+            x[row] = np.nan
+        elif totals:
+            x[row] = 0.0 if way == "tenfold" else x[row - 1]
+        elif way == "tenfold":
+            x[row] = 10.0 * x[row] + 5.0 * np.abs(x).mean(axis=0)
+        else:
+            x[row] = x[row - 1]
+
+    return change
+
+
+WAYS = {
+    **{f"{way} at {row}": (row, way) for row in (-1, -2, 30) for way in ("huge", "hundredfold", "sign")},
+    **{f"{way} at 30": (30, way) for way in ("zero", "sentinel")},
+    "sentinel at -1": (-1, "sentinel"),
+    **{way: way for way in ("unit", "unit all along", "shift", "negative", "gap", "ends early", "sentinels", "never")},
+    "tenfold day": ("tenfold", 30),
+    "repeated day": ("repeat", 30),
+    "missing day": ("missing", 30),
+}
+UNNAMED = ("unit all along", "negative", "repeated day")  # a large node, all negative or a still day may be real
+
+
+def corrupted(x: np.ndarray, way: str, node: int) -> np.ndarray:
+    out, what, totals = x.copy(), WAYS[way], bool((np.diff(x, axis=0) >= 0).all())
+    if isinstance(what, str):
+        nodewise(what, node)(out, totals)
+    elif isinstance(what[0], int):
+        cell(what[0], what[1], node)(out, totals)
+    else:
+        daily(*what)(out, totals)
+    return out
+
+
+def forecasts(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    found = forecast.auto(trajectory(x), horizon=HORIZON, progress=False)
+    times = np.arange(len(x), len(x) + HORIZON) * 1.0
+    low, high = (end.states[..., 0].numpy() for end in found.intervals(times))
+    return found.predict(times).states[..., 0].numpy(), low, high
+
+
+def check(x: np.ndarray, way: str) -> None:
+    node = int(np.argsort(np.abs(x).mean(axis=0))[x.shape[1] // 2])
+    before, low, high = forecasts(x)
+    wrong = corrupted(x, way, node)
+    after, _, _ = forecasts(wrong)
+    others = np.arange(x.shape[1]) != node
+    if way == "never":
+        assert np.isnan(after[:, node]).all()
+    wide = np.maximum(high - low, 1e-9)
+    moved = np.abs(after - before)[:, others] / wide[:, others]
+    if way.endswith("day"):  # every node has a wrong cell, and nearly all stay where they were
+        assert np.nanquantile(moved, 0.95) <= 0.1, (
+            f"{way}: nodes move by {np.nanquantile(moved, 0.95):.2f} of their intervals"
+        )
+    else:
+        assert np.nanmax(moved) <= 0.1, f"{way}: another node moves by {np.nanmax(moved):.2f} of its interval"
+    data = ndcn.Dataset((trajectory(wrong),))
+    if way not in UNNAMED and way != "missing day":
+        named = {one.node for one in doubts(data)}
+        assert {str(node), "all nodes"} & named, f"{way}: not named"
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize("name", ["counts", "totals", "values"])
+def test_made_data(name: str, way: str) -> None:
+    check(made(name), way)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.exists(), reason="the real sets are not here")
+@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize("name", ["england", "H1N1", "COVID", "chickenpox", "flu_germany", "wind_uk", "measles"])
+def test_real_data(name: str, way: str) -> None:
+    check(real(name), way)
+
+
+def test_clean_data_lose_nothing() -> None:
+    for name in ("counts", "totals", "values"):
+        panel = panel_of(trajectory(made(name)))
+        assert panel.observed.mean() > 0.999
