@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -112,7 +112,7 @@ def fit(
     from ..regressor import kind_for
 
     kind = kind_for(model.value if model is not None else "ndcn" if states is None else "auto")
-    options = {
+    options: dict[str, Any] = {
         "horizon": horizon,
         "compare_learned": compare_learned or None,
         "period": period,

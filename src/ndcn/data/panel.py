@@ -69,7 +69,7 @@ class Panel:
     def shifted(self) -> np.ndarray:
         """Nodes whose level changed for good, shape (n,): they are forecast, but are no example for others."""
         out = np.zeros(self.values.shape[1], dtype=bool)
-        out[[one.node for one in self.outliers if one.kind == "shift"]] = True
+        out[[one.node for one in self.outliers if one.kind == "shift" and one.node is not None]] = True
         return out
 
     @property

@@ -120,8 +120,8 @@ def read(
         graph_file = read_graph()
         wanted = [values] if isinstance(values, str) else values
         known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
-        asked = StateColumns(node, time, wanted, run, date_format, absent.words, mark)
-        rows = absent.hidden(read_states(states, known, asked, graph_file.positions))
+        columns_of_states = StateColumns(node, time, wanted, run, date_format, absent.words, mark)
+        rows = absent.hidden(read_states(states, known, columns_of_states, graph_file.positions))
         rows = rows if graph_file.positions else without_totals(rows, known)
         heading = graph_file.heading if isinstance(edges, (str, Path)) else None
         if heading is not None and set(heading) <= set(rows.nodes):
@@ -139,8 +139,15 @@ def read(
             graphs = GraphSequence(graphs.times, [one.with_positions(where.positions) for one in graphs.graphs])
     runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how, calendar)
     unused = [graph_file.unused] if graph_file.unused else []
-    of_states = [*rows.notes, *notes, *gridded, *found.notes, *_missing(runs), *(() if where is None else where.notes)]
-    notes = [*graph_file.notes, *unused, *built, *of_states]
+    from_states = [
+        *rows.notes,
+        *notes,
+        *gridded,
+        *found.notes,
+        *_missing(runs),
+        *(() if where is None else where.notes),
+    ]
+    notes = [*graph_file.notes, *unused, *built, *from_states]
     data = Dataset(tuple(runs), tuple(names), calendar, graphs, tuple(notes), asked)
     return replace(data, notes=(*data.notes, *suspected(data)))
 

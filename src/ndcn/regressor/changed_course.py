@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -56,9 +57,9 @@ def changed_course(
         whole = torch.full((len(times) - 1, *out.shape[1:]), torch.nan, dtype=out.dtype)
         whole[:, keep] = base.states[later][:, keep] + effect[1:].to(out.dtype)
         out[later] = whole
-    same = {"times": base.times, "graph": base.graph, "features": base.features, "calendar": base.calendar}
+    same: dict[str, Any] = {"times": base.times, "graph": base.graph, "features": base.features}
     ordered = bool((base.times.diff() > 0).all())
-    course = ChangedTrajectory(states=out, mask=~out.isnan(), ordered=ordered, **same)
+    course = ChangedTrajectory(states=out, mask=~out.isnan(), ordered=ordered, calendar=base.calendar, **same)
     course.lost_input = lost_input(now, after[0])
     course.distances = None if seen is None else distances(x0, seen)
     if later.any():
