@@ -65,6 +65,11 @@ examples: $(STAMPS)/base
 	    && mv $$scratch/$$name.txt examples/output/ && mv $$scratch/example_$$name.png docs/images/; \
 	done; rm -rf $$scratch
 
+# AutoETS, which forecasts are compared with: python benchmarks/forecast.py --parts autoets
+.venv-autoets:
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check statsforecast
+
 # Chromium, in which tests open pages; without it they are skipped. Only root may install it.
 browser:
 	@command -v chromium || command -v chromium-browser || command -v google-chrome \
@@ -72,7 +77,7 @@ browser:
 	|| { echo "no browser could be installed: run 'apt-get install chromium' as root, or set CHROMIUM to its path" >&2; false; }
 
 clean:
-	rm -rf .venv node_modules build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info
+	rm -rf .venv .venv-autoets node_modules build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info
 
 $(STAMPS)/base: pyproject.toml setup.py constraints.txt $(wildcard src/ndcn/solve/kernels/*.[ch])
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

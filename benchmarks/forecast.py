@@ -1,7 +1,8 @@
-"""Rolling backtest of forecasts on four real epidemics on networks: who wins, and does the network help?
+"""Rolling backtest of forecasts on seven real sets on networks: who wins, and does the network help?
 
     python benchmarks/forecast.py                       # all parts; goes on where it stopped
     python benchmarks/forecast.py --sets england --parts auto network
+    python benchmarks/forecast.py --parts autoets       # AutoETS of statsforecast: first `make .venv-autoets`
     python benchmarks/forecast.py --report              # tables of what is in the store
 
 At every origin all models see the data up to it and nothing else; ``auto`` is called as a user would call it.
@@ -11,18 +12,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from scipy import sparse
 
 import ndcn
 from ndcn import forecast
 from ndcn.data.panel import panel_of
-from ndcn.data.series_kind import kind_of
 from ndcn.forecast import backtest
 from ndcn.forecast.candidates import GUESS, SIMPLE, candidates_for
 from ndcn.forecast.learned import Learner
@@ -35,8 +38,14 @@ ORIGINS = {
     "h1n1": range(37, 60),
     "covid": range(80, 144, 3),
     "chickenpox": range(262, 507, 6),
+    "flu": range(110, 260, 16),
+    "wind": range(200, 460, 32),
+    "measles": range(110, 330, 20),
 }
 EARLIER = {"h1n1": range(27, 37), "covid": range(44, 80, 3), "chickenpox": range(100, 256, 6)}
+LATER = {"flu": range(264, 400, 16), "wind": range(464, 700, 32), "measles": range(336, 530, 20)}
+OTHER = {"earlier": EARLIER, "later": LATER}  # origins that are reported apart
+SEASON = {"england": 7, "h1n1": 7, "covid": 7, "wind": 24}  # of AutoETS, which takes no seasons of more than 24 steps
 LEARNED_ORIGINS = 12
 SHUFFLES = 99
 
@@ -55,6 +64,12 @@ def read(name: str, folder: Path) -> tuple[ndcn.Trajectory, GraphSequence | None
         x = np.array(raw["FX"])
         graph = ndcn.Graph.from_pyg(torch.tensor(raw["edges"]).T, num_nodes=x.shape[1])
         return ndcn.Trajectory(times=np.arange(len(x)) * 1.0, states=x, graph=graph), None
+    if name in ("flu", "wind"):
+        place = folder / {"flu": "flu_germany", "wind": "wind_uk"}[name]
+        data = ndcn.read(place / "edges.csv", place / "states.csv", directed=False)
+        return data.runs[0].replaced(times=torch.arange(len(data.runs[0]), dtype=torch.float64), calendar=None), None
+    if name == "measles":
+        return measles(folder / "measles_uk"), None
     raw = json.loads((folder / "temporal" / "england_covid.json").read_text())
     x = np.array(raw["y"], dtype=float)
     graphs = []
@@ -65,6 +80,31 @@ def read(name: str, folder: Path) -> tuple[ndcn.Trajectory, GraphSequence | None
         graphs.append(ndcn.Graph.from_scipy(sparse.csr_array((weight, (target, source)), shape=(n, n))))
     times = np.arange(len(x)) * 1.0
     return ndcn.Trajectory(times=times, states=x, graph=graphs[-1]), GraphSequence(times, graphs)
+
+
+def measles(folder: Path) -> ndcn.Trajectory:
+    """Cases in 40 cities, each linked to its five nearest."""
+    cases = pd.read_csv(folder / "states.csv").pivot(index="year", columns="city", values="cases").sort_index()
+    where = pd.read_csv(folder / "cities.csv").set_index("city").loc[cases.columns]
+    at = where[["lon", "lat"]].to_numpy() * [np.cos(np.radians(where["lat"].mean())), 1.0]
+    apart = np.linalg.norm(at[:, None] - at[None], axis=-1)
+    near = np.argsort(apart, axis=1)[:, 1:6]
+    pairs = {tuple(sorted((i, int(j)))) for i in range(len(at)) for j in near[i]}
+    graph = ndcn.Graph.from_edges(sorted(pairs), num_nodes=len(at))
+    return ndcn.Trajectory(times=np.arange(len(cases)) * 1.0, states=cases.to_numpy(float), graph=graph)
+
+
+def judge_autoets(data: ndcn.Trajectory, o: int, season: int, python: Path) -> dict:
+    begun, past = time.perf_counter(), data.states[: o + 1, :, 0].double().numpy()
+    with tempfile.TemporaryDirectory() as folder:
+        given, said = Path(folder) / "past.npy", Path(folder) / "said.npy"
+        np.save(given, past)
+        script = Path(__file__).with_name("autoets.py")
+        words = [python, script, given, HORIZONS.max(), season, said]
+        subprocess.run([str(word) for word in words], check=True, capture_output=True)
+        path = np.load(said)
+    errors = np.abs(path[HORIZONS - 1] - data.states[o + HORIZONS, :, 0].double().numpy()).mean(axis=1)
+    return {"errors": {"AutoETS": errors.tolist()}, "seconds": time.perf_counter() - begun}
 
 
 def cut(graphs: GraphSequence | None, o: int) -> GraphSequence | None:
@@ -84,7 +124,7 @@ def judge(data: ndcn.Trajectory, graphs: GraphSequence | None, o: int) -> dict:
     low, high = (part.states[..., 0].numpy() for part in found.intervals(times, 0.9))
     seconds = time.perf_counter() - begun
     panel = panel_of(past, 0, known)
-    tested = backtest.run(panel, candidates_for(panel, kind_of(panel.values)), HORIZONS)
+    tested = backtest.run(panel, candidates_for(panel, panel.kind), HORIZONS)
     now = len(tested.origins) - 1
     errors = np.abs(tested.forecasts[:, now].astype(float) - truth).mean(axis=2)
     models = {name: errors[k].tolist() for k, name in enumerate(tested.names)}
@@ -98,7 +138,7 @@ def judge(data: ndcn.Trajectory, graphs: GraphSequence | None, o: int) -> dict:
 def judge_learned(data: ndcn.Trajectory, graphs: GraphSequence | None, o: int, name: str) -> dict:
     begun = time.perf_counter()
     panel = panel_of(data[: o + 1], 0, cut(graphs, o))
-    learner = Learner(name, panel, kind_of(panel.values))
+    learner = Learner(name, panel, panel.kind)
     said = learner.forecast(o, HORIZONS)
     errors = np.abs(said - data.states[o + HORIZONS, :, 0].double().numpy()).mean(axis=1)
     shown = [float(e) if np.isfinite(e) else None for e in errors]
@@ -111,8 +151,12 @@ def tasks(sets: list[str], parts: list[str]) -> Iterator[tuple[str, str, int]]:
             yield name, "network", -1
         if "auto" in parts:
             yield from ((name, "auto", o) for o in ORIGINS[name])
-        if "earlier" in parts:
-            yield from ((name, "earlier", o) for o in EARLIER.get(name, ()))
+        for part, origins in OTHER.items():
+            if part in parts:
+                yield from ((name, part, o) for o in origins.get(name, ()))
+        if "autoets" in parts:
+            every = [o for one in (ORIGINS, EARLIER, LATER) for o in one.get(name, ())]
+            yield from ((name, "autoets", o) for o in every)
     for model in sorted((m for m in NAMES if m in parts or "learned" in parts), key=lambda m: m == "interaction"):
         for k in np.linspace(0, 1, LEARNED_ORIGINS):  # one origin of every set after the other: any part is balanced
             yield from ((name, model, ORIGINS[name][round(k * (len(ORIGINS[name]) - 1))]) for name in sets)
@@ -129,8 +173,10 @@ def run(args: argparse.Namespace) -> None:
         data, graphs = loaded[name]
         if part == "network":
             row = forecast.network_test(data, graphs=graphs, shuffles=SHUFFLES, progress=False).to_json()
-        elif part in ("auto", "earlier"):
+        elif part in ("auto", *OTHER):
             row = judge(data, graphs, o)
+        elif part == "autoets":
+            row = judge_autoets(data, o, SEASON.get(name, 1), args.autoets)
         else:
             row = judge_learned(data, graphs, o, part)
         with args.store.open("a") as file:
@@ -154,7 +200,7 @@ def mean_errors(rows: list[dict], name: str, part: str) -> dict[str, np.ndarray]
 
 def report(rows: list[dict], part: str = "auto") -> None:
     simple, loose = "best simple guess online", "best guess without constants online"
-    ratios, loose_ratios = [], []
+    ratios, loose_ratios, ets_ratios = [], [], []
     for name in ORIGINS:
         errors = mean_errors(rows, name, part)
         if not errors:
@@ -172,6 +218,10 @@ def report(rows: list[dict], part: str = "auto") -> None:
         print(
             "auto / best simple guess online:", ratios[-1].round(3), "/ without constants:", loose_ratios[-1].round(3)
         )
+        ets = autoets_ratio(rows, name, part)
+        if ets is not None:
+            ets_ratios.append(ets)
+            print("auto / AutoETS:", ets.round(3))
         print("coverage of 90 % intervals:", np.mean([r["coverage"] for r in mine], axis=0).round(3))
         print("seconds for auto:", round(float(np.median([r["seconds"] for r in mine])), 2))
         if part == "auto":
@@ -179,9 +229,24 @@ def report(rows: list[dict], part: str = "auto") -> None:
         for r in rows:
             if r["set"] == name and r["part"] == "network" and part == "auto":
                 print("network: gains %", np.round(100 * np.array(r["gains"]), 2), "p", r["p_values"], r["sentence"])
-    for label, part_ratios in (("best simple guess online", ratios), ("without constants", loose_ratios)):
+    every = (("best simple guess online", ratios), ("without constants", loose_ratios), ("AutoETS", ets_ratios))
+    for label, part_ratios in every:
         if part_ratios:
             print(f"\n{part}: auto / {label}: mean {np.mean(part_ratios):.3f}, largest {np.max(part_ratios):.3f}")
+
+
+def autoets_ratio(rows: list[dict], name: str, part: str) -> np.ndarray | None:
+    """Mean error of auto over that of AutoETS, at the origins of the part that AutoETS was run at."""
+    ets = {r["origin"]: r["errors"]["AutoETS"] for r in rows if r["set"] == name and r["part"] == "autoets"}
+    both = [
+        (r["errors"]["auto"], ets[r["origin"]])
+        for r in rows
+        if r["set"] == name and r["part"] == part and r["origin"] in ets
+    ]
+    if not both:
+        return None
+    mine, theirs = np.mean(both, axis=0)
+    return np.asarray(mine / theirs)
 
 
 def learned(rows: list[dict], name: str) -> None:
@@ -217,8 +282,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=root.parent / "shared" / "data", help="folder with the sets")
     parser.add_argument("--store", type=Path, default=root / "benchmarks" / "results" / "forecast.jsonl")
     parser.add_argument("--sets", nargs="+", choices=list(ORIGINS), default=list(ORIGINS))
-    choices = ["network", "auto", "earlier", "learned", *NAMES]
-    parser.add_argument("--parts", nargs="+", choices=choices, default=["network", "auto", "earlier", "learned"])
+    choices = ["network", "auto", *OTHER, "autoets", "learned", *NAMES]
+    parser.add_argument("--parts", nargs="+", choices=choices, default=["network", "auto", *OTHER, "learned"])
+    place = root / ".venv-autoets" / "bin" / "python"
+    parser.add_argument("--autoets", type=Path, default=place, help="interpreter that has statsforecast")
     parser.add_argument("--report", action="store_true", help="only print what is in the store")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -229,7 +296,8 @@ def main() -> None:
         run(args)
     rows = load(args.store)
     report(rows)
-    report(rows, "earlier")
+    for part in OTHER:
+        report(rows, part)
 
 
 if __name__ == "__main__":
