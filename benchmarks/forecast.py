@@ -47,6 +47,7 @@ LATER = {"flu": range(264, 400, 16), "wind": range(464, 700, 32), "measles": ran
 OTHER = {"earlier": EARLIER, "later": LATER}  # origins that are reported apart
 SEASON = {"england": 7, "h1n1": 7, "covid": 7, "wind": 24}  # of AutoETS, which takes no seasons of more than 24 steps
 LEARNED_ORIGINS = 12
+AUTOETS_ORIGINS = 6  # or a few more, of each set and part: it takes a minute for each
 SHUFFLES = 99
 
 
@@ -155,8 +156,9 @@ def tasks(sets: list[str], parts: list[str]) -> Iterator[tuple[str, str, int]]:
             if part in parts:
                 yield from ((name, part, o) for o in origins.get(name, ()))
         if "autoets" in parts:
-            every = [o for one in (ORIGINS, EARLIER, LATER) for o in one.get(name, ())]
-            yield from ((name, "autoets", o) for o in every)
+            for origins in (ORIGINS, EARLIER, LATER):
+                some = list(origins.get(name, ()))
+                yield from ((name, "autoets", o) for o in some[:: max(1, len(some) // AUTOETS_ORIGINS)])
     for model in sorted((m for m in NAMES if m in parts or "learned" in parts), key=lambda m: m == "interaction"):
         for k in np.linspace(0, 1, LEARNED_ORIGINS):  # one origin of every set after the other: any part is balanced
             yield from ((name, model, ORIGINS[name][round(k * (len(ORIGINS[name]) - 1))]) for name in sets)

@@ -35,8 +35,11 @@ START = """
 from ndcn._support.registries import LAWS, TABLES
 LAWS.add("decay", "toy:Decay")
 TABLES.add("toy", "toy:Toy")
-from ndcn.cli import main
-main()
+import json, sys
+from typer.testing import CliRunner
+from ndcn.cli import app
+done = [CliRunner().invoke(app, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([[one.exit_code, one.stdout, one.stderr] for one in done]))
 """
 
 
@@ -50,16 +53,18 @@ def test_a_new_law_and_a_new_table_are_one_line_each(tmp_path: Path) -> None:
     (tmp_path / "toy.py").write_text(TOY)
     (tmp_path / "start.py").write_text(START)
 
-    def ndcn(*words: str) -> str:
-        command = [sys.executable, "start.py", *words]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert "decay: rate." in " ".join(ndcn("simulate", "--help").replace("│", " ").split())
-    about = json.loads(ndcn("simulate", "--law", "decay", "--nodes", "9", "--param", "rate=0.25", "--json"))
-    assert about["parameters"] == {"rate": 0.25}
-    assert "901" in ndcn("reproduce", "toy", "--models", "ndcn")
+    commands = [
+        ["simulate", "--help"],
+        ["simulate", "--law", "decay", "--nodes", "9", "--param", "rate=0.25", "--json"],
+        ["reproduce", "toy", "--models", "ndcn"],
+    ]
+    words = [sys.executable, "start.py", json.dumps(commands)]  # one process: choices are made when it starts
+    said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True).stdout
+    codes, (text, simulated, reproduced), errors = zip(*json.loads(said), strict=True)
+    assert codes == (0, 0, 0), errors
+    assert "decay: rate." in " ".join(text.replace("│", " ").split())
+    assert json.loads(simulated)["parameters"] == {"rate": 0.25}
+    assert "901" in reproduced
 
 
 def test_help_loads_no_torch() -> None:

@@ -59,29 +59,34 @@ def test_a_toy_kind_says_what_it_cannot_do(toy: str) -> None:
         reg.equations()
 
 
-COMMAND = """
-import sys
+COMMANDS = """
+import json, sys
 from ndcn._support.registries import MODELS
 MODELS.add("toy_mean", "toy_kind:MEAN")
-from ndcn.cli import main
-main()
+from typer.testing import CliRunner
+from ndcn.cli import app
+done = [CliRunner().invoke(app, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([[one.exit_code, one.stdout, one.stderr] for one in done]))
 """
 
 
 def test_the_command_line_knows_a_toy_kind(tmp_path: Path) -> None:
     DATA.save(tmp_path / "data")
 
-    def ndcn_(*words: str) -> str:
-        command = [sys.executable, "-c", COMMAND, *words]
-        env = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}", "PATH": ""}
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert "each node keeps its mean" in ndcn_("fit", "data", "--model", "toy_mean")
-    assert "x_lower" in ndcn_("predict", "model.ndcn", "--times", "0.5", "--level", "0.9")
-    assert "extrapolation" in json.loads(ndcn_("evaluate", "model.ndcn", "data", "--json"))
-    ndcn_("report", "model.ndcn", "data")
+    commands = [
+        ["fit", "data", "--model", "toy_mean"],
+        ["predict", "model.ndcn", "--times", "0.5", "--level", "0.9"],
+        ["evaluate", "model.ndcn", "data", "--json"],
+        ["report", "model.ndcn", "data"],
+    ]
+    env = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}", "PATH": ""}
+    words = [sys.executable, "-c", COMMANDS, json.dumps(commands)]  # one process: choices are made when it starts
+    said = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=True).stdout
+    codes, (fit, predict, evaluate, _), errors = zip(*json.loads(said), strict=True)
+    assert codes == (0, 0, 0, 0), errors
+    assert "each node keeps its mean" in fit
+    assert "x_lower" in predict
+    assert "extrapolation" in json.loads(evaluate)
 
 
 def test_a_kind_can_be_passed_itself(tmp_path: Path) -> None:
