@@ -103,7 +103,7 @@ def test_an_ending_of_another_format_is_refused_first(no_work: Path, command: st
 
 def test_outputs_that_are_no_files_are_refused_first(no_work: Path) -> None:
     os.mkfifo("pipe.ndcn")
-    assert "is a device or pipe" in refused("fit", "data", "--out", "pipe.ndcn")
+    assert "is a pipe" in refused("fit", "data", "--out", "pipe.ndcn")
     (no_work / "folder.csv").mkdir()
     assert "is a folder" in refused("predict", "model.ndcn", "--times", "1", "--out", "folder.csv")
     (no_work / "taken").write_text("")

@@ -151,7 +151,7 @@ def test_unequal_times(files: Path) -> None:
 
 def test_several_runs_and_variables(files: Path) -> None:
     rows = [
-        f"{run},n{k},{t},{t + k},{(7 * t + k) % 5}"
+        f"{run},n{k},{t},{t + k + t * t % 7 + t * k % 3},{(7 * t + k) % 5}"
         for run, last in (("A", 20), ("B", 30))
         for t in range(last)
         for k in range(12)

@@ -124,7 +124,9 @@ def test_runs_and_graphs(files: Path) -> None:
         output("fit", "edges.csv", "states.csv", "--model", "ndcn", "--epochs", 3, "--json").splitlines()[-1]
     )
     assert out["snapshots"]["train"] == 16
-    table = pd.read_csv(io.StringIO(output("predict", "model.ndcn", "--times", "0,4,11", "--what-if", "remove bob")))
+    said = output("predict", "model.ndcn", "--times", "0,4,11", "--what-if", "remove bob").splitlines()
+    assert any("take away input" in line for line in said if line.startswith("note: "))
+    table = pd.read_csv(io.StringIO("\n".join(line for line in said if not line.startswith("note: "))))
     assert len(table) == 9
     assert table["x"].notna().all()
     assert table["x_changed"].isna().sum() == 3

@@ -213,6 +213,6 @@ def test_notes_name_each_feature_with_missing_entries() -> None:
     )
     assert forecast.auto(data, horizon=2).notes == (
         "times are not equally spaced: values were held on a grid of step 1",
-        "3.66 % of the entries of 'cases' are missing: the last value before was used",
-        "4.88 % of the entries of 'tests' are missing: the last value before was used",
+        "1.25 % of the entries of 'cases' are missing: the last value before was used",
+        "2.5 % of the entries of 'tests' are missing: the last value before was used",
     )

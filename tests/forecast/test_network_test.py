@@ -161,10 +161,10 @@ def test_the_kind_of_data_is_not_that_of_one_node() -> None:
 def test_a_total_that_falls_to_0_for_a_day() -> None:
     rng = np.random.default_rng(0)
     counts = np.cumsum(rng.poisson(50, size=(60, 20)), axis=0).astype(float)
-    panel = panel_of(ndcn.Trajectory(times=np.arange(60.0), states=counts, graph=ring(20)))
+    panel = panel_of(ndcn.Trajectory(times=np.arange(60.0), states=counts, graph=ring(20)), keep_outliers=True)
     assert without_spikes(panel, View("log", increments=True)) is panel
     counts[[40, 59], [3, 5]] = 0, 1e9
-    panel = panel_of(ndcn.Trajectory(times=np.arange(60.0), states=counts, graph=ring(20)))
+    panel = panel_of(ndcn.Trajectory(times=np.arange(60.0), states=counts, graph=ring(20)), keep_outliers=True)
     clean = without_spikes(panel, View("log", increments=True))
     assert np.argwhere(~clean.observed).tolist() == [[40, 3], [59, 5]]
     assert clean.values[40, 3] == counts[39, 3]

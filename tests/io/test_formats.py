@@ -270,7 +270,7 @@ def test_a_model_of_a_dataset(tmp_path: Path) -> None:
     assert isinstance(again, ndcn.DynamicsRegressor)
     assert again.calendar_ == data.calendar
     assert again.graphs_ == data.graphs
-    assert ndcn.DynamicsRegressor(epochs=1).fit(data.pieces()).calendar_ is None
+    assert ndcn.DynamicsRegressor(epochs=1).fit(data.pieces()).calendar_ == data.calendar
 
 
 # Tables as they are found ---------------------------------------------------------------------------------------------

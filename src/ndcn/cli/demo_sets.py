@@ -172,8 +172,8 @@ def _dated(run: Trajectory, data: Dataset) -> Any:
     """A long table with dates."""
     assert data.calendar is not None
     table = run.to_pandas()
-    dates = dict(zip(run.times.tolist(), data.calendar.texts(run.times.numpy()), strict=True))
-    return table.assign(time=table["time"].map(dates)).rename(columns={"time": "date"})
+    dates = [text for text in data.calendar.texts(run.times.numpy()) for _ in range(run.graph.num_nodes)]
+    return table.assign(time=dates).rename(columns={"time": "date"})
 
 
 def _say(out: Path, files: dict[str, Path], about: dict[str, str]) -> None:

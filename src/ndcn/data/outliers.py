@@ -176,7 +176,7 @@ def _falls_of_one(x: np.ndarray, seen: np.ndarray, node: int) -> list[Outlier]:
         earlier = x[seen[k - 2]] if k > 1 else -np.inf
         after = x[seen[k : k + SIDE]]
         back = np.flatnonzero(x[seen[k:]] >= before - usual)
-        if k > 1 and (after >= earlier - usual).all() and before > here + usual and len(after) > 1:
+        if k > 1 and (after >= earlier - usual).all() and before > here + usual:
             said.append(Outlier(node, int(seen[k - 1]), int(seen[k - 1]), "spike", float(before), float(here), True))
             x[seen[k - 1]] = np.nan
             seen = np.delete(seen, k - 1)
@@ -284,7 +284,7 @@ def _spread(z: np.ndarray) -> np.ndarray:
         warnings.simplefilter("ignore", RuntimeWarning)  # nodes that were never observed
         away = np.abs(z - np.nanmedian(z, axis=0))
         usual = np.nanmedian(away, axis=0)
-    return _around(np.log(away + 0.1 * np.maximum(usual, 1e-12)), 2 * SIDE, 0)
+    return np.log(away + 0.3 * np.maximum(usual, 1e-12))
 
 
 def _shifts(x: np.ndarray, z: np.ndarray, floor: float) -> list[Outlier]:

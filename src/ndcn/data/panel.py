@@ -180,7 +180,7 @@ def panel_of(
         found, breaks = clean.found, clean.unusual
         wrong = seen & np.isnan(clean.values)
         seen &= ~wrong
-        x = _bridged(clean.values, wrong | (np.isnan(clean.values) & rough.cumulative))
+        x = _bridged(clean.values, wrong | (np.isnan(clean.values) & rough.cumulative & (not time_notes)))
     held = _held(x)
     known = kind_of(held, seen, kind, period) if found else rough
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)

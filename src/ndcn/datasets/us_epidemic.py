@@ -58,7 +58,7 @@ def epidemic(*, seed: int = 0, reports: bool = True) -> Dataset:
         >>> import ndcn
         >>> data = ndcn.datasets.epidemic()
         >>> data.trajectory
-        Trajectory(140 snapshots of 49 nodes, 1 feature, t = 0 .. 139)
+        Trajectory(140 snapshots of 49 nodes, 1 feature, 2024-01-01 .. 2024-05-19)
         >>> data.calendar.texts([0, 139])
         ['2024-01-01', '2024-05-19']
         >>> data.trajectory.graph

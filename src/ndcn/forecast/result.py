@@ -156,11 +156,13 @@ class Forecast:
             if self.lower[k] != "none":
                 least = self.path[0, :, k] if self.lower[k] == "last" else np.zeros(self.path.shape[1])
                 low[..., k] = np.maximum(low[..., k], np.minimum(least, self.path[..., k]))
-            if self.whole[k]:
-                low[1:, :, k], high[1:, :, k] = np.floor(low[1:, :, k] + 1e-6), np.ceil(high[1:, :, k] - 1e-6)
             if self.lower[k] == "last":
                 low[..., k], high[..., k] = (np.maximum.accumulate(end[..., k], axis=0) for end in (low, high))
-        return self._at(times, low), self._at(times, high)
+        ends = self._at(times, low), self._at(times, high)
+        for k in np.flatnonzero(self.whole).tolist():
+            ends[0].states[..., k] = (ends[0].states[..., k] + 1e-6).floor()
+            ends[1].states[..., k] = (ends[1].states[..., k] - 1e-6).ceil()
+        return ends
 
     def deviation(self, times: Any) -> Trajectory:
         """Half the width of the interval that should hold 68.27 % of the values, as a standard deviation."""

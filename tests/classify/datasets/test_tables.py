@@ -282,7 +282,7 @@ def test_files_that_are_refused(tmp_path: Path, name: str, content: bytes, messa
 def test_no_file_and_no_table(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere\.csv to read labels from"):
         node_tables(EDGES, labels="nowhere.csv")
-    with pytest.raises(ValueError, match="is a folder or device; give the file with the edges"):
+    with pytest.raises(ValueError, match="is a folder; give the file with the edges"):
         node_tables(tmp_path)
     with pytest.raises(TypeError, match="features must be the name of a file or a pandas table, got list"):
         node_tables(EDGES, [1, 2])
