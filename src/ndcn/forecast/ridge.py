@@ -55,14 +55,14 @@ def _common(panel: Panel, y: np.ndarray) -> np.ndarray:
     """The mean over nodes at each time, shape (T, 1).
 
     Where values are at least 0, nodes count by their mean so far, as far as ``even_weights`` lets them (the logarithm of a
-    small count is mostly noise), and the lowest and highest twentieth are cut off. Else all count alike, without these.
+    small count is mostly noise), and the highest fortieth is cut off. Else all count alike, without these.
     """
     if not panel.kind.positive:
         return np.asarray(trim_mean(y, TRIM, axis=1)[:, None])
     flow = np.diff(panel.values, axis=0, prepend=panel.values[:1]) if panel.kind.cumulative else panel.values
     size = np.where(panel.shifted, 0.0, np.cumsum(np.maximum(flow, 0.0), axis=0)) + 1e-12
     weight = size * even_weights(size, LARGEST)
-    low, high = np.quantile(y, [TRIM, 1 - TRIM], axis=1)[..., None]
+    low, high = np.quantile(y, [0.0, 1 - TRIM / 2], axis=1)[..., None]
     return np.asarray((weight * np.clip(y, low, high)).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True))
 
 

@@ -13,7 +13,7 @@ from . import column_names
 from .cells import Names, plain
 from .edge_list import EdgeList, from_matrix_table, from_object
 from .files import check_file, ending, open_table
-from .problems import refuse
+from .refusals import refuse
 from .table import HeaderHint, Table, refuse_unnamed
 from .time_columns import read_times, time_role
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from .._support.wording import counted, short
 from ..graph import Graph, GraphSequence
 from .edge_list import EdgeList
-from .problems import refuse
+from .refusals import refuse
 
 MOST_GRAPHS = 10_000  # more different times are timestamps of single events, which must be rounded to be graphs
 REPEATED = ("merge", "error", "sum", "first")

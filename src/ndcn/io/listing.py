@@ -9,8 +9,8 @@ from .cells import plain
 from .edges import read_edges
 from .files import open_table
 from .missing_values import Missing
-from .problems import collecting
 from .reading import SwappedFiles, read
+from .refusals import collecting
 from .state_layout import StateColumns
 from .states import read_states
 from .table import HeaderHint

@@ -10,7 +10,7 @@ import numpy as np
 from .._support.wording import counted, some
 from .cells import is_whole, labels_for
 from .edge_list import EdgeList
-from .problems import refuse
+from .refusals import refuse
 from .states import Observations
 
 

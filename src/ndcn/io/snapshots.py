@@ -10,7 +10,7 @@ import torch
 from .._support.wording import counted, short
 from ..data import Calendar, Trajectory
 from ..graph import Graph
-from .problems import refuse
+from .refusals import refuse
 from .states import Observations
 
 MOST_CELLS = 4 * 10**8  # of a grid: 3.2 GB of float64

@@ -13,7 +13,7 @@ from ..data import read_dates
 from . import column_names
 from .cells import Names
 from .files import open_table
-from .problems import refuse
+from .refusals import refuse
 from .state_layout import NO_ROWS, Layout, StateColumns, find_layout
 from .table import HeaderHint, Table, refuse_unnamed
 from .time_columns import Times, read_times, time_role, times_of

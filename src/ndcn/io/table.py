@@ -16,7 +16,7 @@ from .._support.wording import short
 from ..data import looks_like_dates
 from .cells import Names, is_missing, number, plain
 from .notation import Notation, notation_of
-from .problems import refuse
+from .refusals import refuse
 
 FEW = 1000  # distinct cells up to which Python's own parsing is quick enough to need no pandas
 

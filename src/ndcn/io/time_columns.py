@@ -10,7 +10,7 @@ import numpy as np
 from ..data import BadDates, read_dates
 from .cells import Names, is_missing
 from .column_names import is_total
-from .problems import refuse
+from .refusals import refuse
 from .table import Table
 
 FIRST_DAY = 18000101  # numbers in this range are days written as year, month, day; as other clocks they would be odd

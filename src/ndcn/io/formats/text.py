@@ -15,7 +15,7 @@ import pyarrow.csv as pacsv
 from ..arrow_table import names_of
 from ..cells import MISSING, Names
 from ..files import one_line, open_bytes
-from ..problems import refuse
+from ..refusals import refuse
 from ..table import HeaderHint, Table
 from .text_detection import BLANKS, SEPARATORS, detect, rows_of
 
