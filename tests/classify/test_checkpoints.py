@@ -255,7 +255,8 @@ print(found.predict_proba().double().sum(dim=0).tolist(), len(found.history_.los
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-@pytest.mark.parametrize("name", ["default", pytest.param("mlp", marks=pytest.mark.slow)])
+@pytest.mark.slow  # `ndcn classify` is killed and resumed in tests/cli/test_classify.py
+@pytest.mark.parametrize("name", ["default", "mlp"])
 def test_a_process_that_is_killed_and_started_again(name: str, data: NodeDataset, tmp_path: Path) -> None:
     def start(path: str) -> subprocess.Popen[str]:
         words = [sys.executable, "-c", SCRIPT, name, str(tmp_path / path), "150"]

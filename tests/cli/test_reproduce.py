@@ -180,7 +180,7 @@ def rows_in(path: Path) -> int:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither SIGKILL nor process groups to send SIGINT to")
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
 def test_stopped_in_the_midst_and_continued(tmp_path: Path, name: str) -> None:
     how = signal.Signals[name]
     words = ["reproduce", "regular", "--only", "heat/grid", "--models", "ndcn", "--nodes", "16", "--epochs", "200"]

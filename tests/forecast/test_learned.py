@@ -65,6 +65,7 @@ def test_they_are_in_the_table(panel: Panel) -> None:
     assert found.predict([40.0]).states.isfinite().all()
 
 
+@pytest.mark.slow
 def test_several_are_trained_in_processes_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     panel = made()
     kind = kind_of(panel.values)

@@ -154,7 +154,7 @@ def test_a_law_that_no_library_holds() -> None:
         reg.equations()
 
 
-@pytest.mark.parametrize("count", [6, 9])
+@pytest.mark.parametrize("count", [pytest.param(6, marks=pytest.mark.slow), 9])
 def test_free_forms_of_few_snapshots(count: int) -> None:
     graph = networks.grid(16)
     data = ndcn.simulate(laws.Heat(), graph, laws.initial_state(graph), torch.linspace(0, 1, count))

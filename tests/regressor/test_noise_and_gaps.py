@@ -106,6 +106,7 @@ def test_free_forms_through_gaps() -> None:
     assert error_of(reg, truth) < 0.02
 
 
+@pytest.mark.slow
 def test_gaps_in_two_features() -> None:
     graph = networks.grid(16)
     truth, seen = data_of(laws.SIR(), graph, count=40, x0=laws.SIR().initial_state(graph), missing=0.4)
@@ -169,6 +170,7 @@ class Handling(laws.Law):
         return 0.6 * x_i * x_j / (1 + x_j) ** 2
 
 
+@pytest.mark.slow
 def test_splines_that_lead_astray_start_again_from_smooth_ones() -> None:
     graph, generator = networks.power_law(10, seed=0), torch.Generator().manual_seed(0)
     x0 = 0.1 + 3.9 * torch.rand(10, 1, generator=generator, dtype=torch.float64)
