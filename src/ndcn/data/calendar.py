@@ -12,6 +12,7 @@ import pandas as pd
 from .dates import read_dates
 
 SECONDS = {"millisecond": 0.001, "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
+CYCLES = (86400.0, 604800.0, 31556952.0)  # seconds of a day, a week, a mean Gregorian year
 UNITS = (*SECONDS, "month", "year", "number")
 _MS = np.timedelta64(1, "ms")
 
@@ -64,6 +65,19 @@ class Calendar:
     def dated(self) -> bool:
         """Whether times are dates; otherwise they are only shifted numbers."""
         return self.unit != "number"
+
+    def cycles(self, step: float) -> tuple[int, ...]:
+        """How many steps a day, a week and a year have, where that is a whole number of at least 2.
+
+        Example:
+            >>> from ndcn.data.calendar import Calendar
+            >>> Calendar("2021-03-01", "minute").cycles(15), Calendar("2021-03-01", "week").cycles(1)
+            ((96, 672, 35063), (52,))
+        """
+        if self.unit not in SECONDS:
+            return (12,) if self.unit == "month" and step == 1 else ()
+        lengths = [cycle / (SECONDS[self.unit] * step) for cycle in CYCLES]
+        return tuple(round(length) for length in lengths if length > 1.5)
 
     def numbers(self, dates: Any) -> np.ndarray:
         """Times as numbers, float64, from datetime64 in UTC (or from unshifted numbers)."""

@@ -12,7 +12,7 @@ from scipy import sparse
 from .._support.wording import short
 from ..graph import Graph
 from .outliers import Outlier, cleaned
-from .series_kind import Kind, kind_of
+from .series_kind import PERIODS, Kind, kind_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -173,7 +173,8 @@ def panel_of(
         value_notes = (f"{gone}: the last value before was used",)
     x, seen = np.where(seen, x, np.nan), seen.copy()
     found: tuple[Outlier, ...] = ()
-    rough = kind_of(_held(x), seen, kind, period)
+    among = PERIODS if data.calendar is None or not data.calendar.dated else data.calendar.cycles(step)
+    rough = kind_of(_held(x), seen, kind, period, among)
     breaks = np.zeros(x.shape, dtype=bool)
     if not keep_outliers:
         clean = cleaned(x, positive=rough.positive, cumulative=rough.cumulative)
@@ -182,7 +183,7 @@ def panel_of(
         seen &= ~wrong
         x = _bridged(clean.values, wrong | (np.isnan(clean.values) & rough.cumulative & (not time_notes)))
     held = _held(x)
-    known = kind_of(held, seen, kind, period) if found else rough
+    known = kind_of(held, seen, kind, period, among) if found else rough
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
     return Panel(held, seen, float(times[0]), step, in_force, known, breaks, found, time_notes, value_notes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,12 +106,16 @@ class Kind:
 
 
 def kind_of(
-    values: np.ndarray, observed: np.ndarray | None = None, kind: str | None = None, period: int | None = None
+    values: np.ndarray,
+    observed: np.ndarray | None = None,
+    kind: str | None = None,
+    period: int | None = None,
+    among: Sequence[int] = PERIODS,
 ) -> Kind:
     """Detect the kind of ``values``, shape (T, n), finite; of those that were ``observed``, if that is given.
 
     Nodes vote: what nearly all of them are is the kind, whatever a few wrong cells or nodes look like. ``kind`` ("totals",
-    "counts", "values") and ``period`` say it instead.
+    "counts", "values") and ``period`` say it instead; ``among`` are the periods that are looked for.
 
     Raises:
         ValueError: an unknown kind, or a period that is no whole number of at least 2.
@@ -140,7 +145,7 @@ def kind_of(
         counts=bool(kind == "counts" or (x == np.round(x))[seen].all()),
         centred=centred,
         differenced=centred and _autocorrelation(x, 1) < ALTERNATING,
-        periods=_periods(series) if period is None else (period,),
+        periods=_periods(series, among) if period is None else (period,),
         repeated=float((~moving)[active].mean()) if active.any() else 0.0,
         interpolated=float((np.abs(np.diff(change, axis=0)) < 1e-9)[inner].mean()) if inner.any() else 0.0,
         intermittent=bool((series == 0).mean() > 0.5),
@@ -164,11 +169,11 @@ def _active(moving: np.ndarray) -> np.ndarray:
     return np.asarray(after & before)
 
 
-def _periods(series: np.ndarray) -> tuple[int, ...]:
+def _periods(series: np.ndarray, among: Sequence[int]) -> tuple[int, ...]:
     """Up to two periods at which the sum over nodes is like itself, the strongest and, if it adds something, a longer one."""
     total = capped(series).sum(axis=1)
     strength = {}
-    for period in PERIODS:
+    for period in among:
         if len(total) < 3 * period:
             continue
         flat = total[period - 1 :] - np.convolve(total, np.ones(period) / period, mode="valid")

@@ -15,7 +15,7 @@ from .backtest import Backtest, mean_errors
 from .candidates import Candidate, candidates_for
 from .learned import Learner
 from .options import Auto
-from .result import Forecast
+from .result import Forecast, significant
 from .table import Table
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def _path(
     if panel.kind.cumulative:
         path = np.maximum.accumulate(np.concatenate([panel.values[-1:], path]), axis=0)[1:]
     path[:, ~panel.observed.any(axis=0)] = np.nan
-    return path
+    return significant(path)
 
 
 def _table(tested: Backtest, online: Sequence[tuple[float, float]]) -> Table:

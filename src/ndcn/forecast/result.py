@@ -159,6 +159,8 @@ class Forecast:
             if self.lower[k] == "last":
                 low[..., k], high[..., k] = (np.maximum.accumulate(end[..., k], axis=0) for end in (low, high))
         ends = self._at(times, low), self._at(times, high)
+        for end in ends:
+            end.states[:] = torch.from_numpy(significant(end.states.numpy()))
         for k in np.flatnonzero(self.whole).tolist():
             ends[0].states[..., k] = (ends[0].states[..., k] + 1e-6).floor()
             ends[1].states[..., k] = (ends[1].states[..., k] - 1e-6).ceil()
@@ -255,6 +257,21 @@ class Forecast:
             margins=tuple(tuple(float("inf") if m is None else m for m in row) for row in plain["margins"]),
             **kept,
         )
+
+
+def significant(x: np.ndarray) -> np.ndarray:
+    """x rounded to six digits: more would claim what no forecast knows, and hide that 5.000000000000001 is 5.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.forecast.result import significant
+        >>> significant(np.array([5.000000000000001, 123456.7, 0.0, np.nan]))
+        array([5.00000e+00, 1.23457e+05, 0.00000e+00,         nan])
+    """
+    size = np.abs(np.where(np.isfinite(x) & (x != 0), x, 1.0))
+    unit = 10.0 ** np.clip(np.floor(np.log10(size)) - 5, -300, 300)
+    times, unit = np.where(unit < 1, np.round(1 / unit), 1.0), np.maximum(unit, 1.0)  # both exact, unlike 0.001
+    return np.asarray(np.round(x * times / unit) * unit / times)
 
 
 def _damaged(path: np.ndarray) -> bool:
