@@ -1,6 +1,6 @@
 // What the page opens on: the node with the largest error or predicted change, when that is largest.
 
-import { FORECAST, FRAMES, framesOf, HELD, NODES, shownFrame, snapshot, STATES, TIMES } from "./data.js";
+import { FORECAST, FRAMES, framesOf, HELD, NODES, STATES, shownFrame, snapshot, TIMES } from "./data.js";
 import { worstFirst } from "./ranking.js";
 import { change, state } from "./state.js";
 

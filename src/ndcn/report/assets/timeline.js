@@ -16,7 +16,6 @@ let clockTime = 0;
 let lastTick = null;
 let moved = false; // whether somebody has chosen a moment
 
-
 function kindColour(kind) {
   const [blue, orange] = palette();
   return { i: blue, e: orange }[kind] ?? ink("quiet");
