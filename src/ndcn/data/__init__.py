@@ -9,6 +9,7 @@ from .dataset import Dataset, one_run as one_run
 from .dates import BadDates as BadDates, looks_like_dates as looks_like_dates, read_dates as read_dates
 from .metrics import per_time as per_time
 from .moments import number_of as number_of, numbers_of as numbers_of
+from .outliers import without_outliers as without_outliers
 from .panel import MIN_SNAPSHOTS as MIN_SNAPSHOTS, Panel as Panel, panel_of as panel_of
 from .sampling import Split, SplitRule as SplitRule, split
 from .series_kind import (

@@ -8,6 +8,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from .series_kind import kind_of
+
 SIDE = 3  # snapshots on each side that a value is compared with: a run of up to 2 wrong ones does not move their median
 SURE = 8.0  # deviations of a value, in units of its node's usual ones, above which it is held out ...
 DOUBT = 5.0  # ... and above which it is listed
@@ -119,6 +121,23 @@ def cleaned(values: np.ndarray, *, positive: bool, cumulative: bool) -> Cleaned:
         unusual[one.first, one.node] = True
     order = sorted([*found, *days, *odd, *spikes, *shifts], key=lambda one: (not one.held, one.first, one.node or 0))
     return Cleaned(x, unusual, tuple(order))
+
+
+def without_outliers(values: np.ndarray) -> np.ndarray:
+    """``values``, shape (T, n), with NaN in cells that ``cleaned`` takes out.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.data.outliers import without_outliers
+        >>> x = 50.0 + np.arange(40.0)[:, None] % 5 + np.zeros(4)
+        >>> x[20, 2] = 99999.0
+        >>> float(np.nanmax(without_outliers(x)))
+        54.0
+    """
+    kind = kind_of(np.nan_to_num(values), np.isfinite(values))
+    return np.where(
+        np.isnan(cleaned(values, positive=kind.positive, cumulative=kind.cumulative).values), np.nan, values
+    )
 
 
 def _runs(cells: np.ndarray) -> list[tuple[int, int, int]]:

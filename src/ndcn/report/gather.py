@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._support.registries import SECTIONS
-from ..data import Trajectory
+from ..data import Trajectory, without_outliers
 from ..graph import Graph
 from ..plot import layout, style
 from ..regressor import trained_times
@@ -138,10 +138,14 @@ def _states(frames: Frames, shown: np.ndarray) -> dict[str, Any]:
 
 
 def _scale(frames: Frames, feature: int) -> dict[str, Any]:
-    """From the least to the largest state that happened or is forecast, and a size of error that few exceed."""
+    """From the least to the largest state that happened or is forecast, and a size of error that few exceed.
+
+    What a forecast holds out as wrong does not stretch the colours.
+    """
     guess = frames.prediction[:, :, feature]
     states = guess if frames.truth is None else frames.truth[:, :, feature]
-    scale = style.colour_scale(states if frames.band is None else np.stack([states, guess]))
+    usual = states if frames.band is None or frames.truth is None else without_outliers(states)
+    scale = style.colour_scale(usual if frames.band is None else np.stack([usual, guess]))
     low, high = float(scale.vmin or 0.0), float(scale.vmax or 0.0)
     content = {"low": low, "high": high, "gamma": float(getattr(scale, "gamma", 1.0))}
     error = None if frames.measured is None else np.abs(guess - states)
