@@ -190,7 +190,7 @@ def test_the_papers_values_stand_beside(folder, monkeypatch) -> None:
             name, data.graph, data.features, data.labels, data.train_mask, val, data.test_mask & ~val, data.classes
         )
 
-    monkeypatch.setattr(ndcn.datasets, "planetoid", small)
+    monkeypatch.setattr("ndcn.classify.datasets.planetoid", small)
     about = parsed("cora", "--data", ".", *SMALL)
     assert asked == {"name": "cora", "root": Path()}
     assert about["paper"] == {"accuracy": pytest.approx(0.833), "std": pytest.approx(0.006)}
