@@ -81,6 +81,7 @@ for terminal in (own_loss, None):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups to send SIGINT to")
 def test_an_ensemble_in_a_plain_script_is_interrupted(tmp_path: Path) -> None:
     """No ``if __name__ == "__main__"``, a loss of the script's own, and Ctrl-C when one member is done."""

@@ -30,7 +30,10 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize(("name", "after"), [("SIGKILL", 0.0), ("SIGTERM", 0.6), ("SIGHUP", 3.0)])
+@pytest.mark.parametrize(
+    ("name", "after"),
+    [("SIGKILL", 0.0), *(pytest.param(*one, marks=pytest.mark.slow) for one in (("SIGTERM", 0.6), ("SIGHUP", 3.0)))],
+)
 def test_no_orphans(name: str, after: float) -> None:
     """After 0.6 s a worker is importing torch."""
     parent = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)

@@ -117,6 +117,7 @@ def test_what_goes_wrong_in_a_run_is_its_outcome() -> None:
     assert "unknown model 'perpetuum'" in outcome.reason
 
 
+@pytest.mark.slow  # `ndcn reproduce` is killed and continued in tests/cli/test_reproduce.py
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_a_killed_process_loses_only_its_own_run(tmp_path: Path) -> None:
     runs, store = list(miniature(runs=5, epochs=150, nodes=100).all_runs()), tmp_path / "a.sqlite"

@@ -186,6 +186,7 @@ def test_the_network_of_any_model(tmp_path: Path) -> None:
     assert again.network_test(DATA, shuffles=19, horizon=2, seed=1) == answer
 
 
+@pytest.mark.slow
 def test_members_do_not_send_the_data_back() -> None:
     reg = DynamicsRegressor(epochs=2, ensemble=2, jobs=2).fit(DATA)
     assert reg.data_ is DATA

@@ -58,6 +58,7 @@ def test_a_last_snapshot_that_nobody_saw() -> None:
     assert error_of(reg, truth) < 1e-3
 
 
+@pytest.mark.slow
 def test_free_forms_in_noise_are_as_smooth_as_the_law() -> None:
     truth, seen = data_of(laws.Heat(0.8), T=5.0, count=50, noise=0.05)
     reg = DynamicsRegressor(model="free_form").fit(seen)

@@ -207,6 +207,7 @@ print(sum(p.double().sum().item() for p in reg.model_.parameters()).hex(), len(r
 """
 
 
+@pytest.mark.slow  # `ndcn fit` is killed and resumed in tests/cli/test_processes.py
 def test_a_process_that_is_killed_and_started_again(tmp_path: Path) -> None:
     def run(path: str, kill: int) -> subprocess.CompletedProcess:
         return subprocess.run(
