@@ -277,8 +277,7 @@ def _spikes(series: np.ndarray, z: np.ndarray, floor: float, cumulative: bool) -
     deviation[0], deviation[end] = z[0] - _around(z, 0, SIDE)[0], z[end] - _around(z, SIDE, 0)[end]
     size = np.nan_to_num(deviation / _usual(deviation[1:end], floor))
     most = np.nanmax(np.abs(np.nan_to_num(np.diff(z[:end], axis=0))), axis=0, initial=0.0)
-    top = np.sort(most)[-2:] if len(most) > 1 else np.repeat(most, 2)
-    beyond = np.where(most >= top[1], top[0], top[1])  # the largest step of the other nodes
+    beyond = of_others(most)
     strange = np.abs(size) > DOUBT
     if cumulative:
         strange &= deviation > 0  # no increment at all is a day without a report
@@ -297,6 +296,12 @@ def _spikes(series: np.ndarray, z: np.ndarray, floor: float, cumulative: bool) -
     return said
 
 
+def of_others(most: np.ndarray) -> np.ndarray:
+    """For each node the largest of what the other nodes have, shape (n,); of a single node its own."""
+    top = np.sort(most)[-2:] if len(most) > 1 else np.repeat(most, 2)
+    return np.where(most >= top[1], top[0], top[1])
+
+
 def _spread(z: np.ndarray) -> np.ndarray:
     """log of how far each value is from its node's median: a change of unit shifts it, whatever the sign of the values."""
     with warnings.catch_warnings():
@@ -309,7 +314,8 @@ def _spread(z: np.ndarray) -> np.ndarray:
 def _shifts(x: np.ndarray, z: np.ndarray, floor: float) -> list[Outlier]:
     """One step after which a node's level stays elsewhere, while the others go on.
 
-    Counts are compared by their logarithms, and a node must have had some before: an outbreak is no shift.
+    Counts are compared by their logarithms, and a node must have had some before, or jump further than any other ever did: an
+    outbreak is no shift.
     """
     if len(z) < 6 * SIDE:
         return []
@@ -320,7 +326,9 @@ def _shifts(x: np.ndarray, z: np.ndarray, floor: float) -> list[Outlier]:
     common = np.median(np.nan_to_num(np.abs(size)), axis=1)
     step = np.abs(np.diff(z, axis=0, prepend=z[:1]))
     good = (np.abs(size) > SURE) & (step > 0.7 * np.abs(change)) & (common < 2.0)[:, None]
-    good &= (left > np.log1p(2.0)) if floor > 0 else True
+    if floor > 0:
+        jump = np.nan_to_num(np.abs(np.diff(x, axis=0, prepend=x[:1])))
+        good &= (left > np.log1p(2.0)) | (jump > 3 * of_others(jump.max(axis=0)))
     good[:SIDE], good[-SIDE:] = False, False
     said = []
     for i, a, b in _runs(good):
