@@ -91,6 +91,7 @@ def test_karate_by_default(folder) -> None:
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_runs_are_independent_and_alike_in_several_processes(folder) -> None:
     one = parsed("--runs", 3, "--jobs", 1, "--seed", 5, *SMALL)
     two = parsed("--runs", 3, "--jobs", 2, "--seed", 5, *SMALL)
@@ -284,6 +285,7 @@ def test_an_interruption_writes_nothing(folder, monkeypatch) -> None:
     assert "error: interrupted" in refused("--out", "p.csv", code=1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups to send SIGINT to")
 def test_ctrl_c_with_several_processes(folder) -> None:
     words = ["classify", "--runs", "4", "--jobs", "2", "--epochs", "100000", "--out", "p.csv"]

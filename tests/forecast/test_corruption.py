@@ -110,7 +110,7 @@ WAYS = {
     "repeated day": ("repeat", 30),
     "missing day": ("missing", 30),
 }
-QUICK = ("huge at -1", "hundredfold at 30", "zero at 30", "sentinel at -1", "shift", "gap", "never", "repeated day")
+QUICK = ("huge at -1", "hundredfold at 30", "sentinel at -1", "shift", "never")
 UNNAMED = ("unit all along", "negative", "repeated day")  # a large node, all negative or a still day may be real
 # A node that is in another unit from the first snapshot on, or that is gone, cannot be told from a real one: what the others
 # learned from it changes. Measured bounds instead of a tenth.

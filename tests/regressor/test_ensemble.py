@@ -53,6 +53,7 @@ def test_one_process_gives_the_same(fitted: ndcn.DynamicsRegressor) -> None:
     assert torch.equal(alone.predict(TIMES).states, fitted.predict(TIMES).states)
 
 
+@pytest.mark.slow
 def test_members_with_equal_steps_are_sent_to_processes() -> None:
     data = ndcn.simulate(ndcn.laws.Heat(), GRAPH, ndcn.laws.initial_state(GRAPH), torch.linspace(0, 1, 11))
     two, one = (ndcn.DynamicsRegressor("gru_gnn", epochs=3, ensemble=2, jobs=jobs).fit(data) for jobs in (2, 1))

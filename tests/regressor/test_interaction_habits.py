@@ -45,6 +45,7 @@ def test_save_and_load(
     assert again.equations().coefficients == heat.equations().coefficients
 
 
+@pytest.mark.slow
 def test_a_law_found_in_noise_is_saved_with_its_first_states(tmp_path: Path) -> None:
     _, seen = data_of(laws.Heat(), networks.grid(9), T=1.0, count=16, noise=0.05)
     model = Interaction("closed", without=[t for t in COUPLING if t != "x_j - x_i"])

@@ -95,6 +95,7 @@ def test_several_trajectories_on_different_graphs() -> None:
     assert terms_of(reg) == {("x", False, "x"): pytest.approx(-0.5, rel=1e-3)}
 
 
+@pytest.mark.slow
 def test_two_features() -> None:
     graph = networks.grid(9)
     x0 = torch.rand(9, 2, generator=torch.Generator().manual_seed(0)) * 2

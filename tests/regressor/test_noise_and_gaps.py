@@ -91,6 +91,7 @@ class Decay(laws.Law):
         return -(x**2)
 
 
+@pytest.mark.slow
 def test_free_forms_in_noise_without_edges() -> None:
     graph = Graph.from_edges([], num_nodes=5)
     truth, seen = data_of(Decay(), graph, T=2.0, count=24, x0=torch.linspace(1, 5, 5)[:, None], noise=0.05)
@@ -101,6 +102,7 @@ def test_free_forms_in_noise_without_edges() -> None:
     assert (np.abs(f + x**2) < 0.2 * x**2).all()
 
 
+@pytest.mark.slow
 def test_free_forms_through_gaps() -> None:
     truth, seen = data_of(Cooperation(), count=40, missing=0.4)
     reg = DynamicsRegressor(model="free_form").fit(seen)
