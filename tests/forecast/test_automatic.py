@@ -12,7 +12,7 @@ import torch
 import ndcn
 from ndcn import forecast
 from ndcn.forecast.automatic import _margin
-from ndcn.forecast.result import _verdict
+from ndcn.forecast.result import _verdicts
 from ndcn.forecast.table import Table
 from ndcn.graph.sequence import GraphSequence
 
@@ -68,13 +68,13 @@ def test_the_sentence_tells_horizons_apart() -> None:
     table = Table((1, 3, 7, 14, 28), (("combination", "", (0.8, 0.9, 1.2, 1.5, None)),), ("a",) * 5)
     kept = ("combination", "combination", "combination", "drift", "combination")
     ratios, margins = (0.8, 0.9, 1.3, 1.0, 0.5), (0.1, 0.2, 0.1, 0.1, float("inf"))
-    text = _verdict(table, kept, ("mean", "mean", "level", "drift", "mean"), ratios, margins)
-    assert text.splitlines() == [
-        "1 step ahead: combination, 20 % more accurate than the best simple guess (mean)",
-        "3 steps ahead: combination, 10 % more accurate than the best simple guess (mean), which may be chance",
-        "7 steps ahead: combination, 30 % less accurate than the best simple guess (level); persistence was more accurate",
-        "14 steps ahead: drift alone, which was the more accurate; persistence was more accurate",
-        "28 steps ahead: combination, 50 % more accurate than the best simple guess (mean), over too few past forecasts to be sure",
+    lines = _verdicts(table, kept, ("mean", "mean", "level", "drift", "mean"), ratios, margins)
+    assert lines == [
+        (1, "combination, 20 % more accurate than mean"),
+        (3, "combination, 10 % more accurate than mean; may be chance"),
+        (7, "combination, 30 % less accurate than level; persistence was more accurate"),
+        (14, "drift alone, which was the more accurate; persistence was more accurate"),
+        (28, "combination, 50 % more accurate than mean; too few to be sure"),
     ]
 
 

@@ -8,6 +8,5 @@ from .network_test import NetworkTest, network_test
 from .options import NAMES as NAMES, Auto
 from .result import Forecast
 from .table import Table
-from .verdicts import verdicts as verdicts
 
 __all__ = ["Auto", "Forecast", "NetworkTest", "Table", "auto", "network_test"]

@@ -109,10 +109,17 @@ class Forecast:
     @property
     def sentence(self) -> str:
         """At which horizons what was kept had beaten the best simple guess chosen online, and by how much, in words."""
-        rows = zip(self.tables, self.chosen, self.reference, self.ratios, self.margins, strict=True)
-        said = [_verdict(*row) for row in rows]
+        said = [
+            "\n".join(f"{h} step{'s' * (h != 1)} ahead: {words}" for h, words in self.verdicts(k))
+            for k in range(len(self.tables))
+        ]
         named = [f"{name}:\n{text}" for name, text in zip(self.features, said, strict=True)]
         return said[0] if len(said) == 1 else "\n".join(named)
+
+    def verdicts(self, feature: int = 0) -> list[tuple[int, str]]:
+        """(steps ahead, what is used and how it had done beside the best simple guess) for each horizon of a feature."""
+        k = feature
+        return _verdicts(self.tables[k], self.chosen[k], self.reference[k], self.ratios[k], self.margins[k])
 
     def _repr_html_(self) -> str:
         rows = [("forecast", f"{self.horizon} steps of {self.step:.4g} after t = {self.start:.4g}")]
@@ -284,36 +291,31 @@ SAME = 0.02  # errors that differ by a smaller share are called equal
 SHOWN = 3  # outliers that a note names
 
 
-def _verdict(
+def _verdicts(
     table: Table, kept: Sequence[str], reference: Sequence[str], ratios: Sequence[float], margins: Sequence[float]
-) -> str:
-    """A line for each horizon: what is used, and how its past error compares with the best simple guess online."""
+) -> list[tuple[int, str]]:
+    """For each horizon, what is used and how its past error compares with the best simple guess online."""
     own = next((errors for name, _, errors in table.rows if name == "combination"), (None,) * len(table.horizons))
     lines = []
     for h, name, simple, ratio, margin, error in zip(
         table.horizons, kept, reference, ratios, margins, own, strict=True
     ):
-        if not np.isfinite(ratio):
-            said = f"too few past forecasts to compare the combination with {simple}"
-        elif name != "combination":
+        if name != "combination":
             said = f"{name} alone, which was the more accurate"
+        elif not np.isfinite(ratio):
+            said = f"combination; too few past forecasts to compare it with {simple}"
+        elif abs(ratio - 1) <= SAME:
+            said = f"combination, as accurate as {simple}"
         else:
-            size, guess = f"{100 * abs(1 - ratio):.0f} %", f"the best simple guess ({simple})"
-            if not np.isfinite(margin):
-                sure = ", over too few past forecasts to be sure"
-            else:
-                sure = "" if abs(ratio - 1) > margin else ", which may be chance"
-            side = "more" if ratio < 1 else "less"
-            close = abs(ratio - 1) <= SAME
-            said = (
-                f"combination, as accurate as {guess}"
-                if close
-                else f"combination, {size} {side} accurate than {guess}{sure}"
+            size, side = f"{100 * abs(1 - ratio):.0f} %", "more" if ratio < 1 else "less"
+            doubt = (
+                "" if abs(ratio - 1) > margin else "; may be chance" if np.isfinite(margin) else "; too few to be sure"
             )
+            said = f"combination, {size} {side} accurate than {simple}{doubt}"
         if error is not None and error > 1 + SAME:
             said += "; persistence was more accurate"
-        lines.append(f"{h} step{'s' * (h != 1)} ahead: {said}")
-    return "\n".join(lines)
+        lines.append((h, said))
+    return lines
 
 
 def _doubts(panel: Panel, data: Trajectory) -> list[str]:

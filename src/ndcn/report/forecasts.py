@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from ..data import Trajectory
-from ..forecast import verdicts
 from ..regressor import Parts, check_forecast_data
 from .encode import plain
 from .frames import AFTER, FUTURE, KINDS, Frames
@@ -66,7 +65,7 @@ def about_forecast(page: PageContext) -> dict[str, Any] | None:
     for k, (name, kind, table) in enumerate(zip(found.features, found.kinds, found.tables, strict=True)):
         known = [(row, np.array([np.nan if e is None else e for e in errors])) for row, _, errors in table.rows]
         rows = [[row, *plain(errors, 3)] for row, errors in known]
-        lines = [{"steps": steps, "words": words} for steps, words in verdicts(found, k)]
+        lines = [{"steps": steps, "words": words} for steps, words in found.verdicts(k)]
         horizons = list(table.horizons)
         features.append({"name": name, "kind": kind, "verdicts": lines, "horizons": horizons, "table": rows})
     about = {"level": LEVEL, "horizon": found.horizon, "rows": ROWS}
