@@ -11,7 +11,8 @@ import time
 import pytest
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored
 from ndcn._support.processes import Processes
 
 workers = Processes(time.sleep, 1)
