@@ -93,7 +93,7 @@ $(STAMPS)/page: package.json package-lock.json
 	mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/slow: $(STAMPS)/dev
-	$(PIP) --editable '.[ray]'
+	$(PIP) --editable '.[ray,pyg]'
 	touch $@
 
 $(STAMPS)/docs: $(STAMPS)/base
