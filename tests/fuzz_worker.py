@@ -184,6 +184,8 @@ class Worker:
             return f"it took more than {PATIENCE:.0f} s"
         if answer:
             said: str | None = json.loads(answer)
+            if said is not None:
+                self.end()  # its peak of memory, and whatever else failed, is not the next one's
             return said
         code = self._process.wait()
         self.end()
