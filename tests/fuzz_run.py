@@ -60,7 +60,9 @@ def main() -> None:
     parser.add_argument("what", choices=["tables", "files"])
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=200, help="how many seeds")
-    parser.add_argument("--log", type=Path, default=None, help="a line of JSON a case; seeds that passed are not repeated")
+    parser.add_argument(
+        "--log", type=Path, default=None, help="a line of JSON a case; seeds that passed are not repeated"
+    )
     given = parser.parse_args()
     failed = many(given.what, range(given.first, given.first + given.count), given.log)
     for seed, said in failed.items():

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from typer.testing import CliRunner
+import typer.testing
 
 try:
     import resource
@@ -37,6 +37,10 @@ CASES = 200  # of one process
 CHEAP = ["auto", "auto", "auto", "persistence", "linear", "spline", "ndcn"]
 
 
+_COMMAND = typer.main.get_command(app)
+typer.testing._get_command = lambda _: _COMMAND  # type: ignore[attr-defined]  # it would be built anew for each case, a third of its time
+
+
 class Failure(AssertionError):
     """What must not happen, with the command at which it did."""
 
@@ -48,7 +52,7 @@ def run(*words: object) -> int:
         Failure: anything else.
     """
     shown = " ".join(map(str, words))
-    result = CliRunner().invoke(app, [str(word) for word in words])
+    result = typer.testing.CliRunner().invoke(app, [str(word) for word in words])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         trace = "".join(traceback.format_exception(result.exception)[-3:])
         raise Failure(f"{shown}: {type(result.exception).__name__}: {result.exception}\n{trace}")
