@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from typer.testing import CliRunner
+import typer.testing
 
 try:
     import resource
@@ -30,11 +30,16 @@ from ndcn.cli import app
 from ndcn.cli.guard import NO_MEMORY
 
 SECONDS = 20.0  # of processor time for a case; more is a hang
+START = 600.0  # seconds to wait for a worker, which imports torch
 PATIENCE = 120.0  # seconds to wait for it on a busy machine
 MEMORY = 2 * 2**30  # bytes resident above those at the start
 SPACE = 16 * 2**30  # bytes of address space, which grows with every case, above those at the start
 CASES = 200  # of one process
 CHEAP = ["auto", "auto", "auto", "persistence", "linear", "spline", "ndcn"]
+
+
+_COMMAND = typer.main.get_command(app)
+typer.testing._get_command = lambda _: _COMMAND  # type: ignore[attr-defined]  # it would be built anew for each case, a third of its time
 
 
 class Failure(AssertionError):
@@ -48,7 +53,7 @@ def run(*words: object) -> int:
         Failure: anything else.
     """
     shown = " ".join(map(str, words))
-    result = CliRunner().invoke(app, [str(word) for word in words])
+    result = typer.testing.CliRunner().invoke(app, [str(word) for word in words])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         trace = "".join(traceback.format_exception(result.exception)[-3:])
         raise Failure(f"{shown}: {type(result.exception).__name__}: {result.exception}\n{trace}")
@@ -128,13 +133,15 @@ def one(what: str, seed: int, good: Path) -> None:
 
 
 def serve(good: Path) -> None:
-    """Answer each line of input, "tables 5" or "files 7", with a line of JSON: null or what failed."""
+    """Say "ready", then answer each line of input, "tables 5" or "files 7", with a line of JSON: null or what failed."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing else gets there
     if resource is not None and (sizes := Path("/proc/self/statm")).exists():
         most = int(sizes.read_text().split()[0]) * resource.getpagesize() + SPACE
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     first = _peak()
+    answers.write("ready\n")
+    answers.flush()
     for line in sys.stdin:
         what, seed = line.split()
         begun = time.process_time()
@@ -184,6 +191,8 @@ class Worker:
             return f"it took more than {PATIENCE:.0f} s"
         if answer:
             said: str | None = json.loads(answer)
+            if said is not None:
+                self.end()  # its peak of memory, and whatever else failed, is not the next one's
             return said
         code = self._process.wait()
         self.end()
@@ -196,6 +205,8 @@ class Worker:
         )
         self._answers = queue.Queue()
         threading.Thread(target=_pass_on, args=(self._process.stdout, self._answers), daemon=True).start()
+        if not self._answers.get(timeout=START):
+            raise RuntimeError(f"the worker did not start: {' '.join(words)}")
 
     def end(self) -> None:
         """End the process."""

@@ -158,3 +158,15 @@ def test_communities_of_weights_of_any_size(method: str) -> None:
     for size in (1e-310, 1e-200, 1e200, 1e307):
         graph = Graph.from_edges([(a, b, size) for a, b in pairs])
         assert sorted(networks.by_community(graph, method).nodes[:3]) in ([0, 2, 4], [1, 3, 5])
+
+
+@pytest.mark.parametrize("method", ["modularity", "louvain"])
+def test_communities_of_weights_that_differ_much_by_direction(method: str) -> None:
+    """The larger of two directions counts: networkx takes the one that comes last, and squares of 1e-200 are 0."""
+    graph = Graph.from_edges([("a", "b", 1.0), ("b", "a", 1e200), ("b", "c", 30.0)], directed=True)
+    assert sorted(networks.by_community(graph, method).nodes) == ["a", "b", "c"]
+    pairs = [(0, 2), (2, 4), (0, 4), (1, 3), (3, 5), (1, 5)]
+    graph = Graph.from_edges(
+        [(a, b, 1.0) for a, b in pairs] + [(b, a, 1e-3) for a, b in pairs] + [(0, 1, 0.1)], directed=True
+    )
+    assert sorted(networks.by_community(graph, method).nodes[:3]) in ([0, 2, 4], [1, 3, 5])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,6 +85,39 @@ def test_text_that_unpacks_to_far_more(tmp_path: Path, low_limit: None) -> None:
     with gzip.open(tmp_path / "a.csv.gz", "wb") as file:
         file.write(b"source,target\n" + 400_000 * b"a,b\n")
     assert "over 100 times its size: unpack it to read it nonetheless" in refused(tmp_path / "a.csv.gz")
+
+
+GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{}<graph edgedefault="directed">{}</graph></graphml>'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json.gz", '{"links": [], "nodes": [' + ",".join(20_000 * ["{}"]) + "]}"),
+        ("a.gml.gz", "graph [" + 20_000 * "node [ id 1 ]\n" + "]"),
+        ("a.graphml.gz", GRAPHML.format("", 20_000 * '<node id="1"/>')),
+        ("a.json", '{"links": [], "nodes": [' + ",".join(20_000 * ["{}"]) + "]}"),  # 300 bytes in memory for each
+    ],
+)
+def test_graphs_that_need_far_more_than_their_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    monkeypatch.setattr(limits, "FREE_GRAPH", 2**20)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    assert re.search(r"holds 2000\d nodes, edges and attributes.*write its edges as CSV or Parquet", refused(path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_entities_anywhere_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    head = f"<?xml version='1.0' encoding='{encoding}'?>"
+    text = (
+        head
+        + f'<!--{100_000 * "x"}--><!DOCTYPE g [<!ENTITY a "{1000 * "b"}">]>'
+        + GRAPHML.format("", '<node id="&a;"/>')
+    )
+    (tmp_path / "a.graphml").write_bytes(text.encode(encoding))
+    assert "a.graphml defines XML entities" in refused(tmp_path / "a.graphml")
 
 
 def test_text_that_compresses_as_usual_is_read(tmp_path: Path, low_limit: None) -> None:

@@ -118,3 +118,12 @@ def test_a_graph_with_positions_is_drawn_there() -> None:
     assert x[4, 1] > x[:3, 1].max()  # without neighbours: below
     plain = ndcn.networks.grid(9)
     assert layout.placed(plain) is layout.by_forces(plain)
+
+
+def test_pairs_repel_as_on_the_mesh(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = 8 * np.random.default_rng(0).random((100, 2))
+    direct = layout._repulsion(x)
+    monkeypatch.setattr(layout, "DIRECT", 0)
+    far = layout._repulsion(x)
+    assert np.corrcoef(direct.ravel(), far.ravel())[0, 1] > 0.9
+    assert np.abs(direct.sum(axis=0)).max() < 1e-9  # each pair repels both alike

@@ -129,6 +129,9 @@ def by_community(graph: Graph, method: str = "modularity", *, seed: int = 0) -> 
     """
     a = graph.to_scipy()
     sizes = abs(a)
+    sizes = sparse.csr_array(
+        sizes.maximum(sizes.T)
+    )  # networkx would keep one of the two directions, whichever comes last
     if sizes.nnz:  # by a power of two, which changes no digit: squares of sums of 1e200 would overflow
         sizes.data = np.ldexp(sizes.data, -np.frexp(sizes.data.max())[1])
     order = _community_order(nx.from_scipy_sparse_array(sizes), method, seed)

@@ -14,6 +14,7 @@ from ..graph import Graph, networks
 STEPS = 300
 PIVOTS = 40
 MESH = 128  # cells on a side of the mesh on which nodes repel each other
+DIRECT = 128  # nodes up to which each pair is computed, which is quicker than the mesh: 0.3 s less for a small network
 EDGES_FOR_COMMUNITIES = 300_000  # with more, communities are not sought
 
 
@@ -21,7 +22,7 @@ def by_forces(graph: Graph) -> np.ndarray:
     """Positions in [0, 1]^2, shape (n, 2): linked nodes attract with d^2, all repel with 1 / d^2.
 
     Each connected part starts from classical scaling of its distances to some pivots and is then refined; the
-    repulsion is a convolution on a mesh, so that a step takes O(n + m + mesh log mesh). Parts are packed in rows.
+    repulsion is a convolution on a mesh (in networks of over 128 nodes), so that a step takes O(n + m + mesh log mesh). Parts are packed in rows.
     """
     return graph.cached(("layout", "by_forces"), lambda: _turned(_by_forces(graph), on_the_square(graph)))
 
@@ -193,9 +194,13 @@ def _refined(x: np.ndarray, adjacency: sparse.csr_array) -> np.ndarray:
 
 
 def _repulsion(x: np.ndarray) -> np.ndarray:
-    """sum_j (x_i - x_j) / |x_i - x_j|^3, on a mesh: masses to cells, a convolution, and back."""
+    """sum_j (x_i - x_j) / |x_i - x_j|^3, on a mesh if there are many: masses to cells, a convolution, and back."""
     low = x.min(axis=0)
     cell = max(float((x.max(axis=0) - low).max()) / (MESH - 3), 1e-9)
+    if len(x) <= DIRECT:
+        gap = x[:, None] - x
+        pushed: np.ndarray = (gap / ((gap**2).sum(axis=2, keepdims=True) + 0.5 * cell**2) ** 1.5).sum(axis=1)
+        return pushed
     place = (x - low) / cell + 1
     corner = place.astype(np.int64)
     share = place - corner
