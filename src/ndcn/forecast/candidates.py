@@ -86,7 +86,9 @@ def _views(kind: Kind) -> list[View]:
 def _smoothings(panel: Panel, kind: Kind) -> list[Candidate]:
     found = []
     for view in _views(kind):
-        ways = {} if view.window > 1 else {"level": simple.Smoothing(betas=(0.0,))}
+        # h times the level of roots or logarithms is too little for a sum of h increments
+        level = view.window == 1 and not (view.increments and view.function != "raw")
+        ways = {"level": simple.Smoothing(betas=(0.0,))} if level else {}
         ways |= {"damped trend": simple.Smoothing(), "damped trend, one for all": simple.Smoothing(pooled=True)}
         for name, way in ways.items():
             found.append(Candidate(f"{name} {view.name}".strip(), SMOOTHING, _smoothed(panel, view, way, None)))
