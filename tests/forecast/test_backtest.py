@@ -9,7 +9,9 @@ import ndcn
 from ndcn.data.panel import Panel, panel_of
 from ndcn.data.series_kind import kind_of
 from ndcn.forecast import backtest
-from ndcn.forecast.candidates import candidates_for
+from ndcn.forecast.candidates import _smoothed, candidates_for
+from ndcn.forecast.simple import Smoothing
+from ndcn.forecast.transforms import View
 
 HORIZONS = np.array([1, 3, 7])
 DATA = {
@@ -17,6 +19,9 @@ DATA = {
     "totals": lambda rng: np.cumsum(rng.poisson(5, size=(60, 9)), axis=0).astype(float),
     "centred": lambda rng: rng.normal(size=(60, 9)),
 }
+
+ROOTS = ("raw", "sqrt")
+LATE = np.array([59]), np.array([14])
 
 
 def panel(x: np.ndarray, graph: ndcn.Graph | None = None) -> Panel:
@@ -57,6 +62,23 @@ def test_names_are_distinct() -> None:
         names = [c.name for c in candidates_for(panel(x), kind_of(x))]
         assert len(set(names)) == len(names)
         assert names[0] == "persistence"  # by which errors are measured
+
+
+def test_levels_of_roots_are_no_sums() -> None:
+    """Bursts of 36 every fourth day, 126 a fortnight: the level of the root says less than half, so totals have none of it."""
+    bursts = np.where(np.arange(60) % 4 == 0, 36.0, 0.0)[:, None] * np.ones(9)
+    smooth = Smoothing(alphas=(0.1,), betas=(0.0,))
+    said = {
+        f: float(_smoothed(panel(np.cumsum(bursts, axis=0)), View(f, True), smooth, None)(*LATE)[0, 0, 0])
+        for f in ROOTS
+    }
+    start = float(bursts[:60, 0].sum())
+    assert abs(said["raw"] - start - 126) < 30
+    assert said["sqrt"] - start < 63
+    for x, there in ((bursts, True), (np.cumsum(bursts, axis=0), False)):
+        names = [c.name for c in candidates_for(panel(x), kind_of(x))]
+        assert "level" in names
+        assert ("level sqrt" in names) is there
 
 
 def test_errors_and_choices_use_what_was_known() -> None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..data import Kind, Panel
-from . import ridge, simple
+from . import ridge, simple, wave
 from .transforms import View
 
 Rolling = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-GUESS, SMOOTHING, RIDGE, LEARNED = "guess", "smoothing", "ridge", "learned"
+GUESS, SMOOTHING, RIDGE, WAVE, LEARNED = "guess", "smoothing", "ridge", "wave", "learned"
 SIMPLE = (GUESS, SMOOTHING)  # those that look at one node at a time, without a graph
 FORGET = (1.0, 0.95)
 
@@ -46,7 +46,7 @@ def candidates_for(panel: Panel, kind: Kind) -> list[Candidate]:
         >>> [c.name for c in candidates_for(panel, kind_of(wave))][:3]
         ['persistence', 'drift', 'recent drift']
     """
-    return [*_guesses(panel, kind), *_smoothings(panel, kind), *_ridges(panel, kind)]
+    return [*_guesses(panel, kind), *_smoothings(panel, kind), *_ridges(panel, kind), *_waves(panel, kind)]
 
 
 def _guesses(panel: Panel, kind: Kind) -> list[Candidate]:
@@ -86,7 +86,9 @@ def _views(kind: Kind) -> list[View]:
 def _smoothings(panel: Panel, kind: Kind) -> list[Candidate]:
     found = []
     for view in _views(kind):
-        ways = {} if view.window > 1 else {"level": simple.Smoothing(betas=(0.0,))}
+        # h times the level of roots or logarithms is too little for a sum of h increments
+        level = view.window == 1 and not (view.increments and view.function != "raw")
+        ways = {"level": simple.Smoothing(betas=(0.0,))} if level else {}
         ways |= {"damped trend": simple.Smoothing(), "damped trend, one for all": simple.Smoothing(pooled=True)}
         for name, way in ways.items():
             found.append(Candidate(f"{name} {view.name}".strip(), SMOOTHING, _smoothed(panel, view, way, None)))
@@ -139,3 +141,7 @@ def _ridges(panel: Panel, kind: Kind) -> list[Candidate]:
             name = f"ridge own + mean + season {view.name}".strip()
             found.append(Candidate(name, RIDGE, functools.partial(season, period=kind.periods[-1])))
     return found
+
+
+def _waves(panel: Panel, kind: Kind) -> list[Candidate]:
+    return [Candidate("common wave", WAVE, functools.partial(wave.forecasts, panel))] if kind.positive else []

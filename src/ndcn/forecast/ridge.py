@@ -30,7 +30,7 @@ def features(
         so_far = np.cumsum(y, axis=0) / np.arange(1, len(y) + 1)[:, None]
         parts += [*_past(y, lags), so_far - y] if y.min() < 0 else _past(y, lags)
     if "mean" in blocks:
-        common = _common(panel, _moved(y, panel.observed))
+        common = common_mean(panel, filled(y, panel.observed))
         parts += _past(np.repeat(common, y.shape[1], axis=1), lags)
     if "neighbours" in blocks:
         around = panel.neighbours(y, order)
@@ -39,7 +39,7 @@ def features(
     return np.stack([*parts, np.ones_like(y)], axis=-1)
 
 
-def _moved(y: np.ndarray, observed: np.ndarray) -> np.ndarray:
+def filled(y: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """y in which a node that was not observed moves as the median of those that were: its silence is no news."""
     if observed.all():
         return y
@@ -51,7 +51,7 @@ def _moved(y: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return out
 
 
-def _common(panel: Panel, y: np.ndarray) -> np.ndarray:
+def common_mean(panel: Panel, y: np.ndarray) -> np.ndarray:
     """The mean over nodes at each time, shape (T, 1).
 
     Where values are at least 0, nodes count by their mean so far, as far as ``even_weights`` lets them (the logarithm of a
