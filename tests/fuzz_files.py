@@ -19,7 +19,7 @@ from scipy import io as matrix_market, sparse
 import ndcn
 
 NAMES = ["a", "b", "c", "d", "e"]
-MODELS = ["auto", "ndcn", "gru_gnn", "spline", "persistence", "law", "interaction"]
+MODELS = ["auto", "ndcn", "gru_gnn", "spline", "persistence", "law", "interaction", "free"]
 TABLES = ["states.parquet", "states.csv.gz", "states.csv"]
 GRAPHS = ["edges.csv", "edges.parquet", "graph.json", "graph.graphml", "graph.gml", "graph.npz", "graph.mtx"]
 SUBJECTS = (
@@ -87,7 +87,8 @@ def make(folder: Path, models: list[str] = MODELS) -> None:
     sparse.save_npz(folder / "graph.npz", matrix)
     matrix_market.mmwrite(folder / "graph.mtx", matrix)
     for name in models:
-        model: Any = ndcn.laws.Heat(k=None) if name == "law" else name
+        own = {"law": ndcn.laws.Heat(k=None), "free": ndcn.Interaction(form="free")}
+        model: Any = own.get(name, name)
         settings: dict[str, Any] = {"epochs": 2} if name in ("ndcn", "gru_gnn") else {}
         ndcn.DynamicsRegressor(model=model, progress=False, **settings).fit(data).save(folder / f"{name}.ndcn")
     parts = ndcn.split(data, interpolation=1 / 6, extrapolation=1 / 6, seed=0)  # as `ndcn fit data` does

@@ -89,6 +89,7 @@ def use_model(path: Path) -> None:
         ndcn.load(path)
     run("predict", path, "--json")
     run("predict", path, "--until", 5, "--count", 3)
+    run("predict", path, "--level", "0.5,0.9", "--out", "predicted.csv")
     run("report", path)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from contextlib import contextmanager
+from threading import Barrier, Event, Thread
 
 import pytest
 import torch
@@ -65,6 +67,43 @@ def test_node_networks_in_threads() -> None:
     before = torch.random.get_rng_state()
     assert all(same(a, b) for a, b in zip(alone, in_threads(fit), strict=True))
     assert torch.random.get_rng_state().equal(before)
+
+
+@contextmanager
+def someone_draws() -> Iterator[None]:
+    """Another thread that draws from torch's global generator all the time."""
+    over = Event()
+
+    def draw() -> None:
+        while not over.is_set():
+            torch.rand(3)
+
+    other = Thread(target=draw)
+    other.start()
+    try:
+        yield
+    finally:
+        over.set()
+        other.join()
+
+
+def test_what_other_threads_draw_makes_no_difference() -> None:
+    data = ndcn.datasets.karate_club()
+
+    def fit(seed: int) -> list[torch.Tensor]:
+        baseline = ndcn.NodeBaseline("mlp", epochs=5, seed=seed)  # it has dropout
+        baseline.fit(data.graph, data.features, data.labels, data.train_mask)
+        classifier = ndcn.NodeClassifier(hidden=4, epochs=1, seed=seed)
+        classifier.fit(data.graph, data.features, data.labels, data.train_mask)
+        return [
+            *weights(regressor(seed=seed, epochs=1).fit(DATA)),
+            baseline.predict_proba(),
+            classifier.predict_proba(),
+        ]
+
+    alone = [fit(seed) for seed in range(4)]
+    with someone_draws():
+        assert all(same(alone[seed], fit(seed)) for seed in range(4))
 
 
 class DroppingField(nn.Module):

@@ -14,7 +14,7 @@ from scipy import sparse
 from torch.nn import functional
 
 from .._support.checks import named
-from .._support.generators import copies_of_the_global, drawing_from, initial_weights
+from .._support.generators import drawing_from, initial_weights, on_device
 from .._support.threads import threads_for
 from ..training import History, NothingAsGood, Stopping
 from .baseline_networks import AGNN, GAT, GCN, HEADS, MLP, NodeNetwork, label_propagation
@@ -181,9 +181,9 @@ class NodeBaseline(NodeEstimator):
             history.seconds = time.monotonic() - began
         else:
             width = recipe.hidden * (HEADS if self.model == "gat" else 1)
-            with initial_weights(int(self.seed), device):
+            with initial_weights(int(self.seed)) as own:
                 network = NETWORKS[self.model](features.shape[1], recipe.hidden, classes, recipe.dropout).to(device)
-                generators = copies_of_the_global(device)  # training goes on where the weights end
+            generators = on_device(own, int(self.seed), device)  # training goes on where the weights end
             with threads_for(nodes.graph.num_nodes * width):
                 task = BaselineTask(network, nodes, width, generators)
                 self._train(task, recipe, recipe.patience, history, resume)
