@@ -220,8 +220,8 @@ def _periods(series: np.ndarray, among: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def even_weights(size: np.ndarray, largest: float = LARGEST) -> np.ndarray:
-    """Weights (..., n) that leave no node more than ``largest`` (or twice an even part) of the sum of ``size`` over nodes.
+def even_weights(size: np.ndarray, largest: float = LARGEST, even: float = 2.0) -> np.ndarray:
+    """Weights (..., n) that leave no node more than ``largest`` of the sum of ``size`` over nodes, or ``even`` even parts.
 
     Example:
         >>> import numpy as np
@@ -231,7 +231,7 @@ def even_weights(size: np.ndarray, largest: float = LARGEST) -> np.ndarray:
     """
     most = np.full((*size.shape[:-1], 1), np.inf)
     for _ in range(12):  # the sum is that of what is left, so that a giant cannot raise its own limit
-        most = max(largest, 2.0 / size.shape[-1]) * np.minimum(size, most).sum(axis=-1, keepdims=True)
+        most = max(largest, even / size.shape[-1]) * np.minimum(size, most).sum(axis=-1, keepdims=True)
     return np.divide(most, size, out=np.ones(size.shape), where=size > most)
 
 
