@@ -73,7 +73,9 @@ def test_values_that_were_filled_in_are_not_judged() -> None:
     held[1::2] = x[::2]
     assert kind_of(held).repeated > 0.4
     assert kind_of(held, seen).repeated == 0
-    x[3] = -500
+    x[3] = -500  # a wrong day is no habit ...
+    assert kind_of(x).positive
+    x[[9, 15, 21]] = -500  # ... but four of 60 are
     assert not kind_of(x).positive
     assert kind_of(x, seen).positive
 

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from .._support.wording import short
 from ..graph import Graph
-from .outliers import Outlier, cleaned, of_others
+from .outlier import APART, Outlier
+from .outliers import cleaned
 from .series_kind import PERIODS, Kind, kind_of
 from .trajectory import Trajectory
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..graph import GraphSequence
 
 MIN_SNAPSHOTS = 12  # fewer leave no past origins to compare forecasts at
-GIANT = 3.0  # times the largest step of any other node
 MOST_STEPS = 20  # steps of the grid for each snapshot; above this, a few times are far away from the others
 
 
@@ -70,14 +70,11 @@ class Panel:
     def shifted(self) -> np.ndarray:
         """Nodes that are forecast but are no example for others, shape (n,).
 
-        Those whose level changed for good; and, of ten or more, one that moves more than three times as far as any other ever
-        did: a giant, or a node in another unit.
+        Those whose level changed for good, that move far beyond all others, or are in another unit.
         """
         out = np.zeros(self.values.shape[1], dtype=bool)
-        out[[one.node for one in self.outliers if one.kind == "shift" and one.node is not None]] = True
-        flow = np.diff(self.values, axis=0) if self.kind.cumulative else self.values
-        most = np.abs(np.diff(flow, axis=0)).max(axis=0, initial=0.0)
-        return out | ((most > GIANT * of_others(most)) & (len(out) >= 10))
+        out[[one.node for one in self.outliers if one.kind in APART and one.node is not None]] = True
+        return out
 
     @property
     def notes(self) -> tuple[str, ...]:

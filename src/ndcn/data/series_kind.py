@@ -19,6 +19,7 @@ PERIODS = (
     288,
     365,
 )  # days of a week, months, hours, fortnights, half hours, weeks, ...
+LOOSE = (26, 52, 365)  # seasons of a year need not be met to the step: 1, 2 and 15 steps off will do; clocks are exact
 KINDS = ("totals", "counts", "values")
 WEEK, DAY = 7, 24
 SLIPS = 0.01  # share of a node's values below 0 that are taken for corrections of counts; one is always allowed
@@ -27,7 +28,9 @@ MOST, HALF = (
     0.9,
     0.5,
 )  # share of the nodes that must be so with such slips, and without any: one wrong node decides nothing
-LARGEST = 0.05  # of a sum over nodes that one of them may have
+LARGEST = 0.05  # of a sum over nodes that one of them may have ...
+EVEN = 0.02  # ... and of the sum in which a period is looked for, which decides for all
+RARE = 0.05  # share of snapshots above which what all nodes do together is a habit, as Sundays are
 BALANCED = (0.2, 0.8)  # share of values below 0 for differences or standardised values
 ALTERNATING = -0.1  # autocorrelation at lag 1 of values that look differenced; that of differenced white noise is -0.5
 SEASONAL = 0.3  # least autocorrelation of a period; three weeks of white noise have 0 with a standard error of 1/sqrt(21) = 0.22
@@ -129,9 +132,10 @@ def kind_of(
     change, both = np.diff(x, axis=0), seen[1:] & seen[:-1]
     moving = change != 0
     known = seen.any(axis=0)
-    below = ((x < 0) & seen).sum(axis=0)
+    below = _without_rare_days((x < 0) & seen).sum(axis=0)
     positive = kind != "values" and _agreed(below[known], np.maximum(1, SLIPS * seen.sum(axis=0))[known])
-    falls, slips = ((change < 0) & both).sum(axis=0), max(FALLS * len(change), 2 if len(x) >= 30 else 0)
+    falls = _without_rare_days((change < 0) & both).sum(axis=0)
+    slips = max(FALLS * len(change), 2 if len(x) >= 30 else 0)
     grown = (moving & both).any(axis=0)
     cumulative = bool(kind is None and positive and grown.any() and len(x) > 2 and _agreed(falls[grown], slips))
     positive, cumulative = positive or kind in ("totals", "counts"), cumulative or kind == "totals"
@@ -142,10 +146,12 @@ def kind_of(
     return Kind(
         cumulative=cumulative,
         positive=positive,
-        counts=bool(kind == "counts" or (x == np.round(x))[seen].all()),
+        counts=kind == "counts" or whole(np.where(seen, x, 0.0)),
         centred=centred,
-        differenced=centred and _autocorrelation(x, 1) < ALTERNATING,
-        periods=_periods(series, among) if period is None else (period,),
+        differenced=centred and _autocorrelation(capped(x), 1) < ALTERNATING,
+        periods=_periods(np.sqrt(np.maximum(series, 0.0)) if positive else series, among)
+        if period is None
+        else (period,),
         repeated=float((~moving)[active].mean()) if active.any() else 0.0,
         interpolated=float((np.abs(np.diff(change, axis=0)) < 1e-9)[inner].mean()) if inner.any() else 0.0,
         intermittent=bool((series == 0).mean() > 0.5),
@@ -155,6 +161,25 @@ def kind_of(
 def _agreed(slips: np.ndarray, allowed: np.ndarray | float) -> bool:
     """Whether nearly all nodes have no more slips than allowed, and half of them have none."""
     return bool(len(slips) and (slips <= allowed).mean() >= MOST and (slips == 0).mean() >= HALF)
+
+
+def _without_rare_days(wrong: np.ndarray) -> np.ndarray:
+    """``wrong`` (T, n) without snapshots at which most nodes are so together, if these are few: a wrong day is no habit."""
+    days = wrong.mean(axis=1) > HALF
+    return wrong & ~days[:, None] if days.sum() <= max(1, RARE * len(wrong)) else wrong
+
+
+def whole(x: np.ndarray) -> bool:
+    """Whether nearly all nodes have whole numbers only, but for a wrong day; NaN counts as such.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.data.series_kind import whole
+        >>> whole(np.array([[1.0, np.nan], [2.0, 3.0]])), whole(np.full((3, 2), 0.5))
+        (True, False)
+    """
+    broken = _without_rare_days((x != np.round(x)) & ~np.isnan(x))
+    return bool((~broken.any(axis=0)).mean() >= MOST)
 
 
 def _balanced(x: np.ndarray) -> bool:
@@ -170,14 +195,18 @@ def _active(moving: np.ndarray) -> np.ndarray:
 
 
 def _periods(series: np.ndarray, among: Sequence[int]) -> tuple[int, ...]:
-    """Up to two periods at which the sum over nodes is like itself, the strongest and, if it adds something, a longer one."""
-    total = capped(series).sum(axis=1)
+    """Up to two periods at which the sum over nodes is like itself, the strongest and, if it adds something, a longer one.
+
+    Nodes count by how far they are from their medians, none for more than a fiftieth (or twice its even part).
+    """
+    away = series - np.median(series, axis=0)
+    total = (away * even_weights(np.abs(away).sum(axis=0), EVEN)).sum(axis=1)
     strength = {}
     for period in among:
         if len(total) < 3 * period:
             continue
         flat = total[period - 1 :] - np.convolve(total, np.ones(period) / period, mode="valid")
-        slack = period // 24  # a long period need not be met to the step
+        slack = period // 24 if period in LOOSE else 0
         near = [_autocorrelation(flat, lag) for lag in range(period - 1 - slack, period + 2 + slack)]
         inner = max(near[1:-1])
         if inner > SEASONAL and inner >= max(near):
@@ -191,8 +220,8 @@ def _periods(series: np.ndarray, among: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def even_weights(size: np.ndarray, largest: float = LARGEST) -> np.ndarray:
-    """Weights (..., n) that leave no node more than ``largest`` (or twice an even part) of the sum of ``size`` over nodes.
+def even_weights(size: np.ndarray, largest: float = LARGEST, even: float = 2.0) -> np.ndarray:
+    """Weights (..., n) that leave no node more than ``largest`` of the sum of ``size`` over nodes, or ``even`` even parts.
 
     Example:
         >>> import numpy as np
@@ -202,7 +231,7 @@ def even_weights(size: np.ndarray, largest: float = LARGEST) -> np.ndarray:
     """
     most = np.full((*size.shape[:-1], 1), np.inf)
     for _ in range(12):  # the sum is that of what is left, so that a giant cannot raise its own limit
-        most = max(largest, 2.0 / size.shape[-1]) * np.minimum(size, most).sum(axis=-1, keepdims=True)
+        most = max(largest, even / size.shape[-1]) * np.minimum(size, most).sum(axis=-1, keepdims=True)
     return np.divide(most, size, out=np.ones(size.shape), where=size > most)
 
 

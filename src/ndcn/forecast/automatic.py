@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..graph import GraphSequence
 
 LONGEST = 14
-CLEARLY = 0.95  # a simple guess is kept alone where its error is below this share of the combination's ...
-ENOUGH = 30  # ... over at least so many past origins
 FEW = 10  # past origins below which no difference is said to be one
 BIAS = 2.0  # the most that a median is scaled by to give a mean
 
@@ -51,22 +49,28 @@ class Online:
     Args:
         origins: the past origins at which it can be judged, shape (Q,).
         said: its forecasts there, shape (Q, n).
-        simple: those of the best simple guess at the time.
+        simple: those of the best simple guess at the time, the reference.
         weights: of the candidates now, shape (K,).
-        guess: position of the best simple guess now.
-        share: of the combination, beside the guess.
+        guesses: weights of the simple guesses now, shape (K,).
+        share: of the combination, beside the guesses.
     """
 
     origins: np.ndarray
     said: np.ndarray
     simple: np.ndarray
     weights: np.ndarray
-    guess: int
+    guesses: np.ndarray
     share: float
+
+    @property
+    def guess(self) -> int:
+        """Position of the best simple guess now."""
+        return int(self.guesses.argmax())
 
     def mixed(self, forecasts: np.ndarray) -> np.ndarray:
         """The forecast of now from those of all candidates, (K, n) to (n,)."""
-        return _mixed(combination.middle(forecasts, self.weights), forecasts[self.guess], self.share)
+        middle, around = (combination.middle(forecasts, weight) for weight in (self.weights, self.guesses))
+        return _mixed(middle, around, self.share)
 
 
 def auto(
@@ -83,10 +87,10 @@ def auto(
 ) -> Forecast:
     """Forecast with the models that a rolling-origin backtest found best.
 
-    At past origins every candidate forecasts from the data before it. At each horizon the median of all, weighted by their
-    discounted past errors (there, and at shorter horizons) to the power -20, is averaged with the best simple guess (of
-    one node at a time: persistence, drift, season, mean, exponential smoothing), in proportion to past errors to the power
-    -8; the simple guess is kept alone where it was clearly better over at least 30 past origins.
+    At past origins every candidate forecasts from the data before it. At each horizon the trimmed mean of all, weighted by
+    their discounted past errors (there, and at shorter horizons) to the power -20, is averaged with that of the best simple
+    guesses (of one node at a time: persistence, drift, season, mean, exponential smoothing; to the power -40), in
+    proportion to past errors to the power -8; they are kept alone where the combination was far worse.
 
     Wrong cells (``ndcn.data.outliers``) are held out, and no node counts for more than a twentieth of an error, so that
     one wrong cell, node or snapshot does not move the forecasts of others. A node that was never observed has no forecast.
@@ -177,22 +181,21 @@ def online(panel: Panel, tested: Backtest, k: int) -> Online:
     """What the rule would have said at every past origin with what was known then, and what it says now."""
     h, now = int(tested.horizons[k]), len(tested.origins) - 1
     places = [p for p in range(now + 1) if p == now or len(tested.known(k, p)) > 0]
-    weights = {p: tested.weights(k, p) for p in places}
-    guess = {p: tested.guess(k, p) for p in places}
-    middle = np.stack([combination.middle(tested.forecasts[:, p, k], weights[p]) for p in places])
-    simple = np.stack([tested.forecasts[guess[p], p, k] for p in places])
+    said = {p: tested.forecasts[:, p, k] for p in places}
+    middle = np.stack([combination.middle(said[p], tested.weights(k, p)) for p in places])
+    around = np.stack([combination.middle(said[p], tested.guesses(k, p)) for p in places])
+    simple = np.stack([said[p][tested.guess(k, p)] for p in places])
     origins = tested.origins[places]
     judged = origins + h < len(panel)
-    still = mean_errors(panel, origins[judged], h, panel.values[origins[judged]])
-    mine, other = (mean_errors(panel, origins[judged], h, said[judged]) for said in (middle, simple))
+    past = origins[judged]
+    still, mine, other = (mean_errors(panel, past, h, x[judged]) for x in (panel.values[origins], middle, around))
     shares = []
     for o in origins:
-        past = origins[judged] + h <= o
-        errors = [_discounted(origins[judged][past], e[past], still[past]) for e in (mine, other)]
-        clear = past.sum() >= ENOUGH and errors[1] < CLEARLY * errors[0]
-        shares.append(0.0 if clear else combination.share(*errors))
-    said = _mixed(middle, simple, np.array(shares)[:, None])
-    return Online(origins[judged], said[judged], simple[judged], weights[now], guess[now], shares[-1])
+        known = past + h <= o
+        shares.append(combination.share(*(_discounted(past[known], e[known], still[known]) for e in (mine, other))))
+    mixed = _mixed(middle, around, np.array(shares)[:, None])
+    now_weights = tested.weights(k, now), tested.guesses(k, now)
+    return Online(past, mixed[judged], simple[judged], *now_weights, shares[-1])
 
 
 def _mixed(middle: np.ndarray, guess: np.ndarray, share: float | np.ndarray) -> np.ndarray:
@@ -244,7 +247,7 @@ def _path(
     Totals never fall, and values of at least 0 stay there. A node that was never observed has NaN.
     """
     every, last = np.arange(1, steps + 1), np.array([len(panel) - 1])
-    used = sorted({int(k) for rule in rules for k in (*np.flatnonzero(rule.weights), rule.guess)})
+    used = sorted({int(k) for rule in rules for k in np.flatnonzero(rule.weights + rule.guesses)})
     said = np.full((len(candidates), steps, panel.values.shape[1]), np.nan)
     for k in used:
         said[k] = candidates[k].rolling(last, every)[0]

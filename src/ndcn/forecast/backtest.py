@@ -80,6 +80,14 @@ class Backtest:
         among = np.array([family in families for family in self.families])
         return int(np.where(among, self.past(k, at), np.inf).argmin())
 
+    def guesses(self, k: int, at: int) -> np.ndarray:
+        """Weights of the simple guesses at horizon number k, shape (K,): the best has most, those near it some.
+
+        Which one is the best may hang on a single node; what they say together does not.
+        """
+        among = np.array([family in SIMPLE for family in self.families])
+        return combination.weights(np.where(among, self.past(k, at), np.inf), combination.GUESSES)
+
     def weights(self, k: int, at: int) -> np.ndarray:
         """Weights of the candidates at horizon number k, as known at origin number ``at``."""
         past = self.likely(k, at)

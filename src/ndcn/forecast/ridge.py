@@ -11,6 +11,9 @@ from .transforms import View, delayed, trailing_mean
 TRIM = 0.05  # share of the nodes left out at each end of the common mean
 PENALTY = 1e-3  # relative to each feature's own sum of squares
 LARGEST = 0.02  # of the sum of squares that one node may have: far from the others, it would bend the fit to itself
+COMMON = (
+    1.5  # even parts of the common mean that one node may have: with 2, all others move a third more when it is gone
+)
 BLOCKS = ("own", "mean", "neighbours")
 
 
@@ -61,7 +64,7 @@ def common_mean(panel: Panel, y: np.ndarray) -> np.ndarray:
         return np.asarray(trim_mean(y, TRIM, axis=1)[:, None])
     flow = np.diff(panel.values, axis=0, prepend=panel.values[:1]) if panel.kind.cumulative else panel.values
     size = np.where(panel.shifted, 0.0, np.cumsum(np.maximum(flow, 0.0), axis=0)) + 1e-12
-    weight = size * even_weights(size, LARGEST)
+    weight = size * even_weights(size, 0.0, COMMON)
     low, high = np.quantile(y, [0.0, 1 - TRIM / 2], axis=1)[..., None]
     return np.asarray((weight * np.clip(y, low, high)).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True))
 

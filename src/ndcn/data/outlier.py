@@ -1,0 +1,100 @@
+"""Outlier: cells that look wrong, in words; and how far values are from those around them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from .series_kind import RARE
+
+SIDE = 3  # snapshots on each side that a value is compared with: a run of up to 2 wrong ones does not move their median
+SURE = 8.0  # deviations of a value, in units of its node's usual ones, above which it is held out ...
+DOUBT = 5.0  # ... and above which it is listed
+NOISE = 0.5  # standard deviation of the square root of a Poisson count
+APART = ("shift", "giant", "unit")  # kinds of nodes that are forecast, and are no example for others
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """Cells of one node (or of all, ``node`` None) that do not look like the rest, and what is done about them.
+
+    Args:
+        node: its position, or None for a whole snapshot.
+        first, last: positions of the snapshots.
+        kind: "sentinel", "sign", "negative", "fall", "spike", "jump", "shift", "giant", "unit", "mirror", "day" or "repeat".
+        value: what the first cell holds; NaN for a whole snapshot.
+        usual: what the node's other values suggest there.
+        held: whether the cells are held out of fits; else they are only named.
+    """
+
+    node: int | None
+    first: int
+    last: int
+    kind: str
+    value: float
+    usual: float
+    held: bool
+
+    @property
+    def sentence(self) -> str:
+        """What it looks like, and what is done about it.
+
+        Example:
+            >>> from ndcn.data.outliers import Outlier
+            >>> Outlier(0, 5, 5, "spike", 99999.0, 70.0, True).sentence
+            '99999 where about 70 is usual: held out'
+        """
+        seen, usual = f"{self.value:.6g}", f"{self.usual:.3g}"
+        what = {
+            "sentinel": f"{seen} looks like a code for a missing value",
+            "sign": f"{seen} below 0 among values of at least 0",
+            "negative": "below 0 throughout, where nearly all nodes are at least 0",
+            "giant": f"moves by up to {seen} in a step, no other node by more than {usual}: in another unit?",
+            "unit": f"all values are multiples of {seen}, unlike those of other nodes: in another unit?",
+            "mirror": "goes down where the others go up: a wrong sign?",
+            "fall": f"a total falls to {seen} from {usual}",
+            "spike": f"{seen} where about {usual} is usual",
+            "jump": f"the total rises by {seen} in one step, about {usual} is usual",
+            "shift": f"the level changes from about {usual} to {seen} and stays",
+            "day": "most nodes deviate at this time alone",
+            "repeat": "the snapshot repeats the one before it",
+        }[self.kind]
+        done = {"jump": "counted as a usual rise", **dict.fromkeys(APART, "kept, but no example for others")}
+        return f"{what}: {done.get(self.kind, 'held out') if self.held else 'kept'}"
+
+
+def runs(cells: np.ndarray) -> list[tuple[int, int, int]]:
+    """(node, first, last) of each run of True in the columns of ``cells``."""
+    edges = np.diff(np.pad(cells.astype(np.int8), ((1, 1), (0, 0))), axis=0)
+    node, first = np.nonzero(edges.T == 1)
+    _, last = np.nonzero(edges.T == -1)
+    return [(int(i), int(a), int(b) - 1) for i, a, b in zip(node, first, last, strict=True)]
+
+
+def around(z: np.ndarray, before: int, after: int) -> np.ndarray:
+    """Median of the snapshots around each one, without itself; NaN where none was observed."""
+    padded = np.pad(z, ((before, after), (0, 0)), constant_values=np.nan)
+    shifts = [k for k in range(before + after + 1) if k != before]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # all NaN
+        return np.asarray(np.nanmedian(np.stack([padded[k : k + len(z)] for k in shifts]), axis=0))
+
+
+def usual_size(deviation: np.ndarray, floor: float, rare: float = RARE) -> np.ndarray:
+    """How much each node deviates, shape (n,): the larger of two quantiles, in units of those of a normal distribution."""
+    size = np.abs(deviation)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # nodes that were never observed
+        quantile = np.nanquantile(size, 1 - rare, axis=0) / NormalDist().inv_cdf(1 - rare / 2)
+        own = np.fmax(quantile, 1.4826 * np.nanmedian(size, axis=0))
+        rest = 0.2 * np.nanmedian(own) if np.isfinite(own).any() else 0.0
+    return np.fmax(np.fmax(own, max(floor, rest)), 1e-12)
+
+
+def of_others(most: np.ndarray) -> np.ndarray:
+    """For each node the largest of what the other nodes have, shape (n,); of a single node its own."""
+    top = np.sort(most)[-2:] if len(most) > 1 else np.repeat(most, 2)
+    return np.where(most >= top[1], top[0], top[1])

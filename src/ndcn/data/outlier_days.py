@@ -1,0 +1,59 @@
+"""Wrong days: snapshots that repeat the one before, and at which most nodes deviate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .outlier import SIDE, SURE, Outlier, around, usual_size
+from .series_kind import RARE
+
+COMMON = 0.5  # share of the nodes that deviate together on a wrong day ...
+SIDED = 3.0  # ... to the same side by so many usual deviations ...
+LOUD = 1.75  # ... or to either side, by so many times the mean deviation of any of the 10 days before and after (and a
+# usual deviation at least); the largest such ratio of a clean day in seven real sets is 1.3
+AROUND = 10
+WINDOW = 7  # snapshots on each side that say how often a node changes
+STILL = np.log(1e-3)  # probability, by these, that nothing changes at a snapshot: below it is no chance
+
+
+def repeats(x: np.ndarray) -> list[Outlier]:
+    """Snapshots that repeat the one before, though by how often nodes change around that time some should have changed."""
+    if len(x) < 4 * SIDE:
+        return []
+    both = np.isfinite(x[1:]) & np.isfinite(x[:-1])
+    moved = both & (x[1:] != x[:-1])
+    seen, changes = (_sums(part) - part for part in (both.astype(float), moved.astype(float)))
+    chance = np.where(both, (changes + 0.5) / (seen + 1.0), 0.0)
+    still = np.log1p(-chance).sum(axis=1) < STILL
+    few = moved.sum(axis=1) <= 0.1 * chance.sum(axis=1)
+    return _rare_days("repeat", np.flatnonzero(still & few) + 1, len(x))
+
+
+def _sums(x: np.ndarray) -> np.ndarray:
+    """Sums over WINDOW snapshots on each side of each one, itself included."""
+    total = np.concatenate([np.zeros_like(x[:1]), np.cumsum(x, axis=0)])
+    rows = np.arange(len(x))
+    return np.asarray(total[np.minimum(rows + WINDOW + 1, len(x))] - total[np.maximum(rows - WINDOW, 0)])
+
+
+def odd_days(z: np.ndarray, floor: float) -> list[Outlier]:
+    """Snapshots at which most nodes deviate together, and are back at the next one."""
+    if len(z) < 4 * SIDE or z.shape[1] < 3:
+        return []
+    deviation = z - around(z, SIDE, SIDE)
+    side = np.sign(deviation)
+    step = np.diff(z, axis=0, prepend=z[:1], append=z[-1:])
+    alone = np.minimum(side * step[:-1], -side * step[1:]) > 0.6 * np.abs(deviation)
+    size = np.where(alone, deviation, 0.0) / usual_size(deviation, floor)
+    active = np.maximum(np.isfinite(z).sum(axis=1), 1)
+    odd = np.any([(sign * size > SIDED).sum(axis=1) / active > COMMON for sign in (1, -1)], axis=0)
+    mean = np.minimum(np.abs(np.nan_to_num(size)), SURE).sum(axis=1) / active
+    rows = np.pad(mean, AROUND)
+    nearby = np.max([rows[k : k + len(mean)] for k in range(2 * AROUND + 1) if k != AROUND], axis=0)
+    odd |= mean > np.maximum(LOUD * nearby, 1.0)
+    return _rare_days("day", np.flatnonzero(odd[SIDE:-1]) + SIDE, len(z))
+
+
+def _rare_days(kind: str, rows: np.ndarray, count: int) -> list[Outlier]:
+    few = len(rows) <= max(1, RARE * count)
+    return [Outlier(None, int(k), int(k), kind, np.nan, np.nan, True) for k in rows] if few else []
