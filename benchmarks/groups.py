@@ -153,7 +153,7 @@ def report(rows: list[dict], part: str) -> None:
             print(f"{way:8s} squared", shown(ratio), " absolute", shown(absolute[way] / absolute["medians"]))
         for way in ("sums", "added"):
             inside, width = (np.array([r[word][way] for r in mine]) for word in ("inside", "widths"))
-            wide = width / np.maximum([r["widths"]["added"] for r in mine], 1e-12)
+            wide = width.mean(axis=0, keepdims=True) / np.mean([r["widths"]["added"] for r in mine], axis=0)
             by = [np.stack([x[..., g].mean(axis=(0, 2)) for g in (slice(-1), slice(-1, None))]) for x in (inside, wide)]
             print(f"{way:8s} coverage", shown(by[0]), " width", shown(by[1]))
     for way, ratios in squared.items():

@@ -161,6 +161,13 @@ def test_a_rise_that_was_not_foreseen_is_not_taken_for_skewness() -> None:
     assert 0.97 < ratio < 1.05
 
 
+def test_after_a_wave_nothing_is_added() -> None:
+    level = np.r_[0.5 * np.ones(40), 8 * np.ones(12), 0.01 * np.ones(14)]
+    cases = np.random.default_rng(2).poisson(level[:, None] * np.ones(60)).astype(float)
+    found = forecast.auto(trajectory(cases), horizon=7, progress=False)
+    assert found.mean([66.0]).states.sum() <= found.predict([66.0]).states.sum() + cases[-7:].mean(axis=0).sum()
+
+
 def test_nodes_that_were_never_observed_are_in_no_sum(epidemic: np.ndarray) -> None:
     x = epidemic.copy()
     x[:, [2, 5]] = np.nan
@@ -249,7 +256,7 @@ def test_residuals_of_a_group_are_those_of_its_sum() -> None:
     rng = np.random.default_rng(0)
     errors, sizes = rng.normal(size=(1, 40, 3)).astype(np.float32), np.ones((1, 40, 3), dtype=np.float32)
     errors[0, :20, 2] = np.nan
-    past = Past(np.array([1]), errors, sizes, np.ones((1, 3)), np.zeros(1))
+    past = Past(np.array([1]), errors, sizes, np.ones((1, 3)), np.zeros((1, 41)))
     found = past.of_groups([np.array([0, 1])])
     assert found.quantiles[0, [0, 400]] == pytest.approx(
         [errors[0, :, :2].sum(axis=1).min() / np.sqrt(2), errors[0, :, :2].sum(axis=1).max() / np.sqrt(2)], rel=1e-5

@@ -159,15 +159,16 @@ def _decide(
     at = np.array([len(panel) - 1])
     size = np.concatenate([intervals.sizes(panel, at, int(h)) for h in tested.horizons])
     known = intervals.Residuals(tested.horizons, np.stack(quantiles), size, np.array(counts))
+    path = _path(panel, tested.horizons, candidates, rules, steps)
     return Choice(
-        path=_path(panel, tested.horizons, candidates, rules, steps),
+        path=path,
         residuals=known,
         table=_table(tested, errors),
         kept=tuple(kept),
         reference=tuple(tested.names[rule.guess] for rule in rules),
         ratios=tuple(ratios),
         margins=tuple(margins),
-        past=Past.of(panel, tested.horizons, rules),
+        past=Past.of(panel, tested.horizons, rules, path[tested.horizons - 1]),
         kind=panel.kind,
         failures=failures,
     )
