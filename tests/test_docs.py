@@ -82,6 +82,8 @@ def own_files(folder: Path) -> None:
     table = pd.DataFrame(rng.poisson(20, size=(80, 12)), columns=places, index=pd.date_range("2021-01-01", periods=80))
     table[:60].to_csv(folder / "states.csv", index_label="date")
     table[60:].to_csv(folder / "later.csv", index_label="date")
+    regions = pd.DataFrame({"node": places, "region": ["north", "south"] * 6, "country": ["here"] * 12})
+    regions.to_csv(folder / "groups.csv", index=False)
     sides = pd.DataFrame({"node": places, "a": np.arange(12) < 6, "b": rng.random(12)}).astype({"a": float})
     sides.to_csv(folder / "features.csv", index=False)
     sides.assign(label=np.where(sides["a"] > 0, "left", "right"))[["node", "label"]][::2].to_csv(

@@ -23,7 +23,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..data import Calendar, Trajectory
-    from ..regressor import Ahead, Answered, DynamicsRegressor, Fitted
+    from ..regressor import Ahead, Answered, DynamicsRegressor, Fitted, Grouped
 
 TIMES = (
     "Times, separated by commas, in the unit of the data or as dates, in any order, from the first training time (or that "
@@ -47,6 +47,11 @@ OUT = (
     "Table to write, .csv or .parquet: time, node, features; of auto also FEATURE_lower and FEATURE_upper, of an ensemble "
     "FEATURE_std. Default: CSV to standard output."
 )
+GROUPS = (
+    "auto only. Table of groups: a column of nodes, and a column of groups for each level, as region, country. Adds rows for the "
+    "groups and for all nodes, with intervals of the sums by their past errors. Values are expected values then, which add up."
+)
+BY = "With --groups: the column of groups; give it again for more. Default: all columns of text in which names repeat."
 
 PLOT = (
     "Fan chart to write, .png, .pdf or .svg: the past, the prediction and intervals of --level and 50 %, of the six nodes with "
@@ -67,6 +72,8 @@ def predict(
     ] = None,
     out: Annotated[Path | None, option(OUT)] = None,
     plot: Annotated[Path | None, option(PLOT)] = None,
+    groups: Annotated[Path | None, option(GROUPS, metavar="FILE")] = None,
+    by: Annotated[list[str] | None, option(BY, metavar="COLUMN")] = None,
     as_json: Json = False,
 ) -> None:
     """Predict the state of every node at any times.
@@ -85,6 +92,10 @@ def predict(
     check_output(plot, PICTURES)
     if plot is not None and (data is not None or what_if):
         raise ValueError("--plot draws the prediction from the model's own data: drop --data and --what-if, or --plot")
+    if groups is not None and plot is not None:
+        raise ValueError("--plot draws nodes, not groups: drop --groups or --plot")
+    if by and groups is None:
+        raise ValueError("--by names columns of the table of --groups: give --groups too, or drop --by")
     import ndcn
 
     from ..regressor import parse
@@ -112,7 +123,7 @@ def predict(
         raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
     _check_start(when, begin, estimator, "--at")
     levels = fitted.level if levels is None else levels
-    answer = _answer(estimator, asked, levels, where)
+    answer = _answer(estimator, asked, levels, where) if groups is None else _sums(estimator, asked, levels, groups, by)
     changed = estimator.what_if(changes, asked, at=when, **where) if changes else None
     if changed is not None:
         answer.beside["changed"] = changed.states
@@ -128,7 +139,7 @@ def predict(
     elif out is None:
         typer.echo(table.to_csv(index=False), nl=False)
     else:
-        typer.echo(f"{_said(answer.mean, calendar)}\nwritten to {out}")
+        typer.echo(f"{_said(answer.mean, calendar)}{'' if groups is None else ', and groups'}\nwritten to {out}")
 
 
 def _draw(estimator: DynamicsRegressor, asked: list[float], levels: Any, path: Path) -> None:
@@ -180,6 +191,22 @@ def _answer(
             "interaction, or a forecast without --model; or drop --level"
         )
     return answered(estimator, asked, level, where)
+
+
+def _sums(
+    estimator: DynamicsRegressor,
+    asked: list[float],
+    level: float | list[float] | None,
+    groups: Path,
+    by: list[str] | None,
+) -> Grouped:
+    """The forecast of nodes and groups; notes say what the groups do not hold."""
+    from ..regressor import grouped
+    from .guard import notes
+
+    found = grouped(estimator, asked, level, groups, by or ())
+    notes(found.groups.notes)
+    return found
 
 
 def _steps(ahead: Ahead, asked: list[float] | None, until: float | None, calendar: Calendar | None) -> list[float]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .automatic import auto
 from .candidates import LEARNED as LEARNED
+from .groups import GroupForecast
 from .network_test import NetworkTest, network_test
 from .options import NAMES as NAMES, Auto
 from .result import Forecast
 from .table import Table
 
-__all__ = ["Auto", "Forecast", "NetworkTest", "Table", "auto", "network_test"]
+__all__ = ["Auto", "Forecast", "GroupForecast", "NetworkTest", "Table", "auto", "network_test"]

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._support.progress import Progress
-from ..data import Dataset, Kind, Panel, Trajectory, even_weights, one_run, panel_of
+from ..data import Dataset, Kind, Panel, Trajectory, one_run, panel_of
 from . import backtest, combination, intervals
 from .backtest import Backtest, mean_errors
 from .candidates import Candidate, candidates_for
 from .learned import Learner
 from .options import Auto
-from .result import Forecast, significant
+from .past import Past
+from .result import Forecast
+from .rounding import significant
 from .table import Table
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 LONGEST = 14
 FEW = 10  # past origins below which no difference is said to be one
-BIAS = 2.0  # the most that a median is scaled by to give a mean
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Choice:
     reference: tuple[str, ...]
     ratios: tuple[float, ...]
     margins: tuple[float, ...]
-    bias: np.ndarray
+    past: Past
     kind: Kind
     failures: tuple[str, ...]
 
@@ -147,7 +148,7 @@ def _decide(
     panel: Panel, tested: Backtest, candidates: Sequence[Candidate], steps: int, failures: tuple[str, ...]
 ) -> Choice:
     rules = [online(panel, tested, k) for k in range(len(tested.horizons))]
-    kept, ratios, margins, errors, quantiles, counts, bias = [], [], [], [], [], [], []
+    kept, ratios, margins, errors, quantiles, counts = [], [], [], [], [], []
     for rule, h in zip(rules, tested.horizons.tolist(), strict=True):
         mine, simple = (mean_errors(panel, rule.origins, h, said) for said in (rule.said, rule.simple))
         still = mean_errors(panel, rule.origins, h, panel.values[rule.origins])
@@ -159,19 +160,19 @@ def _decide(
         r, weight = intervals.residuals(panel, rule.origins, rule.said, h)
         quantiles.append(intervals.quantiles_of(r, weight))
         counts.append(len(r))
-        bias.append(_bias(panel, rule, h))
     at = np.array([len(panel) - 1])
     size = np.concatenate([intervals.sizes(panel, at, int(h)) for h in tested.horizons])
     known = intervals.Residuals(tested.horizons, np.stack(quantiles), size, np.array(counts))
+    path = _path(panel, tested.horizons, candidates, rules, steps)
     return Choice(
-        path=_path(panel, tested.horizons, candidates, rules, steps),
+        path=path,
         residuals=known,
         table=_table(tested, errors),
         kept=tuple(kept),
         reference=tuple(tested.names[rule.guess] for rule in rules),
         ratios=tuple(ratios),
         margins=tuple(margins),
-        bias=intervals.between(np.arange(1, steps + 1), tested.horizons, np.array(bias)[:, None])[:, 0],
+        past=Past.of(panel, tested.horizons, rules, path[tested.horizons - 1]),
         kind=panel.kind,
         failures=failures,
     )
@@ -209,21 +210,6 @@ def _discounted(origins: np.ndarray, errors: np.ndarray, still: np.ndarray) -> f
     if not len(origins):
         return float("nan")
     return float(combination.past_errors(errors[None], origins[-1] - origins, still)[0])
-
-
-def _bias(panel: Panel, rule: Online, h: int) -> float:
-    """sum truth / sum forecast at past origins (of what came after the origin, for totals): a median below the mean has > 1.
-
-    1 where values may be below 0, and where forecasts are no smaller on the whole than chance explains.
-    """
-    if not panel.kind.positive or len(rule.origins) < FEW:
-        return 1.0
-    seen = panel.observed[rule.origins + h] & np.isfinite(rule.said)
-    start = panel.values[rule.origins] if panel.kind.cumulative else 0.0
-    truth, said = (np.where(seen, x - start, 0.0) for x in (panel.values[rule.origins + h], rule.said))
-    weight = even_weights(np.maximum(np.abs(truth).sum(axis=0), np.abs(said).sum(axis=0)))
-    top, bottom = float((truth * weight).sum()), float((said * weight).sum())
-    return float(np.clip(top / bottom, 1 / BIAS, BIAS)) if bottom > 0 else 1.0
 
 
 def _margin(mine: np.ndarray, simple: np.ndarray, h: int) -> float:

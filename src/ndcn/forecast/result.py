@@ -13,7 +13,10 @@ from .._support.html import card
 from .._support.wording import some
 from ..data import Trajectory, checked_times
 from ..graph import Graph
+from .groups import GroupForecast, Sums
 from .intervals import LEVELS, Residuals
+from .past import Past
+from .rounding import significant
 from .table import Table
 
 if TYPE_CHECKING:
@@ -35,7 +38,6 @@ class Forecast:
         step: between snapshots.
         path: shape (H + 1, n, d): the last snapshot, and the forecasts for the H steps after it: medians, which have the
             smallest absolute error. NaN for a node that was never observed.
-        bias: shape (H, d): by how much past means exceeded such forecasts, as a factor.
         residuals: for each feature.
         tables: for each feature; ``table`` is that of the first.
         chosen: for each feature and horizon, "combination" or the simple guess that was kept.
@@ -46,6 +48,7 @@ class Forecast:
         whole: for each feature, whether values are whole numbers, so that the ends of intervals are too.
         lower: for each feature, below what no forecast can lie: "none", "zero", or "last" for totals.
         notes: what was done to the data, and what failed.
+        past: for each feature, the errors of all nodes at past origins; empty if it was read from a file of version 0.2 or 0.1.
     """
 
     graph: Graph
@@ -53,7 +56,6 @@ class Forecast:
     start: float
     step: float
     path: np.ndarray
-    bias: np.ndarray
     residuals: tuple[Residuals, ...]
     tables: tuple[Table, ...]
     chosen: tuple[tuple[str, ...], ...]
@@ -64,6 +66,7 @@ class Forecast:
     whole: tuple[bool, ...]
     lower: tuple[str, ...]
     notes: tuple[str, ...]
+    past: tuple[Past, ...] = ()
 
     @classmethod
     def of(cls, data: Trajectory, panels: Sequence[Panel], choices: Sequence[Choice]) -> Forecast:
@@ -77,7 +80,6 @@ class Forecast:
             start=panels[0].last_time,
             step=panels[0].step,
             path=np.stack(paths, axis=-1),
-            bias=np.stack([c.bias for c in choices], axis=-1),
             residuals=tuple(c.residuals for c in choices),
             tables=tuple(c.table for c in choices),
             chosen=tuple(c.kept for c in choices),
@@ -89,6 +91,7 @@ class Forecast:
             lower=tuple("last" if k.cumulative else "zero" if k.positive else "none" for k in kinds),
             notes=tuple(dict.fromkeys(note for p in panels for note in (*p.notes, *_doubts(p, data))))
             + tuple(f for c in choices for f in c.failures),
+            past=tuple(c.past for c in choices),
         )
 
     @property
@@ -135,19 +138,69 @@ class Forecast:
         Raises:
             ValueError: a time before the last snapshot or beyond the horizon.
         """
-        return self._at(times, self.path)
+        return self._trajectory(times, self._at(times, self.path))
 
     def mean(self, times: Any) -> Trajectory:
-        """The expected value at these times: the forecast, scaled so that sums of past forecasts met sums of past values.
+        """The expected value at these times: the forecast, and what the skewness of its past errors adds (``Past``).
 
-        Sums over nodes of these are the expected values of the sums. Where values may be below 0 it is the forecast itself.
+        Sums over nodes of these are the expected values of the sums. Where values may be below 0, and for forecasts from files of
+        version 0.2 or 0.1, it is the forecast itself. Digits are those of ``groups``.
 
         Raises:
             ValueError: times as in ``predict``.
         """
-        start, path = self.path[0] * [low == "last" for low in self.lower], self.path.copy()
-        path[1:] = start + (self.path[1:] - start) * self.bias[:, None]
-        return self._at(times, path)
+        return self._trajectory(times, Sums(self.expected(), self.least()).nodes(lambda path: self._at(times, path)))
+
+    def expected(self) -> np.ndarray:
+        """Expected values of all steps, of the shape of ``path``; totals never fall, values of at least 0 stay there."""
+        path = self.path.copy()
+        for k, past in enumerate(self.past):
+            path[1:, :, k] += past.shifts(self.horizon)
+            if self.lower[k] == "zero":
+                path[1:, :, k] = np.maximum(path[1:, :, k], 0.0)
+            elif self.lower[k] == "last":
+                path[..., k] = np.maximum.accumulate(path[..., k], axis=0)
+        return path
+
+    def least(self) -> np.ndarray:
+        """Below what no value can lie, shape (n, d): the last total, 0, or minus infinity; NaN for nodes without a forecast."""
+        bounds = {
+            "last": self.path[0],
+            "zero": np.zeros(self.path.shape[1:]),
+            "none": np.full(self.path.shape[1:], -np.inf),
+        }
+        least = np.stack([bounds[low][:, k] for k, low in enumerate(self.lower)], axis=-1)
+        return np.where(np.isnan(self.path[0]), np.nan, least)
+
+    def groups(self, groups: Any, times: Any, level: float = 0.9) -> GroupForecast:
+        """Expected values of sums over groups of nodes and over all nodes, between ends that should hold a share ``level``.
+
+        The value of a group is exactly the sum of the expected values of its nodes (``mean``), in all digits. Its interval comes
+        from the errors that such sums made at past origins, not from the intervals of its nodes.
+
+        Args:
+            groups: {node: group}; or a table with a row for each node, a file or pandas: a column of nodes, and a column of groups
+                for each level, such as region and country.
+            times: as in ``predict``.
+            level: in (0, 1).
+
+        Raises:
+            TypeError, ValueError: groups that cannot be read, or have none of the nodes; times as in ``predict``; the forecast is
+                from a file that holds no past errors.
+
+        Example:
+            >>> import ndcn, numpy as np
+            >>> cases = np.random.default_rng(0).poisson(20, size=(60, 4))
+            >>> data = ndcn.Trajectory(times=np.arange(60.0), states=cases, graph=ndcn.networks.grid(4))
+            >>> found = ndcn.forecast.auto(data, horizon=3)
+            >>> sums = found.groups({0: "north", 1: "north", 2: "south", 3: "south"}, [60.0, 61.0])
+            >>> sums.names, sums.levels
+            (('north', 'south', 'all nodes'), ('group', 'group', 'total'))
+            >>> north = found.mean([60.0]).states[0, :2, 0].sum()
+            >>> abs(sums.values[0, 0, 0] - north) < 1e-9
+            tensor(True)
+        """
+        return GroupForecast.of(self, groups, times, level)
 
     def intervals(self, times: Any, level: float = 0.9) -> tuple[Trajectory, Trajectory]:
         """Lower and upper ends between which a share ``level`` of the values should lie, by past residuals.
@@ -165,7 +218,7 @@ class Forecast:
                 low[..., k] = np.maximum(low[..., k], np.minimum(least, self.path[..., k]))
             if self.lower[k] == "last":
                 low[..., k], high[..., k] = (np.maximum.accumulate(end[..., k], axis=0) for end in (low, high))
-        ends = self._at(times, low), self._at(times, high)
+        ends = self._trajectory(times, self._at(times, low)), self._trajectory(times, self._at(times, high))
         for end in ends:
             end.states[:] = torch.from_numpy(significant(end.states.numpy()))
         for k in np.flatnonzero(self.whole).tolist():
@@ -179,9 +232,10 @@ class Forecast:
         for k, known in enumerate(self.residuals):
             below, above = known.margins(self.horizon, ONE_SIGMA)
             wide[1:, :, k] = (above - below) / 2
-        return self._at(times, wide)
+        return self._trajectory(times, self._at(times, wide))
 
-    def _at(self, times: Any, path: np.ndarray) -> Trajectory:
+    def _at(self, times: Any, path: np.ndarray) -> np.ndarray:
+        """A path of all steps, shape (H + 1, ...), at these times."""
         asked = checked_times(times, ordered=False)
         at = (asked.numpy() - self.start) / self.step
         outside = (at < -1e-6) | (at > self.horizon + 1e-6)
@@ -200,7 +254,10 @@ class Forecast:
         at = np.clip(np.where(np.abs(at - np.round(at)) < 1e-6, np.round(at), at), 0.0, self.horizon)
         left = np.minimum(np.floor(at + 1e-9).astype(int), self.horizon - 1)
         share = (at - left)[:, None, None]
-        states = torch.from_numpy((1 - share) * path[left] + share * path[left + 1])
+        return np.asarray((1 - share) * path[left] + share * path[left + 1])
+
+    def _trajectory(self, times: Any, values: np.ndarray) -> Trajectory:
+        asked, states = checked_times(times, ordered=False), torch.from_numpy(values)
         mask = None if not states.isnan().any() else ~states.isnan()
         ordered = bool((asked.diff() > 0).all())
         names = self.features
@@ -215,10 +272,12 @@ class Forecast:
             plain[name] = [list(row) for row in getattr(self, name)]
         for name in ("ratios", "margins"):
             plain[name] = [[float(r) if np.isfinite(r) else None for r in row] for row in getattr(self, name)]
-        tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in ("path", "bias")}
+        tensors = {"path": torch.from_numpy(self.path.copy())}
         for k, known in enumerate(self.residuals):
             for name in RESIDUALS:
                 tensors[f"residuals.{k}.{name}"] = torch.from_numpy(np.array(getattr(known, name)))
+        for k, past in enumerate(self.past):
+            tensors |= {f"past.{k}.{name}": value for name, value in past.to_tensors().items()}
         return plain, tensors
 
     @classmethod
@@ -240,10 +299,13 @@ class Forecast:
         count, path = len(plain["features"]), tensors["path"].numpy()
         if path.ndim != 3 or len(path) < 2 or path.shape[1:] != (graph.num_nodes, count) or _damaged(path):
             raise ValueError(f"forecasts for {graph.num_nodes} nodes and {count} features were expected")
-        bias = tensors["bias"].numpy() if "bias" in tensors else np.ones((len(path) - 1, count))  # files of 0.2
-        whole = plain.get("whole", [False] * count)
-        if bias.shape != (len(path) - 1, count) or not (np.isfinite(bias).all() and len(whole) == count):
-            raise ValueError(f"factors for {len(path) - 1} steps and {count} features were expected")
+        whole = plain.get("whole", [False] * count)  # not in files of 0.2
+        pasts = [
+            {n.removeprefix(f"past.{k}."): t for n, t in tensors.items() if n.startswith(f"past.{k}.")}
+            for k in range(count)
+        ]
+        if len(whole) != count:
+            raise ValueError(f"whether values are whole numbers was expected for {count} features")
         by_feature = ("tables", "chosen", "reference", "ratios", "margins", "kinds", "lower")
         if any(len(plain[name]) != count for name in by_feature):
             raise ValueError(f"the choice of {count} features was expected")
@@ -256,7 +318,7 @@ class Forecast:
             start=plain["start"],
             step=plain["step"],
             path=path,
-            bias=bias,
+            past=tuple(Past.from_tensors(one, graph.num_nodes) for one in pasts) if any(pasts) else (),  # files of 0.2
             whole=tuple(bool(one) for one in whole),
             residuals=tuple(known(k) for k in range(count)),
             tables=tuple(Table.from_json(t) for t in plain["tables"]),
@@ -264,21 +326,6 @@ class Forecast:
             margins=tuple(tuple(float("inf") if m is None else m for m in row) for row in plain["margins"]),
             **kept,
         )
-
-
-def significant(x: np.ndarray) -> np.ndarray:
-    """x rounded to six digits: more would claim what no forecast knows, and hide that 5.000000000000001 is 5.
-
-    Example:
-        >>> import numpy as np
-        >>> from ndcn.forecast.result import significant
-        >>> significant(np.array([5.000000000000001, 123456.7, 0.0, np.nan]))
-        array([5.00000e+00, 1.23457e+05, 0.00000e+00,         nan])
-    """
-    size = np.abs(np.where(np.isfinite(x) & (x != 0), x, 1.0))
-    unit = 10.0 ** np.clip(np.floor(np.log10(size)) - 5, -300, 300)
-    times, unit = np.where(unit < 1, np.round(1 / unit), 1.0), np.maximum(unit, 1.0)  # both exact, unlike 0.001
-    return np.asarray(np.round(x * times / unit) * unit / times)
 
 
 def _damaged(path: np.ndarray) -> bool:

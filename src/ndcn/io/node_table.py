@@ -45,13 +45,13 @@ def read_nodes(source: Any, labels: Sequence[Any]) -> NodeTable:
     """
     table = open_table(source, "nodes", HINT)
     names = {str(label): k for k, label in enumerate(labels)}
-    place = _node_column(table, names)
+    place = node_column(table, names)
     across, up, degrees = _coordinates(table, place)
     loaded = table.load({place: "name", across: "number", up: "number"})
     x, y, cells = loaded[across], loaded[up], loaded[place]
     if (cells.codes < 0).any():
         refuse_unnamed(table, place, np.flatnonzero(cells.codes < 0))
-    row = _rows(table, cells, names)
+    row = node_rows(table, cells, names)
     for k, values, most in ((up, y, 90.0), (across, x, 360.0)) if degrees else ():
         bad = np.flatnonzero(np.abs(values) > most)
         if len(bad):
@@ -74,7 +74,7 @@ def read_nodes(source: Any, labels: Sequence[Any]) -> NodeTable:
     return NodeTable(where, notes)
 
 
-def _node_column(table: Table, names: dict[str, int]) -> int:
+def node_column(table: Table, names: dict[str, int]) -> int:
     """The column that holds most names of nodes; one called so where several do."""
     named = [k for k, name in enumerate(table.columns) if column_names.find([name], column_names.NODE) is not None]
     return max((*named, *range(len(table.columns))), key=lambda k: table.share_of_names(k, names))
@@ -91,7 +91,7 @@ def _coordinates(table: Table, place: int) -> tuple[int, int, bool]:
     )
 
 
-def _rows(table: Table, cells: Names, names: dict[str, int]) -> np.ndarray:
+def node_rows(table: Table, cells: Names, names: dict[str, int]) -> np.ndarray:
     """The row of each node, -1 where there is none."""
     row = np.full(len(names), -1)
     for k, code in enumerate(cells.codes.tolist()):

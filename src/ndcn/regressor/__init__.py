@@ -15,6 +15,7 @@ from .evaluation import (
     scores as scores,
     trained_times as trained_times,
 )
+from .grouped import Grouped as Grouped, grouped as grouped
 from .initial import InitialCondition
 from .kind import Ahead as Ahead, Can, Fitted, Kind, Stored, TrainingData
 from .kind_lookup import kind_for as kind_for

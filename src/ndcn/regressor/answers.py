@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sklearn.base import clone
 
+from .._support.warn import warn
 from ..data import Dataset, Trajectory
 from .evaluated import Evaluation, evaluate
+from .grouped import grouped
 from .kind import Data
 from .kinds.forecast import longest_run
 from .tables import Levels, answered, usual_level
@@ -31,6 +33,7 @@ class Answers:
         graph: Graph | GraphSequence | None = None,
         x0: Any = None,
         t0: Any = None,
+        groups: Any = None,
     ) -> pd.DataFrame:
         """The prediction as a table: time, node, and of each feature its value, lower and upper end.
 
@@ -43,9 +46,13 @@ class Answers:
                 [0.5, 0.9] gives FEATURE_lower_50, FEATURE_upper_50, FEATURE_lower_90, ... By default 0.9 for models that
                 know their spread (forecasts, laws, ensembles); others have no such columns.
             graph, x0, t0: as in ``predict``.
+            groups: forecasts only: {node: group}, or a table or file with a column of nodes and one of groups for each level, as
+                region and country. Adds rows for the groups and for all nodes, and a column ``level`` that tells them from
+                the nodes. All values are expected values then, which add up exactly; see ``Forecast.groups``.
 
         Raises:
-            ValueError: as ``predict``; a level outside (0, 1), or of a model that knows no spread.
+            ValueError: as ``predict``; a level outside (0, 1), or of a model that knows no spread; groups that cannot be read,
+                or of a model that is no forecast.
 
         Example:
             >>> import ndcn, pandas as pd
@@ -61,12 +68,26 @@ class Answers:
             3 2021-04-01  bob
             >>> list(reg.table(["2021-03-31"], level=[0.5, 0.9]))[3:]
             ['x_lower_50', 'x_upper_50', 'x_lower_90', 'x_upper_90']
+            >>> reg.table(["2021-03-31"], groups={"ann": "north", "bob": "north"})[["level", "node"]]
+               level       node
+            0   node        ann
+            1   node        bob
+            2  group      north
+            3  total  all nodes
         """
         own = cast("DynamicsRegressor", self)
         own._fitted()
         given = {"graph": graph, "x0": x0, "t0": t0}
         where = {name: value for name, value in given.items() if value is not None}
-        return answered(own, times, usual_level(own) if level is None else level, where).table()
+        shown = usual_level(own) if level is None else level
+        if groups is None:
+            return answered(own, times, shown, where).table()
+        if where:
+            raise ValueError("groups: a forecast continues from its own data; leave out graph, x0 and t0")
+        found = grouped(own, times, shown, groups)
+        for note in found.groups.notes:
+            warn(note)
+        return found.table()
 
     def evaluate(self, data: Trajectory | Dataset) -> Evaluation:
         """Errors on data, trained on and held out, beside persistence: scores by part, and errors by steps ahead.

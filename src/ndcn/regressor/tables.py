@@ -61,7 +61,7 @@ class Answered:
 
     def to_json(self) -> dict[str, Any]:
         """Nested lists (time, node, feature) with the digits of the table; None where a value is missing."""
-        return {"states": _lists(self.mean.states), **{word: _lists(states) for word, states in self.beside.items()}}
+        return {"states": lists(self.mean.states), **{word: lists(states) for word, states in self.beside.items()}}
 
 
 def answered(estimator: DynamicsRegressor, times: Any, level: Levels, where: Mapping[str, Any]) -> Answered:
@@ -114,7 +114,7 @@ def checked_levels(level: Levels) -> list[float]:
     return levels
 
 
-def _lists(states: torch.Tensor) -> list[Any]:
+def lists(states: torch.Tensor) -> list[Any]:
     """Nested lists with None for NaN, which JSON does not know; the shortest digits that are this number, as in tables."""
     values = states.detach().cpu().numpy()
     if values.dtype != np.float64:
