@@ -70,11 +70,11 @@ def test_the_sentence_tells_horizons_apart() -> None:
     ratios, margins = (0.8, 0.9, 1.3, 1.0, 0.5), (0.1, 0.2, 0.1, 0.1, float("inf"))
     lines = _verdicts(table, kept, ("mean", "mean", "level", "drift", "mean"), ratios, margins)
     assert lines == [
-        (1, "combination, 20 % more accurate than mean"),
-        (3, "combination, 10 % more accurate than mean; may be chance"),
+        (1, "combination, 20 % more accurate than the best simple guess, now mean"),
+        (3, "combination, 10 % more accurate than the best simple guess, now mean; may be chance"),
         (7, "combination, 30 % less accurate than level; persistence was more accurate"),
         (14, "drift alone, which was the more accurate; persistence was more accurate"),
-        (28, "combination, 50 % more accurate than mean; too few to be sure"),
+        (28, "combination, 50 % more accurate than the best simple guess, now mean; too few to be sure"),
     ]
 
 
@@ -216,3 +216,19 @@ def test_notes_name_each_feature_with_missing_entries() -> None:
         "1.25 % of the entries of 'cases' are missing: the last value before was used",
         "2.5 % of the entries of 'tests' are missing: the last value before was used",
     )
+
+
+def test_a_week_of_hours_is_met_on_a_friday_night() -> None:
+    """Forty hours before it lie on weekdays: judged by them alone, a daily profile looks best, and the week-end is far too high."""
+    rng = np.random.default_rng(0)
+    t = np.arange(35 * 24)
+    day, weekday = np.exp(-((((t % 24) - 13) / 4.0) ** 2)), np.where(t // 24 % 7 < 5, 1.0, 0.15)
+    x = rng.poisson(60 * (day * weekday)[:, None] * rng.lognormal(0, 0.4, 12)).astype(float)
+    last = 33 * 24  # Friday, 24 h
+    data = ndcn.Trajectory(times=t[:last] * 1.0, states=x[:last], graph=ndcn.networks.grid(12))
+    found = forecast.auto(data, horizon=24, progress=False)
+    assert "24 and 168" in str(found.kind)
+    said = found.predict(t[last : last + 24] * 1.0).states[..., 0].numpy()
+    truth = x[last : last + 24]
+    same_hours = np.mean([x[last - 168 * k : last - 168 * k + 24] for k in (1, 2, 3, 4)], axis=0)
+    assert np.abs(said - truth).mean() < 1.2 * np.abs(same_hours - truth).mean()

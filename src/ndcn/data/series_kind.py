@@ -33,6 +33,7 @@ EVEN = 0.02  # ... and of the sum in which a period is looked for, which decides
 RARE = 0.05  # share of snapshots above which what all nodes do together is a habit, as Sundays are
 BALANCED = (0.2, 0.8)  # share of values below 0 for differences or standardised values
 ALTERNATING = -0.1  # autocorrelation at lag 1 of values that look differenced; that of differenced white noise is -0.5
+UNLIKE = 0.7  # of what differs between two days that must differ between two weeks, if a week is to be a period beside the day
 SEASONAL = 0.3  # least autocorrelation of a period; three weeks of white noise have 0 with a standard error of 1/sqrt(21) = 0.22
 
 
@@ -201,7 +202,7 @@ def _periods(series: np.ndarray, among: Sequence[int]) -> tuple[int, ...]:
     """
     away = series - np.median(series, axis=0)
     total = (away * even_weights(np.abs(away).sum(axis=0), EVEN)).sum(axis=1)
-    strength = {}
+    strength, alike = {}, {}
     for period in among:
         if len(total) < 3 * period:
             continue
@@ -211,10 +212,15 @@ def _periods(series: np.ndarray, among: Sequence[int]) -> tuple[int, ...]:
         inner = max(near[1:-1])
         if inner > SEASONAL and inner >= max(near):
             strength[period] = inner
+            # of the pairs that are there: few are at a long lag, which lowers the autocorrelation, but not how alike they are
+            alike[period] = float(np.corrcoef(flat[period:], flat[:-period])[0, 1])
     found: list[int] = []
     for period in sorted(strength, key=lambda period: -strength[period])[:1]:
         found.append(period)
-        more = [p for p in strength if p % period == 0 and p > period and strength[p] > 0.9 * strength[period]]
+        longer = [p for p in strength if p % period == 0 and p > period]
+        more = [
+            p for p in longer if strength[p] > 0.9 * strength[period] or 1 - alike[p] < UNLIKE * (1 - alike[period])
+        ]
         less = [p for p in strength if period % p == 0 and p < period and strength[p] > 0.5 * strength[period]]
         found += more[-1:] or less[:1]
     return tuple(sorted(found))

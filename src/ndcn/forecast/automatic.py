@@ -155,7 +155,7 @@ def _decide(
         own, other = _discounted(rule.origins, mine, still), _discounted(rule.origins, simple, still)
         kept.append("combination" if rule.share > 0 else tested.names[rule.guess])
         ratios.append(1.0 if other == 0 else own / other)
-        margins.append(_margin(mine, simple, h))
+        margins.append(_margin(mine, simple, -(-h // combination.spacing(rule.origins))))
         errors.append((own, other))
         r, weight = intervals.residuals(panel, rule.origins, rule.said, h)
         quantiles.append(intervals.quantiles_of(r, weight))
@@ -167,7 +167,7 @@ def _decide(
     return Choice(
         path=path,
         residuals=known,
-        table=_table(tested, errors),
+        table=_table(tested, rules, errors),
         kept=tuple(kept),
         reference=tuple(tested.names[rule.guess] for rule in rules),
         ratios=tuple(ratios),
@@ -209,19 +209,19 @@ def _discounted(origins: np.ndarray, errors: np.ndarray, still: np.ndarray) -> f
     """Discounted mean error in units of persistence's; NaN where there was no past."""
     if not len(origins):
         return float("nan")
-    return float(combination.past_errors(errors[None], origins[-1] - origins, still)[0])
+    return float(combination.past_errors(errors[None], combination.ages(origins), still)[0])
 
 
-def _margin(mine: np.ndarray, simple: np.ndarray, h: int) -> float:
+def _margin(mine: np.ndarray, simple: np.ndarray, apart: int) -> float:
     """Two standard errors (Newey and West) of the ratio of mean errors; infinite where there are too few origins.
 
-    Origins less than h steps apart have overlapping forecasts, so their covariance counts.
+    Forecasts from origins less than ``apart`` places from each other overlap, so their covariance counts.
     """
     count = len(mine)
-    if count < max(FEW, 3 * h // 2) or simple.mean() == 0:
+    if count < max(FEW, 3 * apart // 2) or simple.mean() == 0:
         return float("inf")
     d = mine - simple - (mine - simple).mean()
-    variance = (d * d).mean() + 2 * sum((1 - j / h) * (d[j:] * d[:-j]).sum() / count for j in range(1, h))
+    variance = (d * d).mean() + 2 * sum((1 - j / apart) * (d[j:] * d[:-j]).sum() / count for j in range(1, apart))
     return float(2 * np.sqrt(max(variance, 0.0) / count) / simple.mean())
 
 
@@ -247,9 +247,9 @@ def _path(
     return significant(path)
 
 
-def _table(tested: Backtest, online: Sequence[tuple[float, float]]) -> Table:
-    now = len(tested.origins) - 1
-    past = np.stack([tested.past(k, now) for k in range(len(tested.horizons))], axis=1)
+def _table(tested: Backtest, rules: Sequence[Online], online: Sequence[tuple[float, float]]) -> Table:
+    """Past errors of the rule, of its reference and of all candidates, at the origins at which the rule can be judged."""
+    past = np.stack([tested.past_at(k, rule.origins) for k, rule in enumerate(rules)], axis=1)
     mine, simple = zip(*online, strict=True)
     rows = [("combination", "", mine), ("best simple guess online", "reference", simple)]
     rows += [(name, family, tuple(p)) for name, family, p in zip(tested.names, tested.families, past, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -38,6 +39,27 @@ def scored_horizons(horizon: int) -> np.ndarray:
     return np.array([h for h in USUAL if h < horizon] + [horizon])
 
 
+def past_origins(snapshots: int, horizon: int, periods: Sequence[int]) -> np.ndarray:
+    """The last origins, and the last snapshot: 40 whose truth at the longest horizon is known, from number 8 on.
+
+    They follow each other, unless 40 in a row are less than the longest period: then they are spread over it, at steps that
+    have no factor in common with any period, so that every phase is met. Forty hours before a Friday night would otherwise
+    say nothing about the week-end.
+
+    Example:
+        >>> from ndcn.forecast.backtest import past_origins
+        >>> past_origins(100, 3, [7])[[0, -1]].tolist()
+        [56, 99]
+        >>> past_origins(1000, 24, [24, 168])[-3:].tolist()
+        [989, 994, 999]
+    """
+    stride = -(-max(periods, default=1) // ORIGINS)
+    while any(math.gcd(stride, period) > 1 for period in periods):
+        stride += 1
+    first = max(FIRST, snapshots - 1 - stride * (ORIGINS + -(-horizon // stride)))
+    return np.arange(snapshots - 1, first - 1, -stride)[::-1]
+
+
 @dataclass(frozen=True)
 class Backtest:
     """Forecasts of all candidates from past origins, and their errors.
@@ -60,8 +82,13 @@ class Backtest:
     def past(self, k: int, at: int) -> np.ndarray:
         """Discounted past errors of all candidates at horizon number k, as known at origin number ``at``: shape (K,)."""
         q = self.known(k, at)
-        ages = self.origins[at] - self.horizons[k] - self.origins[q]
+        ages = (self.origins[at] - self.horizons[k] - self.origins[q]) / combination.spacing(self.origins)
         return combination.past_errors(self.errors[:, q, k], ages, self.errors[0, q, k])
+
+    def past_at(self, k: int, origins: np.ndarray) -> np.ndarray:
+        """Discounted errors of all candidates at horizon number k, at some of the origins: shape (K,)."""
+        q = np.searchsorted(self.origins, origins)
+        return combination.past_errors(self.errors[:, q, k], combination.ages(origins), self.errors[0, q, k])
 
     def likely(self, k: int, at: int) -> np.ndarray:
         """Expected errors at horizon number k, shape (K,): the geometric mean of past errors up to that horizon.
@@ -104,7 +131,7 @@ def run(
     that one of them keeps all cores busy.
     """
     T = len(panel)
-    origins = np.arange(max(FIRST, T - 1 - int(horizons.max()) - ORIGINS), T)
+    origins = past_origins(T, int(horizons.max()), panel.kind.periods)
     said = np.empty((len(candidates), len(origins), len(horizons), panel.values.shape[1]), dtype=np.float32)
     for done, (k, forecasts) in enumerate(_all_forecasts(candidates, origins, horizons, panel.values.shape[1])):
         said[k] = np.clip(forecasts, -3e38, 3e38)

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-DISCOUNT = 0.95  # of a past error for each step that it is older
+DISCOUNT = 0.95  # of a past error for each origin that came after it
 SHARP = 20.0  # power of past errors that weighs candidates; from 4 to 20 mean errors differ by 1 %
 GUESSES = 40.0  # the same among simple guesses: 20, 40 and 80 differ by 0.4 % on average, 80 hangs on single nodes
 STEEP = 8.0  # the same for the combination beside these
 CUT = 0.1  # weight that is cut off at each end of the forecasts; a median jumps from one to the next, see ``middle``
 LEAST = 0.05  # share below which the combination, or the simple guesses, count for nothing
+
+
+def ages(origins: np.ndarray, latest: int | None = None) -> np.ndarray:
+    """How many origins ago each is, counted back from ``latest`` (the last of them): steps over their spacing.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.forecast.combination import ages
+        >>> ages(np.array([40, 45, 50]))
+        array([2., 1., 0.])
+    """
+    if not len(origins):
+        return np.zeros(0)
+    return np.asarray(((origins[-1] if latest is None else latest) - origins) / spacing(origins))
+
+
+def spacing(origins: np.ndarray) -> int:
+    """Steps from one origin to the next."""
+    return int(np.diff(origins).min()) if len(origins) > 1 else 1
 
 
 def past_errors(errors: np.ndarray, ages: np.ndarray, baseline: np.ndarray) -> np.ndarray:

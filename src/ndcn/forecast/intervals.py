@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data import Panel
-from .combination import DISCOUNT
+from .combination import DISCOUNT, ages
 from .simple import recent_change
 
 LEVELS = np.linspace(0.0, 1.0, 401)
@@ -66,7 +66,7 @@ def residuals(panel: Panel, origins: np.ndarray, said: np.ndarray, horizon: int)
     truth, seen = panel.values[origins + horizon], panel.observed[origins + horizon]
     scaled = (truth - said) / sizes(panel, origins, horizon)
     good = seen & np.isfinite(scaled)
-    weight = DISCOUNT ** (origins.max(initial=0) - origins)[:, None] * good
+    weight = DISCOUNT ** ages(origins)[:, None] * good
     return scaled[good], weight[good]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..data import Panel, even_weights
-from .combination import DISCOUNT
+from .combination import DISCOUNT, ages
 from .intervals import Residuals, between, quantiles_of
 from .simple import recent_change
 from .transforms import trailing_mean
@@ -131,7 +131,7 @@ def _skewness(panel: Panel, origins: np.ndarray, h: int, e: np.ndarray, s: np.nd
         return 0.0
     flow = np.abs(panel.values[origins + h] - panel.values[origins] * panel.kind.cumulative).sum(axis=0)
     weight = even_weights(flow) * ~panel.shifted
-    age = DISCOUNT ** (origins.max() - origins)
+    age = DISCOUNT ** ages(origins)
     rows = np.lib.stride_tricks.sliding_window_view(e, WINDOW, axis=0)
     whole = np.isfinite(rows).all(axis=2)
     gaps = np.where(whole, rows.mean(axis=2) - np.median(rows, axis=2), 0.0) @ weight

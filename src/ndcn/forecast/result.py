@@ -350,15 +350,15 @@ def _verdicts(
         if name != "combination":
             said = f"{name} alone, which was the more accurate"
         elif not np.isfinite(ratio):
-            said = f"combination; too few past forecasts to compare it with {simple}"
+            said = f"combination; too few past forecasts to compare it with the best simple guess, now {simple}"
         elif abs(ratio - 1) <= SAME:
-            said = f"combination, as accurate as {simple}"
+            said = f"combination, as accurate as the best simple guess, now {simple}"
         else:
             size, side = f"{100 * abs(1 - ratio):.0f} %", "more" if ratio < 1 else "less"
             doubt = (
                 "" if abs(ratio - 1) > margin else "; may be chance" if np.isfinite(margin) else "; too few to be sure"
             )
-            said = f"combination, {size} {side} accurate than {simple}{doubt}"
+            said = f"combination, {size} {side} accurate than the best simple guess, now {simple}{doubt}"
         if error is not None and error > 1 + SAME:
             said += "; persistence was more accurate"
         lines.append((h, said))
