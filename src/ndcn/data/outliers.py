@@ -43,8 +43,8 @@ def cleaned(values: np.ndarray, *, positive: bool, cumulative: bool) -> Cleaned:
     if positive:
         found += negatives(x) + signs(x)
     if cumulative:
-        found += falls(x)
-    days = repeats(x)
+        found = _together(found + falls(x), x.shape[1])
+    days = [one for one in found if one.node is None] + repeats(x)
     for one in days:
         x[one.first] = np.nan
     series = np.diff(x, axis=0, prepend=x[:1]) if cumulative else x
@@ -70,13 +70,13 @@ def cleaned(values: np.ndarray, *, positive: bool, cumulative: bool) -> Cleaned:
     for one in nodes:
         unusual[one.first, one.node] = True
     nodes += giants(x, flow) if positive else [*giants(x, flow), *mirrored(flow)]
-    found = _together([*found, *days, *alone, *nodes], x.shape[1])
+    found = [*(one for one in found if one.node is not None), *days, *alone, *nodes]
     return Cleaned(x, unusual, tuple(sorted(found, key=lambda one: (not one.held, one.first, one.node or 0))))
 
 
 def _together(found: list[Outlier], nodes: int) -> list[Outlier]:
-    """The same, with one line for a single snapshot at which most nodes have a cell that is held out."""
-    count = Counter(one.first for one in found if one.held and one.first == one.last and one.kind != "shift")
+    """The same, with one wrong day in place of most nodes' single cells at one snapshot."""
+    count = Counter(one.first for one in found if one.held and one.first == one.last)
     days = {row for row, many in count.items() if many > max(COMMON * nodes, 2)}
     rest = [one for one in found if not (one.held and one.first == one.last and one.first in days)]
     return [*rest, *(Outlier(None, row, row, "day", np.nan, np.nan, True) for row in days)]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LONGEST = 14
 FEW = 10  # past origins below which no difference is said to be one
+TINY = 1e-6  # of a count is none: intervals of counts are whole numbers, with this tolerance
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,7 @@ def _path(
     full = np.stack([[rule.mixed(said[:, h]) for h in range(steps)] for rule in rules])  # (rules, H, n)
     path = np.stack([intervals.between(every[h : h + 1], horizons, full[:, h])[0] for h in range(steps)])
     if panel.kind.positive:
-        path = np.maximum(path, 0.0)
+        path = np.where(path < TINY, 0.0, path) if panel.kind.counts else np.maximum(path, 0.0)
     if panel.kind.cumulative:
         path = np.maximum.accumulate(np.concatenate([panel.values[-1:], path]), axis=0)[1:]
     path[:, ~panel.observed.any(axis=0)] = np.nan

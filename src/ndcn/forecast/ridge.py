@@ -14,6 +14,7 @@ LARGEST = 0.02  # of the sum of squares that one node may have: far from the oth
 COMMON = (
     1.5  # even parts of the common mean that one node may have: with 2, all others move a third more when it is gone
 )
+RECENT = 28  # steps that say how far a node usually is from the common mean
 BLOCKS = ("own", "mean", "neighbours")
 
 
@@ -58,15 +59,21 @@ def common_mean(panel: Panel, y: np.ndarray) -> np.ndarray:
     """The mean over nodes at each time, shape (T, 1).
 
     Where values are at least 0, nodes count by their mean so far, as far as ``even_weights`` lets them (the logarithm of a
-    small count is mostly noise), and the highest fortieth is cut off. Else all count alike, without these.
+    small count is mostly noise), and the highest fortieth is cut off; and what a node is further from its usual distance to
+    that mean than it was on average of late does not count. Else all count alike, without the ends.
     """
     if not panel.kind.positive:
         return np.asarray(trim_mean(y, TRIM, axis=1)[:, None])
     flow = np.diff(panel.values, axis=0, prepend=panel.values[:1]) if panel.kind.cumulative else panel.values
     size = np.where(panel.shifted, 0.0, np.cumsum(np.maximum(flow, 0.0), axis=0)) + 1e-12
     weight = size * even_weights(size, 0.0, COMMON)
+    weight /= weight.sum(axis=1, keepdims=True)
     low, high = np.quantile(y, [0.0, 1 - TRIM / 2], axis=1)[..., None]
-    return np.asarray((weight * np.clip(y, low, high)).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True))
+    plain = (weight * np.clip(y, low, high)).sum(axis=1, keepdims=True)
+    away = y - plain
+    away -= trailing_mean(away, RECENT)
+    most = trailing_mean(np.abs(away), RECENT)
+    return np.asarray(plain + (weight * (np.clip(away, -most, most) - away)).sum(axis=1, keepdims=True))
 
 
 def _past(z: np.ndarray, lags: int) -> list[np.ndarray]:
