@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .automatic import Online
 
 WINDOW = 7  # origins in a row over which the mean and the median of a node's errors are compared
+RECENT = (2, 7)  # snapshots over whose means no sum is moved; two, because a wave ends faster than seven
 FEW = 10  # past origins below which no forecast is shifted
 KNOWN = 0.5  # of a group's squared sizes that must have been observed for its error to count
 
@@ -31,8 +32,8 @@ class Past:
     of node i is therefore its forecast plus c s_i, where s_i is the recent size of its changes. c is the mean error of the past in
     units of s, with two bounds. It is no more than the gap between mean and median of a node's errors over seven origins explains:
     what is beyond it comes from a course that was not foreseen, and need not come again. And it moves the sum of all forecasts
-    no further than to the mean of the last seven snapshots: after a wave, s is still large and nothing is left to add. Errors
-    with and without these bounds: ``benchmarks/groups.py``.
+    no further than to the means of the last two and of the last seven snapshots: after a wave, s is still large and nothing is left
+    to add. Without these bounds, expected values were less accurate than medians for sums too (``benchmarks/groups.py``).
 
     Args:
         horizons: shape (H,).
@@ -66,9 +67,11 @@ class Past:
                 continue
             errors[k, -len(e) :], sizes[k, -len(e) :] = np.clip(e, -3e38, 3e38), np.clip(s, 0.0, 3e38)
             said, size = np.concatenate([rule.said, path[k : k + 1]]), np.concatenate([s, now[-1][None]])
-            bounds = _to_recent_mean(panel, np.concatenate([rule.origins, last]), h, said, size)
-            c = _skewness(panel, rule.origins, h, e, s)
-            shift[k, -len(said) :] = np.clip(c, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0))
+            c = np.full(len(said), _skewness(panel, rule.origins, h, e, s))
+            for window in RECENT:
+                bounds = _to_recent_mean(panel, np.concatenate([rule.origins, last]), h, said, size, window)
+                c = np.clip(c, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0))
+            shift[k, -len(said) :] = c
         return cls(horizons, errors, sizes, np.stack(now), shift)
 
     def shifts(self, steps: int) -> np.ndarray:
@@ -141,17 +144,19 @@ def _skewness(panel: Panel, origins: np.ndarray, h: int, e: np.ndarray, s: np.nd
     return float(np.clip(mean, min(gap, 0.0), max(gap, 0.0)))
 
 
-def _to_recent_mean(panel: Panel, origins: np.ndarray, h: int, said: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """From the sum of forecasts ``said`` to that of the means of the last ``WINDOW`` snapshots, in units of s: shape (O,).
+def _to_recent_mean(
+    panel: Panel, origins: np.ndarray, h: int, said: np.ndarray, s: np.ndarray, window: int
+) -> np.ndarray:
+    """From the sum of forecasts ``said`` to that of the means of the last ``window`` snapshots, in units of s: shape (O,).
 
     Of totals, to the last one and h mean increments. Nodes count as in ``_skewness``.
     """
-    back = np.maximum(origins - WINDOW, 0)
+    back = np.maximum(origins - window, 0)
     rises = (panel.values[origins] - panel.values[back]) / np.maximum(origins - back, 1)[:, None]
     if panel.kind.cumulative:
         recent, flow = panel.values[origins] + h * rises, np.abs(rises)
     else:
-        recent = flow = trailing_mean(panel.values, WINDOW)[origins]
+        recent = flow = trailing_mean(panel.values, window)[origins]
     weight = even_weights(np.abs(flow) + s) * ~panel.shifted * np.isfinite(said)
     top, bottom = ((x * weight).sum(axis=1) for x in (recent - np.nan_to_num(said), s))
     return np.divide(top, bottom, out=np.zeros(len(origins)), where=bottom > 0)
