@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 
 from .._support.wording import counted, some
@@ -109,6 +110,9 @@ def on_nodes_of(estimator: DynamicsRegressor, run: Trajectory) -> tuple[Trajecto
     if not absent and not strange:
         links = run.graph.to_scipy()[order][:, order]
         graph = Graph(links, nodes=list(own), directed=run.graph.directed)
+    if run.graph.positions is not None:
+        places = np.where(np.array(order)[:, None] >= 0, run.graph.positions[order], np.nan)
+        graph = graph.with_positions(places if graph.positions is None else _filled(places, graph.positions))
     notes = [
         f"{counted(len(strange), 'node')} of the data {_are(strange)} unknown to the model and left out: {some(strange)}"
     ]
@@ -117,6 +121,11 @@ def on_nodes_of(estimator: DynamicsRegressor, run: Trajectory) -> tuple[Trajecto
     ordered = bool((run.times.diff() > 0).all())
     moved = Trajectory(states=states, mask=~states.isnan(), graph=graph, ordered=ordered, **same)
     return moved, [note for note, names in zip(notes, (strange, absent), strict=True) if names]
+
+
+def _filled(places: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Places of the data, and those of the model where the data have none."""
+    return np.where(np.isnan(places), others, places)
 
 
 def _are(names: list[Any]) -> str:
