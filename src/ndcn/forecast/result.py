@@ -10,10 +10,11 @@ import numpy as np
 import torch
 
 from .._support.html import card
-from .._support.wording import some
-from ..data import Trajectory, checked_times
+from .._support.wording import counted, some
+from ..data import Calendar, Trajectory, checked_times, numbers_of, time_text
 from ..graph import Graph
 from .intervals import LEVELS, Residuals
+from .rounding import rounded_counts
 from .table import Table
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Forecast:
         whole: for each feature, whether values are whole numbers, so that the ends of intervals are too.
         lower: for each feature, below what no forecast can lie: "none", "zero", or "last" for totals.
         notes: what was done to the data, and what failed.
+        calendar: what times mean; None where they are numbers.
     """
 
     graph: Graph
@@ -64,6 +66,7 @@ class Forecast:
     whole: tuple[bool, ...]
     lower: tuple[str, ...]
     notes: tuple[str, ...]
+    calendar: Calendar | None = None
 
     @classmethod
     def of(cls, data: Trajectory, panels: Sequence[Panel], choices: Sequence[Choice]) -> Forecast:
@@ -89,7 +92,13 @@ class Forecast:
             lower=tuple("last" if k.cumulative else "zero" if k.positive else "none" for k in kinds),
             notes=tuple(dict.fromkeys(note for p in panels for note in (*p.notes, *_doubts(p, data))))
             + tuple(f for c in choices for f in c.failures),
+            calendar=data.calendar,
         )
+
+    def __repr__(self) -> str:
+        first, last = (time_text(self.start + k * self.step, self.calendar) for k in (1, self.horizon))
+        size = f"{counted(self.horizon, 'step')} of {counted(self.graph.num_nodes, 'node')}"
+        return f"Forecast({size}, {counted(len(self.features), 'feature')}, {first} .. {last})"
 
     @property
     def horizon(self) -> int:
@@ -131,11 +140,15 @@ class Forecast:
         """The forecast at these times, in any order: after the last snapshot, up to ``horizon`` steps; linear between.
 
         It is a median: as often too high as too low. Medians of nodes do not add up to that of their sum; ``mean`` does.
+        Those of counts are whole numbers, below 10 with one decimal. Times are numbers, or dates where the data had dates.
 
         Raises:
             ValueError: a time before the last snapshot or beyond the horizon.
         """
-        return self._at(times, self.path)
+        found = self._at(times, self.path)
+        for k in np.flatnonzero(self.whole).tolist():
+            found.states[..., k] = rounded_counts(found.states[..., k])
+        return found
 
     def mean(self, times: Any) -> Trajectory:
         """The expected value at these times: the forecast, scaled so that sums of past forecasts met sums of past values.
@@ -146,7 +159,7 @@ class Forecast:
             ValueError: times as in ``predict``.
         """
         start, path = self.path[0] * [low == "last" for low in self.lower], self.path.copy()
-        path[1:] = start + (self.path[1:] - start) * self.bias[:, None]
+        path[1:] = significant(start + (self.path[1:] - start) * self.bias[:, None])
         return self._at(times, path)
 
     def intervals(self, times: Any, level: float = 0.9) -> tuple[Trajectory, Trajectory]:
@@ -182,29 +195,28 @@ class Forecast:
         return self._at(times, wide)
 
     def _at(self, times: Any, path: np.ndarray) -> Trajectory:
-        asked = checked_times(times, ordered=False)
+        asked = checked_times(numbers_of(times, self.calendar), ordered=False)
         at = (asked.numpy() - self.start) / self.step
         outside = (at < -1e-6) | (at > self.horizon + 1e-6)
         if outside.any():
             bad = asked[int(np.argmax(outside))].item()
             end = self.start + self.horizon * self.step
-            range_ = f"from t = {self.start:.15g} to {end:.15g} ({self.horizon} steps of {self.step:g})"
+            first, last, asked_for = (time_text(t, self.calendar) for t in (self.start, end, bad))
+            range_ = f"from {first} to {last} ({self.horizon} steps of {self.step:g})"
             if bad < self.start:
                 raise ValueError(
-                    f"a forecast begins only after the last snapshot, {range_}, but t = {bad:.15g} was asked for; "
+                    f"a forecast begins only after the last snapshot, {range_}, but {asked_for} was asked for; "
                     'a model of dynamics, as model="ndcn" or "interaction", predicts there too'
                 )
-            raise ValueError(
-                f"this forecast goes {range_}, but t = {bad:.15g} was asked for; fit with a longer horizon"
-            )
+            raise ValueError(f"this forecast goes {range_}, but {asked_for} was asked for; fit with a longer horizon")
         at = np.clip(np.where(np.abs(at - np.round(at)) < 1e-6, np.round(at), at), 0.0, self.horizon)
         left = np.minimum(np.floor(at + 1e-9).astype(int), self.horizon - 1)
         share = (at - left)[:, None, None]
         states = torch.from_numpy((1 - share) * path[left] + share * path[left + 1])
         mask = None if not states.isnan().any() else ~states.isnan()
         ordered = bool((asked.diff() > 0).all())
-        names = self.features
-        return Trajectory(times=asked, states=states, graph=self.graph, mask=mask, features=names, ordered=ordered)
+        same: dict[str, Any] = {"graph": self.graph, "features": self.features, "calendar": self.calendar}
+        return Trajectory(times=asked, states=states, mask=mask, ordered=ordered, **same)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
         """All but the graph, as JSON and tensors, for ``from_state``."""
