@@ -142,6 +142,7 @@ def test_demo_of_the_epidemic(folder, monkeypatch):
     assert list(table) == ["date", "node", "cases", "cases_lower", "cases_upper"]
     assert (len(table), table["date"].iloc[0]) == (14 * 49, "2024-05-06")
     assert "49 nodes" in run("inspect", "demo_epidemic/edges.csv", "demo_epidemic/states.csv").stdout
+    assert '"placed": true' in (folder / "demo_epidemic" / "report.html").read_text().replace('":true', '": true')
 
 
 def test_demo_of_a_law(folder, monkeypatch):

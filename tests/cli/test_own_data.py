@@ -142,7 +142,10 @@ def test_help_shows_the_files() -> None:
 def test_nodes_are_placed_and_a_forecast_is_drawn(files: Path) -> None:
     (files / "nodes.csv").write_text("name,lat,lon\nann,50,7\nbob,51,8\ncid,52,9\n")
     out = output("fit", "edges.csv", "states.csv", "--nodes", "nodes.csv", "--horizon", 2, "--out", "f.ndcn")
-    assert "nodes are placed by columns 'lon' and 'lat'" in out
+    assert "notes on the data: `ndcn inspect edges.csv states.csv --nodes nodes.csv` shows them" in out
+    assert "nodes are placed by columns 'lon' and 'lat'" in output(
+        "inspect", "edges.csv", "states.csv", "--nodes", "nodes.csv"
+    )
     assert ndcn.load("f.ndcn").train_[0].graph.positions[:, 1].tolist() == [50, 51, 52]
     output("predict", "f.ndcn", "--out", "f.csv", "--plot", "f.png")
     assert (files / "f.png").read_bytes().startswith(b"\x89PNG")

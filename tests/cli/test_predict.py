@@ -80,6 +80,7 @@ def test_files_that_are_no_models_are_refused(folder, made):
         (folder / name).write_bytes(content)
         assert "not an ndcn model" in refused("predict", name, "--times", "1")
         assert "not an ndcn model" in refused("evaluate", name, made / "data")
+    assert "does not begin as one; `ndcn fit` writes models" in refused("predict", "foreign", "--times", "1")
     assert "is a folder, not a model file" in refused("evaluate", made / "data", made / "data")
     assert "is a folder, not a model file" in refused("predict", made / "data", "--times", "1")
     refused("evaluate", made / "model.ndcn", made / "model.ndcn")

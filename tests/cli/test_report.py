@@ -89,7 +89,9 @@ def test_own_files(own: Path, tmp_path: Path, model: str, last: str) -> None:
     files = own / "edges.csv", own / "states.csv"
     result = run("report", own / f"{model}.ndcn", *files, "--undirected", "--time", "day", "--out", tmp_path / "p.html")
     assert result.exit_code == 0, result.stderr
-    assert "note: states.csv" in result.stderr
+    assert (
+        f"notes on the data: `ndcn inspect {files[0]} {files[1]} --undirected --time day` shows them" in result.stderr
+    )
     text = (tmp_path / "p.html").read_text(encoding="utf-8")
     content = json.loads(text.split('id="content">')[1].split("</script>")[0])
     assert content["dates"][0] == "2021-03-01"

@@ -16,6 +16,8 @@ from places import ROOT
 
 def test_the_states_add_up_to_the_census_and_to_the_known_graph() -> None:
     states, graph = ndcn.datasets.us_states(), ndcn.datasets.epidemic().trajectory.graph
+    assert np.corrcoef(graph.positions[:, 0], states["lon"])[0, 1] > 0.999999
+    assert np.array_equal(graph.positions[:, 1], states["lat"])
     total, alaska, hawaii = 331_449_281, 733_391, 1_455_271  # census of 2020
     assert states["population"].sum() == total - alaska - hawaii
     assert (graph.num_nodes, graph.num_edges) == (49, 107)  # the graph of the contiguous states has 107 borders

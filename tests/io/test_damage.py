@@ -324,3 +324,18 @@ def test_files_that_are_swapped_are_asked_about() -> None:
         ndcn.read(states, edges)
     with pytest.raises(ValueError, match=r"^the table of states has the columns 'source', 'target'"):
         ndcn.read(ndcn.Graph.from_edges([("a", "b")]), edges)  # a graph is in its place
+
+
+@pytest.mark.parametrize("layout", ["wide", "long"])
+def test_swapped_files_are_known_by_the_names_in_them(layout: str, tmp_path: Path) -> None:
+    edges, states = tmp_path / "links.csv", tmp_path / "cases.csv"
+    edges.write_text("city_a,city_b\nLeeds,Hull\nHull,York\n")
+    days, cities = pd.date_range("2021-03-01", periods=20).astype(str), ["Leeds", "Hull", "York"]
+    wide = pd.DataFrame({"date": days, **{city: range(k, k + 20) for k, city in enumerate(cities)}})
+    table = wide if layout == "wide" else wide.melt(id_vars="date", var_name="city", value_name="cases")
+    table.to_csv(states, index=False)
+    assert ndcn.read(edges, states).runs[0].graph.num_edges == 2
+    with pytest.raises(ValueError, match=r"swapped\? links.csv looks like edges, and edges come first"):
+        ndcn.read(states, edges)
+    with pytest.raises(ValueError, match=r"^links.csv has the columns"):
+        ndcn.read(edges, edges)

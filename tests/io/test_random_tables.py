@@ -11,7 +11,7 @@ import pandas as pd
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ndcn
-from ndcn.io.reading import SwappedFiles
+from ndcn.io.swapped import SwappedFiles
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import ndcn
-from commands import output, refused
+from commands import output, refused, run
 from ndcn import DynamicsRegressor, Trajectory
 
 EDGES = pd.DataFrame({"source": ["ann", "bob"], "target": ["bob", "cid"]})
@@ -22,6 +22,7 @@ TABLE = pd.DataFrame(
     {"date": DAYS, **{name: 5 + 1e-5 * k + RNG.normal(size=30) for k, name in enumerate(("ann", "bob", "cid"))}}
 )
 NEXT = ["2021-03-31", "2021-04-02"]
+SIZES = {"ann": 1, "bob": 40, "cid": 3000}  # of counts
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +144,7 @@ def test_python_csv_and_json_have_the_same_digits(
         table = reg.table(NEXT, **({"level": levels if len(levels) > 1 else levels[0]} if name == "auto" else {}))
         output(*asked, "--out", "table.csv")
         written = pd.read_csv("table.csv", dtype=str)
-        shown = pd.read_csv(io.StringIO(output(*asked)), dtype=str)
+        shown = pd.read_csv(io.StringIO(run(*asked).stdout), dtype=str)
         pd.testing.assert_frame_equal(written, shown)
         told = json.loads(output(*asked, "--json").splitlines()[-1])
         assert told["dates"] == NEXT
@@ -160,3 +161,55 @@ def test_levels_that_are_none(auto: DynamicsRegressor, tmp_path: Path) -> None:
     for level in ("1.5", "0.5,0.5", "high", ""):
         assert "--level must lie between 0 and 1" in refused("predict", tmp_path / "auto.ndcn", "--level", level)
     assert "'2021-02-30' is no date" in refused("predict", tmp_path / "auto.ndcn", "--times", "2021-02-30")
+
+
+def test_the_forecast_itself_takes_dates(auto: DynamicsRegressor, data: ndcn.Dataset, tmp_path: Path) -> None:
+    auto.save(tmp_path / "model.ndcn")
+    alone = ndcn.forecast.auto(data, horizon=3)
+    for found in (auto.forecast_, ndcn.load(tmp_path / "model.ndcn").forecast_, alone):
+        for ask in (found.predict, found.mean, found.deviation):
+            said = ask([NEXT[0], pd.Timestamp(NEXT[1])])
+            assert torch.equal(said.states, ask([30.0, 32.0]).states)
+            assert said.to_pandas()["time"].iloc[0] == pd.Timestamp(NEXT[0])
+        assert repr(found) == "Forecast(3 steps of 3 nodes, 1 feature, 2021-03-31 .. 2021-04-02)"
+    with pytest.raises(ValueError, match=r"goes from 2021-03-30 to 2021-04-02 .* but 2021-06-01 was asked for"):
+        alone.mean(["2021-06-01"])
+
+
+def test_a_forecast_is_scored_on_later_snapshots_only(auto: DynamicsRegressor, data: ndcn.Dataset) -> None:
+    with pytest.raises(
+        ValueError, match=r"nothing about the snapshots that it was made from, up to 2021-03-30.*backtest"
+    ):
+        auto.score(data)
+    run = data.trajectory
+    both = run.replaced(times=torch.arange(32.0), states=torch.cat([run.states, run.states[:2]]), mask=None)
+    with pytest.raises(ValueError, match=r"2 of these are later: give them alone, as run\[30:\]"):
+        auto.score(both)
+    assert auto.score(both[30:]) < 1
+
+
+def test_counts_look_like_counts_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    EDGES.to_csv("edges.csv", index=False)
+    few = {name: np.random.default_rng(k).poisson(size, 40) for k, (name, size) in enumerate(SIZES.items())}
+    pd.DataFrame({"date": pd.date_range("2021-03-01", periods=40), **few}).to_csv("states.csv", index=False)
+    output("fit", "edges.csv", "states.csv", "--horizon", 3)
+    said = output("predict", "model.ndcn", "--mean", "--out", "forecast.csv")
+    assert said.count("medians") == 1
+    text, table = Path("forecast.csv").read_text(), pd.read_csv("forecast.csv")
+    assert list(table) == ["time", "node", "x", "x_mean", "x_lower", "x_upper"]
+    assert ".0," not in text
+    assert ".0\n" not in text
+    assert table["x_lower"].dtype.kind == table["x_upper"].dtype.kind == "i"
+    large = table["x"] >= 10
+    assert (large.any(), (table["x"][large] % 1 == 0).all()) == (True, True)
+    assert np.array_equal((10 * table["x"]).round() / 10, table["x"])
+    assert ((table["x_lower"] <= table["x"]) & (table["x"] <= table["x_upper"])).all()
+    reg = ndcn.load("model.ndcn")
+    assert np.array_equal(reg.table()[["x", "x_lower", "x_upper"]], table[["x", "x_lower", "x_upper"]])
+    assert np.array_equal(reg.forecast_.mean(table["time"].unique()).states.flatten(), table["x_mean"])
+    told = json.loads(output("predict", "model.ndcn", "--mean", "--json"))
+    assert np.array_equal(np.ravel(told["states"]), table["x"])
+    assert np.array_equal(np.ravel(told["mean"]), table["x_mean"])
+    output("fit", "edges.csv", "states.csv", "--model", "persistence")
+    assert "--mean: only the median and the mean of a forecast" in refused("predict", "model.ndcn", "--mean")

@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import ndcn
 from ndcn import DynamicsRegressor, Trajectory, metrics
@@ -73,3 +73,21 @@ def test_models_of_one_run_are_refused_with_a_reason(model: str, reason: str) ->
 def test_a_trajectory_is_no_list_of_runs() -> None:
     with pytest.raises(ValueError, match=r"give it a list of runs, or use ndcn\.backtest"):
         GridSearchCV(DynamicsRegressor(epochs=1), {"seed": [0, 1]}, cv=3).fit(RUNS[0])
+
+
+def test_datasets_in_a_list_are_runs() -> None:
+    sets = [ndcn.Dataset((one,)) for one in RUNS]
+    two = DynamicsRegressor(epochs=2, seed=0, progress=False)
+    alike = two.fit(sets).predict([0.5]).states
+    assert torch.equal(two.fit(RUNS).predict([0.5]).states, alike)
+    assert two.score(sets) == two.score(RUNS)
+
+
+def test_one_dataset_is_refused_by_scikit_learn_with_a_reason() -> None:
+    data = ndcn.Dataset((RUNS[0],))
+    scaled = Pipeline([("scale", StandardScaler()), ("reg", DynamicsRegressor(epochs=2))])
+    for fit in (GridSearchCV(DynamicsRegressor(epochs=1), {"seed": [0, 1]}, cv=2).fit, scaled.fit):
+        with pytest.raises(TypeError, match=r"GridSearchCV takes a list of runs, and ndcn.backtest"):
+            fit(data)
+    with pytest.raises(TypeError, match=r"no array of samples and features: take .states"):
+        np.asarray(RUNS[0])

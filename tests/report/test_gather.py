@@ -334,7 +334,9 @@ def test_a_forecast_shows_the_past_and_what_comes_next_with_its_band() -> None:
     [about] = content["forecast"]["features"]
     assert [line["steps"] for line in about["verdicts"]] == about["horizons"]
     assert all(len(line["words"]) < 90 for line in about["verdicts"])
-    assert content["forecast"]["features"][0]["table"][0][0] == reg.forecast_.table.rows[0][0]
+    shown, rows = ([row[0] for row in table] for table in (about["table"], reg.forecast_.table.rows))
+    pinned = ["combination", "best simple guess online", "persistence"]  # what is used, and what it is compared with
+    assert shown == [*pinned, *(name for name in rows if name not in pinned)]
     assert content["repeat"]["commands"][0] == "ndcn fit data --model auto --seed 0 --horizon 5 --out model.ndcn"
     assert gather(reg, None)["kinds"] == content["kinds"]  # it still has its data
 
@@ -381,3 +383,19 @@ def test_nodes_are_drawn_where_the_data_say_even_if_the_model_does_not_know() ->
     x, y = (unpack_integers(graph[name]) / 65535 for name in "xy")
     assert np.corrcoef(x, where[:, 0])[0, 1] > 0.999999
     assert np.corrcoef(y, -where[:, 1])[0, 1] > 0.999999
+
+
+def test_the_map_and_the_baselines_stay_where_a_node_is_unknown() -> None:
+    reg, run = pages.forecast(), pages.days(48).runs[0]
+    where = np.random.default_rng(0).normal(size=(5, 2))
+    names = [*run.graph.nodes[:-1], "Atlantis"]
+    graph = ndcn.Graph(run.graph.to_scipy(), nodes=names, positions=where)
+    content = content_of(reg, ndcn.Dataset((run.replaced(graph=graph),), calendar=run.calendar))
+    assert content["graph"]["placed"]
+    x = unpack_integers(content["graph"]["x"])[:4] / 65535
+    assert np.corrcoef(x, where[:4, 0])[0, 1] > 0.999
+    rows = {row["name"]: row["parts"]["extrapolation"] for row in content["scores"]["rows"]}
+    assert list(rows) == ["auto", "persistence", "linear"]
+    known = run.states[:, :4, 0]
+    assert rows["persistence"]["l1"] == pytest.approx((known[37:42] - known[36]).abs().mean().item())
+    assert content["scores"]["note"].startswith(f"Baselines say nothing about {run.graph.nodes[-1]!r}")

@@ -396,7 +396,10 @@ def test_a_forecast_opens_on_the_largest_change(show: Open) -> None:
     assert page.inner_text("#clock") == f"2021-04-{10 + step}"
     assert page.inner_text("#node-card .node-name") == pages.days(40).runs[0].graph.nodes[node]
     assert page.inner_text("#kind") == "forecast"
-    assert page.inner_text("figure[data-kind=truth] figcaption .quiet") == "last observed, 2021-04-09"
+    assert page.inner_text("figure[data-kind=truth] figcaption strong") == "Last observed, 2021-04-09"
+    rows = page.locator("#past-errors").first.locator("tbody th").all_inner_texts()
+    assert rows[:3] == ["combination", "best simple guess online", "persistence"]
+    assert "medians" in page.inner_text("#forecast")
     assert page.locator("#verdicts tr").count() == len(reg.forecast_.table.horizons)
     assert page.is_hidden("#errors")
     assert page.is_hidden("#training")
@@ -406,6 +409,7 @@ def test_a_forecast_opens_on_the_largest_change(show: Open) -> None:
     assert "persistence" in page.inner_text("#forecast")
     assert "5 steps\n2021-04-10 to 2021-04-14" in page.inner_text("#facts")
     move(page, 3.0)
+    assert page.inner_text("figure[data-kind=truth] figcaption strong") == "Truth"
     assert "no forecast at this time" in page.inner_text("figure[data-kind=prediction] figcaption")
     assert card(page)["Prediction"] == card(page)["90 % interval"] == "–"
     assert {"lower", "upper"} <= set(next(csv.reader(io.StringIO(saved(page, "moment").decode()))))

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from .files import check_readable, write
 
 TEXT = "ndcn"  # key of the metadata; there is one, for several are written in no certain order
+WRITES = {"model": "`ndcn fit` writes models, as model.ndcn"}  # where a file of the right kind comes from
 SEAL = re.compile(r'\{"sha256": "([0-9a-f]{64})", ')  # how the text of a file with a checksum begins
 
 
@@ -47,6 +48,9 @@ def read_tensors(path: Path, what: str) -> tuple[str, dict[str, torch.Tensor]]:
 def _read(path: Path, what: str, *, tensors: bool) -> tuple[str, dict[str, torch.Tensor]]:
     check_readable(path, f"{what} file")
     try:
+        with open(path, "rb") as begun:
+            if (first := begun.read(9)) and first[8:] != b"{":  # the header's length in 8 bytes, then its JSON
+                raise ValueError(f"it does not begin as one; {WRITES.get(what, 'name another file')}")
         with safe_open(path, "pt") as file:
             text = (file.metadata() or {}).get(TEXT, "{}")
             if not tensors:

@@ -6,10 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 
+class Urgent(str):
+    """A note that a reader has to see at once, whatever is summed up: data were left out, or a value may be wrong."""
+
+    __slots__ = ()
+
+
 def some(items: Sequence[Any], count: int = 5) -> str:
     """The first few of a list, for messages, and how many more there are."""
     shown = ", ".join(short(item) for item in items[:count])
     return shown if len(items) <= count else f"{shown} and {len(items) - count} more"
+
+
+def digits(x: float, count: int = 4) -> str:
+    """A number with so many significant digits; large ones are written out, for nobody reads 1.1e+03 as a count.
+
+    Example:
+        >>> digits(12345.6), digits(0.00012345, 3)
+        ('12350', '0.000123')
+    """
+    return f"{float(f'{x:.{count}g}'):.15g}"
 
 
 def short(item: Any, width: int = 60) -> str:

@@ -26,6 +26,10 @@ from . import (
 from .given import remembered
 from .guard import Guarded
 
+ABOUT = (  # as the README says it
+    "Give it a network and its time series. It tells you the law behind them, what comes next, and whether the network matters."
+)
+
 app = typer.Typer(
     name="ndcn",
     cls=Guarded,
@@ -44,7 +48,7 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(help="Learn continuous-time dynamics on complex networks from data.", epilog="Start with: ndcn demo")
+@app.callback(help=ABOUT, epilog="Start with: ndcn demo")
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
@@ -66,5 +70,5 @@ for _command in (
 
 
 def main() -> None:
-    """Run the command line; the entry point of the ``ndcn`` script."""
+    """Run the command line."""
     app()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from . import reading
-from .guard import notes
+from .guard import data_notes
 from .options import TABLES, Data, Horizon, Json, ModelName, States, check_output, option, print_json, write_table
 
 ORIGINS = "How many past moments to forecast from, evenly spaced over the second half of the snapshots."
@@ -36,7 +36,7 @@ def backtest(
     """
     check_output(out, TABLES)
     known = how.read(data, states)
-    notes(known.notes)
+    data_notes(known, [data, states, *how.words()])
     import ndcn
 
     settings: dict[str, Any] = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}

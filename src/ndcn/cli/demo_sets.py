@@ -68,7 +68,7 @@ def demo_epidemic(out: Path, seed: int, as_json: bool) -> None:
         table[f"cases_{word}"] = end.states.flatten().numpy()
     write_table(table, files["forecast.csv"])
     model.save(files["model.ndcn"])
-    words = [str(files["edges.csv"]), str(files["states.csv"])]
+    words = [*(str(files[f"{name}.csv"]) for name in ("edges", "states")), "--nodes", str(files["nodes.csv"])]
     write_report(model, files["report.html"], data, model_name=str(files["model.ndcn"]), data_words=words)
     if as_json:
         answer = {name: getattr(network, name) for name in ("helps", "gain", "p_value", "sentence")}
@@ -82,7 +82,7 @@ def demo_epidemic(out: Path, seed: int, as_json: bool) -> None:
     )
     _say(out, files, {
         "forecast.png": "the network over time, its forecast, and what came",
-        "edges.csv": f"the same by hand: ndcn fit {words[0]} {words[1]} --out model.ndcn",
+        "edges.csv": f"the same by hand: ndcn fit {' '.join(words)} --out model.ndcn",
         "forecast.csv": f"forecast and {100 * LEVEL:g} % interval of each state and day",
     })  # fmt: skip
 

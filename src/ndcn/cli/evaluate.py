@@ -7,7 +7,7 @@ from dataclasses import replace
 import typer
 
 from . import reading
-from .guard import notes
+from .guard import data_notes, notes
 from .options import Data, Json, ModelFile, States, load_dynamics, print_json
 
 
@@ -29,8 +29,9 @@ def evaluate(
     Example: ndcn evaluate model.ndcn data, or: ndcn evaluate model.ndcn edges.csv states.csv
     """
     estimator = load_dynamics(model)
-    known = how.or_as(estimator, states).read(data, states)
-    notes(known.notes)
+    how = how.or_as(estimator, states)
+    known = how.read(data, states)
+    data_notes(known, [data, states, *how.words()])
     found = estimator.evaluate(known)
     notes(found.notes)
     if as_json:

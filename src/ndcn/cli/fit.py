@@ -12,7 +12,7 @@ import typer
 
 from . import reading
 from .checkpoints import Files
-from .guard import FAILED, note, notes
+from .guard import FAILED, data_notes, note, notes
 from .options import (
     HORIZON,
     KEEP_OUTLIERS,
@@ -131,7 +131,9 @@ def fit(
     if resume and not kind.can.resume:
         raise ValueError(f"`{kind.name}` does not use `--resume`, for it keeps no checkpoints; remove it")
     known = how.read(data, states)
-    notes(known.notes)
+    said = ["--kind", kind_of_data.value] if kind_of_data else []
+    said += ["--period", str(period)] if period else []
+    data_notes(known, [data, states, *how.words(), *said], _held_out(known, asked))
     between, after = (1 / 6 if share is None else share for share in (interpolation, extrapolation))
     runs = () if kind.can.judges_itself else known.runs
     parts = [ndcn.split(run, interpolation=between, extrapolation=after, seed=split_seed) for run in runs]
@@ -141,7 +143,7 @@ def fit(
     interrupted = len(estimator.models_) < ensemble or any(h.stopped == "interrupted" for h in estimator.histories_)
     written = files.unfinished if interrupted else out
     estimator.save(written)
-    notes(estimator.fitted_.notes)
+    notes(line for line in estimator.fitted_.notes if not line.startswith("outliers ("))  # counted above
     (_print_json if as_json else _print)(estimator, known, parts, written)
     if interrupted:
         note(
@@ -162,12 +164,27 @@ def _check_held_out(kind: Kind, interpolation: float | None, extrapolation: floa
             )
 
 
+def _held_out(known: Dataset, model: Any) -> int:
+    """How many outliers a forecast holds out: a line of `ndcn inspect` each."""
+    from ..forecast import Auto
+
+    if not isinstance(model, Auto):
+        return 0
+    from ..io import doubts
+
+    return sum(one.held_out for one in doubts(known, **model.reading))
+
+
 def _announce(kind: Kind, train: Dataset, files: Files, resume: bool) -> None:
     """Say what begins, where no progress bar does, and what will be overwritten."""
+    from .._support.wording import counted
+
     found = files.found(resume)
     if not sys.stderr.isatty():
         doing = "resuming" if found and resume else "comparing forecasts of" if kind.can.judges_itself else "training"
-        note(f"{doing} {train!r}" if kind.can.judges_itself else f"{doing} {kind.name} on {train!r}")
+        of = f"{counted(len(train.runs[0]), 'snapshot')} of {counted(train.runs[0].graph.num_nodes, 'node')}"
+        runs = f"{len(train.runs)} runs, the first " if len(train.runs) > 1 else ""
+        note(f"{doing}{'' if kind.can.judges_itself else f' {kind.name} on'} {runs}{of} ...")
 
 
 def _learn(estimator: DynamicsRegressor, train: Trajectory | Dataset, files: Files, resume: bool) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
 from .suggestions import suggested
+
+if TYPE_CHECKING:
+    from ..data import Dataset
 
 FAILED, BAD_INPUT = 1, 2
 NO_MEMORY = "not enough memory; try fewer nodes or snapshots"
@@ -76,6 +80,26 @@ def notes(lines: Iterable[str]) -> None:
     """Print what the user has to know, a line each, on standard error."""
     for line in lines:
         note(f"note: {line}")
+
+
+def data_notes(known: Dataset, words: Iterable[object], held_out: int = 0) -> None:
+    """What was noticed in two files that were read: what cannot wait, then in one line how much more `ndcn inspect` shows.
+
+    Args:
+        known: what was read.
+        words: the files, and the options that they were read with.
+        held_out: outliers that the command holds out.
+    """
+    from .._support.wording import Urgent, counted
+
+    urgent = [line for line in known.notes if isinstance(line, Urgent)]
+    notes(urgent)
+    rest = len(known.notes) - len(urgent)
+    told = [f"{counted(rest, 'more note' if urgent else 'note')} on the data"] if rest else []
+    told += [f"{counted(held_out, 'outlier')} held out"] if held_out else []
+    if told:
+        command = shlex.join(["ndcn", "inspect", *map(str, words)])
+        note(f"note: {', '.join(told)}: `{command}` shows {'them' if rest + held_out > 1 else 'it'}")
 
 
 def _ended(reason: object, code: int) -> typer.Exit:

@@ -10,7 +10,18 @@ import typer
 
 from . import reading
 from .guard import BAD_INPUT, note
-from .options import PICTURES, Json, check_output, option, print_json, write_picture
+from .options import (
+    KEEP_OUTLIERS,
+    KIND,
+    PERIOD,
+    PICTURES,
+    Json,
+    SeriesKind,
+    check_output,
+    option,
+    print_json,
+    write_picture,
+)
 
 MOST = 50  # problems to show
 STATES_HELP = f"File of states: {reading.TABLE_ENDINGS}; columns node, time and values, or time and one for each node."
@@ -23,13 +34,16 @@ def inspect(
     out: Annotated[
         Path | None, option("Picture to write, .png, .pdf or .svg: degrees, curves, missing values.")
     ] = None,
+    kind_of_data: Annotated[SeriesKind | None, option(KIND, "--kind")] = None,
+    period: Annotated[int | None, option(PERIOD, min=2)] = None,
+    keep_outliers: Annotated[bool, option(KEEP_OUTLIERS, "--keep-outliers")] = False,
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
     """Show how the files of your own network are read: nodes, edges, times, gaps, missing values, and what is done about them.
 
     Nothing is trained and no file is changed. If the files cannot be read, all their problems are listed. `ndcn fit
-    EDGES STATES` reads the same files in the same way.
+    EDGES STATES` reads the same files in the same way, and does what is listed, if it is given the same options.
 
     Example: ndcn inspect edges.csv states.csv --out picture.png
     """
@@ -44,7 +58,8 @@ def inspect(
             raise
         _tell(found, as_json)
         raise typer.Exit(BAD_INPUT) from None
-    facts = tables.inspect(data)
+    kind = None if kind_of_data is None else kind_of_data.value
+    facts = tables.inspect(data, kind=kind, period=period, keep_outliers=keep_outliers)
     if out is not None:
         from .. import plot
 

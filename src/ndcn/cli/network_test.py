@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from . import reading
-from .guard import notes
+from .guard import data_notes
 from .options import PICTURES, Data, Horizon, Json, States, check_output, option, print_json, write_picture
 
 
@@ -35,7 +35,7 @@ def network_test(
     """
     check_output(out, PICTURES)
     known = how.read(data, states)
-    notes(known.notes)
+    data_notes(known, [data, states, *how.words()])
     from .. import forecast
     from ..regressor import longest_run
 

@@ -163,8 +163,15 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV or Parquet, by its suffix."""
     from .._support.files import write
 
-    save = table.to_csv if path.suffix.lower() == ".csv" else table.to_parquet
-    write(path, lambda new: save(new, index=False))
+    if path.suffix.lower() == ".csv":
+        write(path, lambda new: new.write_text(csv_of(table), encoding="utf-8"))
+    else:
+        write(path, lambda new: table.to_parquet(new, index=False))
+
+
+def csv_of(table: pd.DataFrame) -> str:
+    """A table as CSV; a whole number has no decimal point, so that counts look like counts."""
+    return str(table.to_csv(index=False, float_format=lambda x: str(x).removesuffix(".0")))
 
 
 def load_dynamics(path: Path) -> DynamicsRegressor:

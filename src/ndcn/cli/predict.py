@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .guard import note
 from .options import (
     PICTURES,
     TABLES,
     Json,
     ModelFile,
     check_output,
+    csv_of,
     load_dynamics,
     option,
     print_json,
@@ -53,6 +56,11 @@ GROUPS = (
 )
 BY = "With --groups: the column of groups; give it again for more. Default: all columns of text in which names repeat."
 
+MEDIANS = "values are medians, as often too high as too low; --mean adds expected values"
+MEAN = (
+    "auto only: also FEATURE_mean, the expected value. FEATURE itself is a median: as often too high as too low; sums over nodes of "
+    "means are the means of the sums."
+)
 PLOT = (
     "Fan chart to write, .png, .pdf or .svg: the past, the prediction and intervals of --level and 50 %, of the six nodes with "
     "the largest change."
@@ -65,6 +73,7 @@ def predict(
     until: Annotated[str | None, option(UNTIL, metavar="TIME")] = None,
     count: Annotated[int | None, option("With --until: how many times. Default: 100.", min=2)] = None,
     level: Annotated[str | None, option(LEVEL, metavar="LEVEL")] = None,
+    mean: Annotated[bool, option(MEAN, "--mean")] = False,
     data: Annotated[Path | None, option(DATA)] = None,
     what_if: Annotated[list[str] | None, option(WHAT_IF, "--what-if", metavar="CHANGE")] = None,
     at: Annotated[
@@ -103,7 +112,7 @@ def predict(
     changes = [parse(text) for text in what_if or []]
     estimator = load_dynamics(model)
     fitted, calendar = estimator.fitted_, estimator.calendar_
-    _check_options(fitted, what_if=bool(changes), data=data is not None, count=count is not None)
+    _check_options(fitted, what_if=bool(changes), data=data is not None, count=count is not None, mean=mean)
     other = None if data is None else ndcn.Trajectory.load(data)
     where: dict[str, Any] = (
         {} if other is None else {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
@@ -125,6 +134,8 @@ def predict(
     levels = fitted.level if levels is None else levels
     answer = _answer(estimator, asked, levels, where) if groups is None else _sums(estimator, asked, levels, groups, by)
     changed = estimator.what_if(changes, asked, at=when, **where) if changes else None
+    if mean:
+        answer = replace(answer, beside={"mean": estimator.forecast_.mean(asked).states, **answer.beside})
     if changed is not None:
         answer.beside["changed"] = changed.states
     table = answer.table(texts=True)
@@ -137,9 +148,13 @@ def predict(
         about |= {} if changed is None else {"notes": list(changed.notes)}
         print_json({**about, **answer.to_json()} if out is None else {"out": str(out), "rows": len(table), **about})
     elif out is None:
-        typer.echo(table.to_csv(index=False), nl=False)
+        if fitted.forecast is not None:
+            note(f"note: {MEDIANS}")
+        typer.echo(csv_of(table), nl=False)
     else:
-        typer.echo(f"{_said(answer.mean, calendar)}{'' if groups is None else ', and groups'}\nwritten to {out}")
+        said = "" if fitted.forecast is None or groups is not None else f"\n{MEDIANS}"
+        also = "" if groups is None else ", and groups"
+        typer.echo(f"{_said(answer.mean, calendar)}{also}{said}\nwritten to {out}")
 
 
 def _draw(estimator: DynamicsRegressor, asked: list[float], levels: Any, path: Path) -> None:
@@ -158,6 +173,8 @@ def _check_options(fitted: Fitted, **given: bool) -> None:
         raise ValueError(f"--what-if: this model cannot start from another state; {dynamics}")
     if given["data"] and not (fitted.can.any_start and fitted.can.any_graph):
         raise ValueError(f"--data: this model continues from its own data only; {dynamics}")
+    if given["mean"] and fitted.forecast is None:
+        raise ValueError("--mean: only the median and the mean of a forecast (auto) differ; drop it")
     if given["count"] and fitted.ahead is not None:
         raise ValueError("--count: forecasts are made at the steps of the data; drop it")
 

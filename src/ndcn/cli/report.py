@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import reading
-from .guard import note, notes
+from .guard import data_notes, note
 from .options import PAGES, Json, ModelFile, States, check_output, load_dynamics, option, print_json
 
 DATA = (
@@ -39,10 +39,11 @@ def report(
     estimator = load_dynamics(model)
     how = how.or_as(estimator, states)
     known = None if data is None else how.read(data, states)
-    notes(() if known is None else known.notes)
+    words = [str(path) for path in (data, states) if path is not None] + how.words()
+    if known is not None:
+        data_notes(known, words)
     if not as_json:
         note("predicting and laying out the network ...")
-    words = [str(path) for path in (data, states) if path is not None] + how.words()
     size = write_report(estimator, out, known, model_name=str(model), data_words=words)
     if as_json:
         print_json({"out": str(out), "bytes": size, "nodes": estimator.train_[0].graph.num_nodes})

@@ -14,7 +14,7 @@ from .._support.wording import some
 from ..graph import GraphSequence
 from .calendar import Calendar
 from .html import dataset_html
-from .trajectory import Trajectory
+from .trajectory import NO_ARRAY, Trajectory
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,9 @@ class Dataset:
         dates = "" if self.calendar is None else f", {self.calendar}"
         graphs = "" if self.graphs is None else f", {len(self.graphs)} graphs in turn"
         return f"Dataset({runs}{self.runs[0]!r} on {self.runs[0].graph!r}{dates}{graphs})"
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(NO_ARRAY)
 
     def _repr_html_(self) -> str:
         return dataset_html(self)

@@ -8,6 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from .._support.wording import digits
 from .series_kind import RARE
 
 SIDE = 3  # snapshots on each side that a value is compared with: a run of up to 2 wrong ones does not move their median
@@ -47,7 +48,7 @@ class Outlier:
             >>> Outlier(0, 5, 5, "spike", 99999.0, 70.0, True).sentence
             '99999 where about 70 is usual: held out'
         """
-        seen, usual = f"{self.value:.6g}", f"{self.usual:.3g}"
+        seen, usual = f"{self.value:.6g}", digits(self.usual, 3)
         what = {
             "sentinel": f"{seen} looks like a code for a missing value",
             "sign": f"{seen} below 0 among values of at least 0",

@@ -122,13 +122,15 @@ def kind_of(
     "counts", "values") and ``period`` say it instead; ``among`` are the periods that are looked for.
 
     Raises:
-        ValueError: an unknown kind, or a period that is no whole number of at least 2.
+        ValueError: an unknown kind, or a period that is no whole number of at least 2, or longer than half of the snapshots.
     """
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     if period is not None and (isinstance(period, bool) or not isinstance(period, int) or period < 2):
         raise ValueError(f"period must be a whole number of steps, at least 2, got {period!r}")
     x = np.asarray(values, dtype=np.float64)
+    if period is not None and 2 * period > len(x):  # a pattern that is seen once cannot be known to repeat
+        raise ValueError(f"period must be at most {len(x) // 2} steps, half of the {len(x)} snapshots, got {period}")
     seen = np.ones(x.shape, dtype=bool) if observed is None else observed
     change, both = np.diff(x, axis=0), seen[1:] & seen[:-1]
     moving = change != 0

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from .sampling import SplitRule
 
 
+NO_ARRAY = (  # what NumPy and scikit-learn are told
+    "snapshots of a network are no array of samples and features: take .states of a run for its numbers. Scikit-learn's scalers "
+    "are not needed, for models choose units by themselves; GridSearchCV takes a list of runs, and ndcn.backtest(data, model) "
+    "compares models on one"
+)
+
+
 @dataclass(frozen=True)
 class Statistics:
     """What a solve cost: calls of the field, steps kept, steps tried again with a smaller size."""
@@ -144,6 +151,9 @@ class Trajectory:
         if self.calendar is not None and self.calendar.dated:
             when = " .. ".join(self.calendar.texts([low, high]))
         return f"Trajectory({count} of {nodes}, {features}, {when}{missing})"
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(NO_ARRAY)
 
     def _repr_html_(self) -> str:
         return trajectory_html(self)

@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 
 from ..data import Calendar, Dataset, Trajectory
-from ..graph import Graph
+from ..graph import Graph, projected
 from ..laws import MetapopulationSIR, simulate
 from ..solve import Solver
 from .tables import table
@@ -40,7 +40,7 @@ def us_states() -> pd.DataFrame:
 def epidemic(*, seed: int = 0, reports: bool = True) -> Dataset:
     """140 days of reported cases in the 48 contiguous US states and the District of Columbia; simulated.
 
-    The network is real: an edge is a border that two states share. The epidemic is not: infections follow
+    The network is real: an edge is a border that two states share, and nodes are drawn where the states are. The epidemic is not: infections follow
     ``laws.MetapopulationSIR`` with the rates of Brockmann and Helbing (Science 342, 2013) for influenza: R0 = 1.5, a recovery
     rate of 0.285 and a mobility of 0.0028 per day. They start in Washington, where 0.2 % are infected. A tenth of them is
     reported, fewer at weekends, with the scatter of a negative binomial distribution. The wave goes east; on the last day it
@@ -69,6 +69,7 @@ def epidemic(*, seed: int = 0, reports: bool = True) -> Dataset:
     borders = table("us_borders")
     pairs = [(names[a], names[b]) for a, b in zip(borders["source"], borders["target"], strict=True)]
     graph = Graph.from_edges(pairs, nodes=list(states.index), directed=False)
+    graph = graph.with_positions(projected(states["lat"], states["lon"]))
     law = MetapopulationSIR(beta=R0 * GAMMA, gamma=GAMMA, k=MOBILITY)
     x0 = torch.tensor([1.0, 0.0], dtype=torch.float64).repeat(len(states), 1)
     x0[states.index.get_loc(SEED_STATE)] = torch.tensor([1 - SEEDED, SEEDED], dtype=torch.float64)

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 
 from .._support.html import card
-from .._support.wording import some
-from ..data import Trajectory, checked_times
+from .._support.wording import counted, some
+from ..data import Calendar, Trajectory, checked_times, numbers_of, time_text
 from ..graph import Graph
 from .groups import GroupForecast, Sums
 from .intervals import LEVELS, Residuals
 from .past import Past
-from .rounding import significant
+from .rounding import rounded_counts, significant
 from .table import Table
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Forecast:
         lower: for each feature, below what no forecast can lie: "none", "zero", or "last" for totals.
         notes: what was done to the data, and what failed.
         past: for each feature, the errors of all nodes at past origins; empty if it was read from a file of version 0.2 or 0.1.
+        calendar: what times mean; None where they are numbers.
     """
 
     graph: Graph
@@ -67,6 +68,7 @@ class Forecast:
     lower: tuple[str, ...]
     notes: tuple[str, ...]
     past: tuple[Past, ...] = ()
+    calendar: Calendar | None = None
 
     @classmethod
     def of(cls, data: Trajectory, panels: Sequence[Panel], choices: Sequence[Choice]) -> Forecast:
@@ -92,7 +94,13 @@ class Forecast:
             notes=tuple(dict.fromkeys(note for p in panels for note in (*p.notes, *_doubts(p, data))))
             + tuple(f for c in choices for f in c.failures),
             past=tuple(c.past for c in choices),
+            calendar=data.calendar,
         )
+
+    def __repr__(self) -> str:
+        first, last = (time_text(self.start + k * self.step, self.calendar) for k in (1, self.horizon))
+        size = f"{counted(self.horizon, 'step')} of {counted(self.graph.num_nodes, 'node')}"
+        return f"Forecast({size}, {counted(len(self.features), 'feature')}, {first} .. {last})"
 
     @property
     def horizon(self) -> int:
@@ -134,11 +142,15 @@ class Forecast:
         """The forecast at these times, in any order: after the last snapshot, up to ``horizon`` steps; linear between.
 
         It is a median: as often too high as too low. Medians of nodes do not add up to that of their sum; ``mean`` does.
+        Those of counts are whole numbers, below 10 with one decimal. Times are numbers, or dates where the data had dates.
 
         Raises:
             ValueError: a time before the last snapshot or beyond the horizon.
         """
-        return self._trajectory(times, self._at(times, self.path))
+        found = self._at(times, self.path)
+        for k in np.flatnonzero(self.whole).tolist():
+            found[..., k] = rounded_counts(found[..., k])
+        return self._trajectory(times, found)
 
     def mean(self, times: Any) -> Trajectory:
         """The expected value at these times: the forecast, and what the skewness of its past errors adds (``Past``).
@@ -236,32 +248,32 @@ class Forecast:
 
     def _at(self, times: Any, path: np.ndarray) -> np.ndarray:
         """A path of all steps, shape (H + 1, ...), at these times."""
-        asked = checked_times(times, ordered=False)
+        asked = checked_times(numbers_of(times, self.calendar), ordered=False)
         at = (asked.numpy() - self.start) / self.step
         outside = (at < -1e-6) | (at > self.horizon + 1e-6)
         if outside.any():
             bad = asked[int(np.argmax(outside))].item()
             end = self.start + self.horizon * self.step
-            range_ = f"from t = {self.start:.15g} to {end:.15g} ({self.horizon} steps of {self.step:g})"
+            first, last, asked_for = (time_text(t, self.calendar) for t in (self.start, end, bad))
+            range_ = f"from {first} to {last} ({self.horizon} steps of {self.step:g})"
             if bad < self.start:
                 raise ValueError(
-                    f"a forecast begins only after the last snapshot, {range_}, but t = {bad:.15g} was asked for; "
+                    f"a forecast begins only after the last snapshot, {range_}, but {asked_for} was asked for; "
                     'a model of dynamics, as model="ndcn" or "interaction", predicts there too'
                 )
-            raise ValueError(
-                f"this forecast goes {range_}, but t = {bad:.15g} was asked for; fit with a longer horizon"
-            )
+            raise ValueError(f"this forecast goes {range_}, but {asked_for} was asked for; fit with a longer horizon")
         at = np.clip(np.where(np.abs(at - np.round(at)) < 1e-6, np.round(at), at), 0.0, self.horizon)
         left = np.minimum(np.floor(at + 1e-9).astype(int), self.horizon - 1)
         share = (at - left)[:, None, None]
         return np.asarray((1 - share) * path[left] + share * path[left + 1])
 
     def _trajectory(self, times: Any, values: np.ndarray) -> Trajectory:
-        asked, states = checked_times(times, ordered=False), torch.from_numpy(values)
+        asked = checked_times(numbers_of(times, self.calendar), ordered=False)
+        states = torch.from_numpy(values)
         mask = None if not states.isnan().any() else ~states.isnan()
         ordered = bool((asked.diff() > 0).all())
-        names = self.features
-        return Trajectory(times=asked, states=states, graph=self.graph, mask=mask, features=names, ordered=ordered)
+        same: dict[str, Any] = {"graph": self.graph, "features": self.features, "calendar": self.calendar}
+        return Trajectory(times=asked, states=states, mask=mask, ordered=ordered, **same)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
         """All but the graph, as JSON and tensors, for ``from_state``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,8 @@ class Doubt(NamedTuple):
         return f"{where}, {when}: {self.what}"
 
 
-def doubts(data: Dataset) -> tuple[Doubt, ...]:
-    """All of a dataset; those that are held out first.
+def doubts(data: Dataset, **reading: Any) -> tuple[Doubt, ...]:
+    """All of a dataset; those that are held out first. ``reading`` are arguments of ``panel_of``, as ``kind``.
 
     Example:
         >>> import ndcn, numpy as np
@@ -42,18 +42,18 @@ def doubts(data: Dataset) -> tuple[Doubt, ...]:
         2, x, t = 20: -999 looks like a code for a missing value: held out
     """
     names = data.names or [""] * len(data.runs)
-    found = [_of_run(data, run, name) for run, name in zip(data.runs, names, strict=True)]
+    found = [_of_run(data, run, name, reading) for run, name in zip(data.runs, names, strict=True)]
     return tuple(sorted(itertools.chain.from_iterable(found), key=lambda one: not one.held_out))
 
 
-def _of_run(data: Dataset, run: Trajectory, name: str) -> list[Doubt]:
+def _of_run(data: Dataset, run: Trajectory, name: str, reading: dict[str, Any]) -> list[Doubt]:
     rows = []
     for k, feature in enumerate(run.features):
         rows += [Doubt(name, feature, *gap) for gap in _gaps(data, run, k)]
         if len(run) < MIN_SNAPSHOTS:
             continue
         try:
-            panel = panel_of(run, k)
+            panel = panel_of(run, k, **reading)
         except (
             ValueError
         ):  # times too uneven for equal steps: a forecast is refused, and other models take them as they are

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph
 
-from .._support.wording import counted, short, some
+from .._support.wording import counted, digits, short, some
 from ..data import MIN_SNAPSHOTS, Dataset, Trajectory, panel_of
 from ..graph import Graph
 from .doubts import Doubt, doubts
 from .missing_values import suspected
 
 SHOWN = 20  # lines about what looks wrong
+UNNAMED = "x"  # what the values of a file with a column for each node are called
 GAP = 1.5  # a step of more than 1.5 usual ones lacks a snapshot; less is jitter of the clock
 
 
@@ -35,7 +36,7 @@ class Spread:
         return cls(float(values.min()), float(np.median(values)), float(values.mean()), float(values.max()))
 
     def __str__(self) -> str:
-        return f"{self.min:.4g} to {self.max:.4g}, median {self.median:.4g}, mean {self.mean:.4g}"
+        return f"{digits(self.min)} to {digits(self.max)}, median {digits(self.median)}, mean {digits(self.mean)}"
 
 
 @dataclass(frozen=True)
@@ -129,18 +130,32 @@ class Inspection:
         if len(self.runs) > 5:
             lines.append(f"            and {len(self.runs) - 5} more runs")
         lines.append(f"missing     {100 * self.missing:.3g} % of the entries")
-        lines += [f"values      {short(name)[1:-1]}: {spread}" for name, spread in self.ranges.items()]
+        lines += [f"values      {_head(name, self.ranges)}{spread}" for name, spread in self.ranges.items()]
         lines += ["", "What was understood:", *(f"- {note}" for note in self.notes)] if self.notes else []
         if self.doubts:
-            lines += ["", "What looks wrong:", *(f"- {one}" for one in self.doubts[:SHOWN])]
+            named = (
+                self.doubts[:SHOWN]
+                if len(self.ranges) > 1
+                else [one._replace(feature="") for one in self.doubts[:SHOWN]]
+            )
+            lines += ["", "What looks wrong:", *(f"- {one}" for one in named)]
             if len(self.doubts) > SHOWN:
                 lines.append(f"- and {len(self.doubts) - SHOWN} more; --json lists them all")
         lines += ["", "What will be done:", *(f"- {plan}" for plan in self.plans)]
         return "\n".join(lines)
 
 
-def inspect(data: Dataset) -> Inspection:
-    """Facts about a dataset: see ``Inspection``.
+def inspect(
+    data: Dataset, *, kind: str | None = None, period: int | None = None, keep_outliers: bool = False
+) -> Inspection:
+    """Facts about a dataset, and what a forecast of it will do: see ``Inspection``.
+
+    Args:
+        data: what was read.
+        kind, period, keep_outliers: those of ``forecast.Auto``.
+
+    Raises:
+        ValueError: an unknown kind, or a period that the data are too short for.
 
     Example:
         >>> import ndcn, torch
@@ -184,9 +199,26 @@ def inspect(data: Dataset) -> Inspection:
         equal_features=tuple((features[a], features[b]) for a, b in equal),
         constant_nodes=still,
         equal_nodes=twins,
-        doubts=doubts(data),
+        doubts=_used(doubts(data, kind=kind, period=period), keep_outliers),
     )
-    return replace(facts, plans=tuple(_plans(facts, data)))
+    reading = {"kind": kind, "period": period, "keep_outliers": keep_outliers}
+    return replace(facts, plans=tuple(_plans(facts, data, reading)))
+
+
+def _used(found: tuple[Doubt, ...], keep_outliers: bool) -> tuple[Doubt, ...]:
+    """What looks wrong, as it is used where outliers are kept."""
+    if not keep_outliers:
+        return found
+    kept = "used as it is (--keep-outliers)"
+    return tuple(
+        one._replace(what=f"{one.what.rpartition(': ')[0]}: {kept}", held_out=False) if one.held_out else one
+        for one in found
+    )
+
+
+def _head(feature: str, features: Iterable[str]) -> str:
+    """A feature's name before a colon; nothing for the only one of a file that gives it none."""
+    return "" if tuple(features) == (UNNAMED,) else f"{short(feature)[1:-1]}: "
 
 
 def _run(run: Trajectory, name: str, data: Dataset) -> RunFacts:
@@ -228,14 +260,14 @@ def _nodes(cube: np.ndarray, graph: Graph) -> tuple[tuple[Hashable, ...], tuple[
     return tuple(graph.nodes[i] for i in np.flatnonzero(still).tolist()), tuple(twins)
 
 
-def _plans(facts: Inspection, data: Dataset) -> list[str]:
+def _plans(facts: Inspection, data: Dataset, reading: dict[str, Any]) -> list[str]:
     plans = []
     runs = facts.runs
     if any(run.snapshots < 2 for run in runs):
         plans.append("a run of one snapshot shows no dynamics: `ndcn fit` needs at least two, better ten or more")
     elif min(run.snapshots for run in runs) < 10:
         plans.append(f"{min(run.snapshots for run in runs)} snapshots are few: expect a rough model")
-    plans += _forecast_plans(data)
+    plans += _forecast_plans(data, reading)
     even = "snapshots are equally spaced: all models can be used"
     uneven = "snapshots are not equally spaced, which continuous-time models take as it is; temporal GNNs do not"
     plans.append(even if all(run.equal_steps for run in runs) else uneven)
@@ -259,7 +291,9 @@ def _plans(facts: Inspection, data: Dataset) -> list[str]:
         plans.append(f"columns with the same values are learned twice ({some(pairs)}): leave one out with --values")
     if facts.constant_nodes:
         still = facts.constant_nodes
-        plans.append(f"{counted(len(still), 'node')} that never change stay in: {some(still)}")
+        one = len(still) == 1
+        stay = "1 node that never changes stays in" if one else f"{len(still)} nodes that never change stay in"
+        plans.append(f"{stay}: {some(still)}")
     if facts.equal_nodes:
         pairs = [f"{a} = {b}" for a, b in facts.equal_nodes]
         twins = f"{counted(len(pairs), 'pair')} of nodes with the same values stay in"
@@ -271,15 +305,21 @@ def _plans(facts: Inspection, data: Dataset) -> list[str]:
     return plans
 
 
-def _forecast_plans(data: Dataset) -> list[str]:
-    """What `ndcn fit` does if no model is named."""
+def _forecast_plans(data: Dataset, reading: dict[str, Any]) -> list[str]:
+    """What `ndcn fit` does if no model is named.
+
+    Raises:
+        ValueError: what was said of the data cannot be.
+    """
     if len(data.runs) > 1 or len(data.runs[0]) < MIN_SNAPSHOTS:
         return []
     plans = ["without --model, a forecast chosen by backtest is made"]
     for k, name in enumerate(data.runs[0].features):
         try:
-            panel = panel_of(data.runs[0], k, data.graphs)
+            panel = panel_of(data.runs[0], k, data.graphs, **reading)
         except ValueError as error:
+            if reading["kind"] or reading["period"]:
+                raise
             return [f"no forecast can be chosen by backtest: {error}"]
-        plans.append(f"{short(name)[1:-1]}: {panel.kind.sentence}")
+        plans.append(f"{_head(name, data.runs[0].features)}{panel.kind.sentence}")
     return [*plans, *panel.time_notes]

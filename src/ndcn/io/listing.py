@@ -9,10 +9,11 @@ from .cells import plain
 from .edges import read_edges
 from .files import open_table
 from .missing_values import Missing
-from .reading import SwappedFiles, read
+from .reading import read
 from .refusals import collecting
 from .state_layout import StateColumns
 from .states import read_states
+from .swapped import SwappedFiles
 from .table import HeaderHint
 
 FAILURES = (ValueError, OSError, ModuleNotFoundError)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._support.wording import counted, short
-from ..data import Dataset
+from .._support.wording import Urgent, counted, short
+from ..data import Dataset, panel_of
 from .cells import number
 from .states import Observations
 
@@ -71,10 +71,10 @@ def suspected(data: Dataset) -> list[str]:
         >>> states[[4, 9], 1] = -999
         >>> run = ndcn.Trajectory(times=range(20), states=states, graph=ndcn.Graph.from_edges([("a", "b"), ("b", "c")]))
         >>> print(*suspected(ndcn.Dataset((run,))))
-        'x': -999 occurs twice (first 'b' at t = 4), all other values lie between 0 and 59: if it means that nothing was
-        observed, say so with --missing -999 (missing=[-999])
+        -999 occurs twice (first 'b' at t = 4), all other values lie between 0 and 59: forecasts hold it out; for other
+        models say --missing -999 (missing=[-999])
     """
-    sentences = []
+    sentences: list[str] = []
     for k, feature in enumerate(data.runs[0].features):
         cubes = [run.states[..., k].numpy() for run in data.runs]
         values = np.concatenate([cube.ravel() for cube in cubes])
@@ -85,11 +85,25 @@ def suspected(data: Dataset) -> list[str]:
             count = int((values == value).sum())
             times = {1: "once", 2: "twice"}.get(count, f"{count} times")
             where = f"{times} ({'' if count == 1 else 'first '}{_first(data, cubes, value)})"
-            sentences.append(
-                f"{short(feature)}: {value:.15g} occurs {where}, all other values lie between {low:.6g} and {high:.6g}: if it "
-                f"means that nothing was observed, say so with --missing {value:.15g} (missing=[{value:.15g}])"
-            )
+            name = "" if data.runs[0].features == ("x",) else f"{short(feature)}: "
+            far = f"{name}{value:.15g} occurs {where}, all other values lie between {low:.6g} and {high:.6g}"
+            said = f"--missing {value:.15g} (missing=[{value:.15g}])"
+            if _held_out(data, k, value) == count:
+                sentences.append(Urgent(f"{far}: forecasts hold it out; for other models say {said}"))
+            else:
+                sentences.append(Urgent(f"{far}: if it means that nothing was observed, say so with {said}"))
     return sentences
+
+
+def _held_out(data: Dataset, feature: int, value: float) -> int:
+    """How many cells with this value a forecast holds out already."""
+    try:
+        found = panel_of(data.runs[0], feature, data.graphs).outliers
+    except ValueError:  # too few snapshots, or times too uneven, for a forecast
+        return 0
+    cells = data.runs[0].states[..., feature].numpy()
+    held = {(k, one.node) for one in found if one.held and one.node is not None for k in range(one.first, one.last + 1)}
+    return sum(cells[k, node] == value for k, node in held if k < len(cells))
 
 
 def _codes(values: np.ndarray) -> list[tuple[float, float, float]]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._support.wording import counted, some
+from .._support.wording import Urgent, counted, some
 from .cells import is_whole, labels_for
 from .edge_list import EdgeList
 from .refusals import refuse
@@ -55,9 +55,9 @@ def match(edges: EdgeList, states: Observations, unknown: str) -> Match:
         notes.append(isolated_note(edges.title, states.title, only_states))
     if only_edges:
         lost = f"{counted(len(only_edges), 'node')} of {edges.title} without states in {states.title}"
-        notes.append(f"{lost}, left out with all edges: {some(only_edges, 10)}")
+        notes.append(Urgent(f"{lost}, left out with all edges: {some(only_edges, 10)}"))
     if hint:
-        notes.append(hint)
+        notes.append(Urgent(hint))
     labels = labels_for(names)
     place = {str(label): k for k, label in enumerate(labels)}
     edge_node, state_node = (

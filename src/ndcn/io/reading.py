@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -12,14 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._support.registries import GRAPH_FORMATS
-from .._support.wording import counted, some
+from .._support.wording import Urgent, counted, some
 from ..data import Calendar, Dataset
 from ..graph import GraphSequence
-from . import column_names
 from .edge_list import EdgeList
 from .edges import read_edges
-from .files import ending, open_table
 from .graph_building import build_graph
 from .missing_values import Missing, suspected
 from .node_matching import match
@@ -27,12 +23,8 @@ from .node_table import read_nodes
 from .snapshots import Gridding, trajectories
 from .state_layout import StateColumns
 from .states import Observations, read_states
-from .table import HeaderHint
+from .swapped import asking_whether_swapped
 from .totals import without_totals
-
-
-class SwappedFiles(ValueError):
-    """The states look like edges and the edges do not."""
 
 
 def read(
@@ -116,7 +108,7 @@ def read(
             edges, columns=columns, date_format=date_format, use_time=timed, headless=headless, decimal=mark
         )
 
-    with _asking_whether_swapped(edges, states):
+    with asking_whether_swapped(edges, states):
         graph_file = read_graph()
         wanted = [values] if isinstance(values, str) else values
         known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
@@ -159,31 +151,6 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     return {one.name: plain[one.name] for one in own if plain[one.name] != one.default}
 
 
-@contextmanager
-def _asking_whether_swapped(edges: Any, states: Any) -> Iterator[None]:
-    """Add that question to an error, where the states look like edges and the edges do not."""
-    try:
-        yield
-    except ValueError as error:
-        if not _look_like_edges(states) or _look_like_edges(edges):
-            raise
-        title = Path(states).name if isinstance(states, (str, Path)) else "the table of states"
-        question = f"are the two files swapped? {title} looks like edges, and edges come first, then states"
-        raise SwappedFiles(f"{question}; as given: {error}") from None
-
-
-def _look_like_edges(source: Any) -> bool:
-    """Whether it is a graph, or has columns for who acts and who is acted on."""
-    if ending(Path(source)) in GRAPH_FORMATS if isinstance(source, (str, Path)) else not hasattr(source, "columns"):
-        return True
-    try:
-        columns = open_table(source, "edges", HeaderHint(column_names.EDGES)).columns
-    except (ValueError, OSError, ModuleNotFoundError):
-        return False
-    first = column_names.find(columns, column_names.SOURCE)
-    return first is not None and column_names.find(columns, column_names.TARGET, taken=[first]) is not None
-
-
 def _calendar(rows: Observations, unit: str | None) -> tuple[Calendar | None, np.ndarray, list[str]]:
     """What the times mean, the times as numbers, and what to say about them."""
     if rows.time.dated:
@@ -224,5 +191,5 @@ def _missing(runs: Sequence[Any]) -> list[str]:
     if all(run.mask is not None for run in runs):
         seen = torch.stack([run.mask.any(dim=2).any(dim=0) for run in runs]).any(dim=0)
         never = [node for node, observed in zip(runs[0].graph.nodes, seen.tolist(), strict=True) if not observed]
-        notes += [f"{counted(len(never), 'node')} never observed: {some(never)}"] if never else []
+        notes += [Urgent(f"{counted(len(never), 'node')} never observed: {some(never)}")] if never else []
     return notes

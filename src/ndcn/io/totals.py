@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._support.wording import short
+from .._support.wording import Urgent, short
 from .column_names import is_total
 from .states import Observations
 
@@ -43,7 +43,7 @@ def _without(rows: Observations, code: int, why: str) -> Observations:
         time=replace(rows.time, values=rows.time.values[kept]),
         run=rows.run[kept],
         values=rows.values[kept],
-        notes=(*rows.notes, f"{rows.title}: {why}"),
+        notes=(*rows.notes, Urgent(f"{rows.title}: {why}")),
         place=lambda row: place(int(kept[row])),
     )
 

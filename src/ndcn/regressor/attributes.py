@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.exceptions import NotFittedError
@@ -65,7 +66,8 @@ class Learned:
         forecast = self._fitted().forecast
         if forecast is None:
             raise AttributeError(f"{self.title_} is no forecast")
-        return forecast
+        calendar = self._fitted().calendar
+        return forecast if forecast.calendar == calendar else replace(forecast, calendar=calendar)
 
     @property
     def kind_(self) -> Kind:

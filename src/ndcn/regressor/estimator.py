@@ -23,7 +23,7 @@ from . import files
 from .answers import Answers
 from .attributes import Learned
 from .changed_course import changed_course
-from .evaluation import score_of_runs, trained_times
+from .evaluation import check_scored_times, score_of_runs, trained_times
 from .fitting import checked_data
 from .html import regressor_html
 from .kind import Data, Fitted, TrainingData
@@ -172,6 +172,8 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         A fit that fails, or is stopped, before it has learned anything leaves the estimator as it was.
         """
         trajectories = checked_data(data)
+        if not isinstance(data, (Trajectory, Dataset)):
+            data = trajectories
         settings = self._settings(resume)
         try:
             with torch.inference_mode(False), torch.enable_grad():
@@ -372,6 +374,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         if not isinstance(data, (Trajectory, Dataset)):
             return score_of_runs(self, data)
         run = one_run(data, "a score")
+        check_scored_times(self, run)
         return metrics.r2(self.predict(run.times, graph=run.graph, x0=x0, t0=t0), run)
 
     def _repr_html_(self) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 import torch
 
 from .._support.html import grid
+from .._support.wording import digits
 from ..data import Calendar, Dataset, Trajectory, metrics, time_text
 from ..solve import IntegrationError
 from .evaluation import PARTS, Scores, check_forecast_data, in_time_of, on_nodes_of, parts_of, scores
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
 LEVELS = (0.5, 0.9)  # of the intervals whose coverage is told
 # Quantiles 0.05, 0.1, ..., 0.95 for CRPS: the median, and both ends of intervals at these levels.
 CRPS_LEVELS = tuple(round(0.1 * k, 1) for k in range(1, 10))
-HEADS = {
+HEADS = {  # heading and form; without one, four digits
     "snapshots": ("snapshots", "{:d}"),
     "normalized_l1": ("normalised l1, %", "{:.2f}"),
-    "l1": ("l1", "{:.4g}"),
-    "rmse": ("rmse", "{:.4g}"),
-    "persistence": ("l1 of persistence", "{:.4g}"),
+    "l1": ("l1", None),
+    "rmse": ("rmse", None),
+    "persistence": ("l1 of persistence", None),
     "ratio": ("ratio", "{:.3f}"),
     "mase": ("MASE", "{:.3f}"),
-    "crps": ("CRPS", "{:.4g}"),
+    "crps": ("CRPS", None),
     "coverage_50": ("in 50 %", "{:.2f}"),
     "coverage_90": ("in 90 %", "{:.2f}"),
 }
-MOST_ROWS = 12  # horizons that are printed
+MOST_ROWS = 14  # horizons that are printed: all of a forecast's by default; of more, some, and the last
 
 
 @dataclass(frozen=True)
@@ -79,33 +80,45 @@ class Evaluation:
 
     def _part_rows(self) -> tuple[list[str], list[tuple[str, list[str]]]]:
         known = [key for key in HEADS if any(part[key] is not None for part in self.parts.values())]
-        percent = {"normalized_l1": 100.0}
+        percent = {"normalized_l1": 100}
 
         def cell(part: Scores, key: str) -> str:
             value = part[key]
-            return "-" if value is None else HEADS[key][1].format(value * percent[key] if key in percent else value)
+            return _number(None if value is None else value * percent.get(key, 1), HEADS[key][1])
 
         return [HEADS[key][0] for key in known], [(n, [cell(p, key) for key in known]) for n, p in self.parts.items()]
 
     def _horizon_rows(self) -> tuple[list[str], list[tuple[str, list[str]]]]:
         rows = self.by_horizon
-        chosen = np.unique(np.geomspace(1, len(rows), MOST_ROWS).round().astype(int)) - 1
+        few = (
+            np.geomspace(1, len(rows), MOST_ROWS).round().astype(int)
+            if len(rows) > MOST_ROWS
+            else range(1, len(rows) + 1)
+        )
+        chosen = np.unique(few) - 1
 
         def cells(row: dict[str, Any]) -> list[str]:
-            numbers = [("{:.4g}", row["l1"]), ("{:.4g}", row["persistence"]), ("{:.3f}", row["ratio"])]
-            return [time_text(row["time"], self.calendar), *("-" if x is None else f.format(x) for f, x in numbers)]
+            sizes = [_number(row[name], None) for name in ("l1", "persistence")]
+            return [time_text(row["time"], self.calendar), *sizes, _number(row["ratio"], "{:.3f}")]
 
         return ["at", "l1", "l1 of persistence", "ratio"], [(str(rows[k]["steps"]), cells(rows[k])) for k in chosen]
 
     def __str__(self) -> str:
         lines = [_columns("", *self._part_rows())]
         if self.by_horizon:
-            lines += ["", _columns("steps ahead", *self._horizon_rows())]
+            heads, shown = self._horizon_rows()
+            lines += ["", _columns("steps ahead", heads, shown)]
+            more = len(self.by_horizon) - len(shown)
+            lines += [f"{more} more are not shown; --json has them all"] if more else []
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
         text = grid("errors by part", *self._part_rows(), list(self.notes))
         return text + grid("errors by steps ahead", *self._horizon_rows(), []) if self.by_horizon else text
+
+
+def _number(x: float | None, form: str | None) -> str:
+    return "-" if x is None else digits(x) if form is None else form.format(x)
 
 
 def _columns(first: str, heads: list[str], rows: list[tuple[str, list[str]]]) -> str:

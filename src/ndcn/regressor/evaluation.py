@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 
 from .._support.wording import counted, some
-from ..data import Trajectory, metrics
+from ..data import Dataset, Trajectory, metrics, time_text
 from ..graph import Graph
+from .fitting import runs_in
 
 if TYPE_CHECKING:
     from .estimator import DynamicsRegressor
@@ -109,6 +111,9 @@ def on_nodes_of(estimator: DynamicsRegressor, run: Trajectory) -> tuple[Trajecto
     if not absent and not strange:
         links = run.graph.to_scipy()[order][:, order]
         graph = Graph(links, nodes=list(own), directed=run.graph.directed)
+    if run.graph.positions is not None:
+        places = np.where(np.array(order)[:, None] >= 0, run.graph.positions[order], np.nan)
+        graph = graph.with_positions(places if graph.positions is None else _filled(places, graph.positions))
     notes = [
         f"{counted(len(strange), 'node')} of the data {_are(strange)} unknown to the model and left out: {some(strange)}"
     ]
@@ -117,6 +122,11 @@ def on_nodes_of(estimator: DynamicsRegressor, run: Trajectory) -> tuple[Trajecto
     ordered = bool((run.times.diff() > 0).all())
     moved = Trajectory(states=states, mask=~states.isnan(), graph=graph, ordered=ordered, **same)
     return moved, [note for note, names in zip(notes, (strange, absent), strict=True) if names]
+
+
+def _filled(places: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Places of the data, and those of the model where the data have none."""
+    return np.where(np.isnan(places), others, places)
 
 
 def _are(names: list[Any]) -> str:
@@ -158,14 +168,33 @@ def _starts_elsewhere(truth: Trajectory, x0: torch.Tensor) -> bool:
     return not (torch.isclose(seen.double(), x0.double(), rtol=1e-5, atol=1e-6) | seen.isnan()).all()
 
 
-def score_of_runs(estimator: DynamicsRegressor, runs: Sequence[Trajectory]) -> float:
+def check_scored_times(estimator: DynamicsRegressor, run: Trajectory) -> None:
+    """Refuse to score a forecast on snapshots that it was made from."""
+    ahead = estimator.fitted_.ahead
+    if ahead is None:
+        return
+    seen = run.times <= ahead.start + 1e-6 * ahead.step
+    if seen.any():
+        last, after = time_text(ahead.start, estimator.calendar_), int((~seen).sum())
+        what = (
+            "all of these are older"
+            if not after
+            else f"{after} of these are later: give them alone, as run[{int(seen.sum())}:]"
+        )
+        raise ValueError(
+            f"a forecast says nothing about the snapshots that it was made from, up to {last}, so that only later ones can be "
+            f"scored; {what}. ndcn.backtest(data) judges it in the past, reg.evaluate(data) by what came later"
+        )
+
+
+def score_of_runs(estimator: DynamicsRegressor, runs: Sequence[Trajectory | Dataset]) -> float:
     """R^2 over runs that were not trained on, each predicted from its own first state, which is not scored.
 
     Raises:
         TypeError: it is no list of runs.
         ValueError: the model cannot start from another state, a run has one snapshot, or nothing varies.
     """
-    fitted, every = estimator._fitted(), list(runs)
+    fitted, every = estimator._fitted(), list(runs_in(runs))
     if not every or not all(isinstance(run, Trajectory) for run in every):
         raise TypeError("score needs an ndcn.Trajectory, a Dataset or a list of trajectories")
     if not (fitted.can.any_start and fitted.can.any_graph):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,11 +15,15 @@ from ..solve import check_field
 from ..training import Objective, Problem, Units
 
 
-def checked_data(data: Trajectory | Dataset | Sequence[Trajectory]) -> list[Trajectory]:
+def runs_in(data: Any) -> Iterator[Any]:
+    """The runs of a trajectory, a dataset, or a list of both; those of datasets are cut where the graph changes."""
+    for one in [data] if isinstance(data, (Trajectory, Dataset)) else data:
+        yield from one.pieces() if isinstance(one, Dataset) else (one,)
+
+
+def checked_data(data: Trajectory | Dataset | Sequence[Trajectory | Dataset]) -> list[Trajectory]:
     """The trajectories to learn from, or an error that says why they cannot be learned from."""
-    if isinstance(data, Dataset):
-        data = data.pieces()
-    trajectories = [data] if isinstance(data, Trajectory) else list(data)
+    trajectories = list(runs_in(data))
     if not trajectories or not all(isinstance(t, Trajectory) for t in trajectories):
         raise TypeError("fit needs an ndcn.Trajectory, or a list of them: Trajectory(times=..., states=..., graph=...)")
     for trajectory in trajectories:

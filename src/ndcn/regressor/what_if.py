@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import torch
 from scipy import sparse
@@ -157,7 +158,9 @@ def node_place(graph: Graph, name: Hashable) -> int:
     for k, label in enumerate(graph.nodes):
         if label == name or str(label) == str(name):
             return k
-    hint = f"; {QUOTES}" if " " in str(name) else ""
+    near = get_close_matches(str(name).casefold(), [str(label).casefold() for label in graph.nodes], n=1)
+    meant = [str(label) for label in graph.nodes if near and str(label).casefold() == near[0]]
+    hint = f"; did you mean {meant[0]!r}?" if meant else f"; {QUOTES}" if " " in str(name) else ""
     raise ValueError(f"the network has no node {name!r}; its nodes are {some(list(graph.nodes))}{hint}")
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9  # of the intervals
 ROWS = 8  # candidates that are shown at once
+FIRST = ("combination", "best simple guess online", "persistence")  # what is used, and what it is compared with
 
 
 def forecast_frames(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
@@ -64,12 +65,17 @@ def about_forecast(page: PageContext) -> dict[str, Any] | None:
     features = []
     for k, (name, kind, table) in enumerate(zip(found.features, found.kinds, found.tables, strict=True)):
         known = [(row, np.array([np.nan if e is None else e for e in errors])) for row, _, errors in table.rows]
-        rows = [[row, *plain(errors, 3)] for row, errors in known]
+        rows = [[row, *plain(errors, 3)] for row, errors in sorted(known, key=lambda one: _rank(one[0]))]
         lines = [{"steps": steps, "words": words} for steps, words in found.verdicts(k)]
         horizons = list(table.horizons)
         features.append({"name": name, "kind": kind, "verdicts": lines, "horizons": horizons, "table": rows})
     about = {"level": LEVEL, "horizon": found.horizon, "rows": ROWS}
     return {**about, "features": features}
+
+
+def _rank(name: str) -> int:
+    """What is used and what it is compared with come before the others, which stay by their errors."""
+    return FIRST.index(name) if name in FIRST else len(FIRST)
 
 
 def _spread_out(states: torch.Tensor, where: torch.Tensor) -> np.ndarray:

@@ -6,7 +6,9 @@ from typing import Any
 
 import torch
 
+from .._support.wording import some
 from ..data import Trajectory
+from ..graph import Graph
 from ..regressor import DynamicsRegressor, scores
 from .encode import plain
 from .frames import KINDS, Frames
@@ -28,7 +30,7 @@ def measured(estimator: DynamicsRegressor, frames: Frames) -> dict[str, Any] | N
     name = estimator.title_
     rows = [{"name": name, "parts": {part: scores(prediction, truth, mask) for part, mask in masks.items()}}]
     curves = {name: _curves(prediction, truth)}
-    note = None
+    note = _unseen(truth, frames)
     if not held.any():
         note = "No snapshots were held out, so baselines cannot be compared."
     for baseline in BASELINES if held.any() else ():
@@ -52,7 +54,33 @@ def _predicted(baseline: str, truth: Trajectory, frames: Frames) -> Trajectory:
     trained = frames.parts.train
     if int(trained.sum()) < 2:
         raise ValueError("it extrapolates the training snapshots, and these data have none")
-    return DynamicsRegressor(baseline).fit(truth[trained.numpy()]).predict(truth.times)
+    known, seen = truth[trained.numpy()], _seen(truth, frames)
+    if seen.all():
+        return DynamicsRegressor(baseline).fit(known).predict(truth.times)
+    here = truth.graph.to_scipy()[seen.numpy()][:, seen.numpy()]
+    part = known.replaced(states=known.states[:, seen], mask=_of_nodes(known.mask, seen), graph=Graph(here))
+    states = torch.full(truth.states.shape, torch.nan, dtype=torch.float64)
+    states[:, seen] = DynamicsRegressor(baseline).fit(part).predict(truth.times).states.double()
+    return truth.replaced(states=states, mask=states.isfinite())
+
+
+def _of_nodes(mask: torch.Tensor | None, seen: torch.Tensor) -> torch.Tensor | None:
+    return None if mask is None else mask[:, seen]
+
+
+def _seen(truth: Trajectory, frames: Frames) -> torch.Tensor:
+    """Nodes all of whose features were observed in training, shape (n,); baselines say nothing about the others."""
+    assert frames.parts is not None
+    return truth.states[frames.parts.train].isfinite().any(dim=0).all(dim=1).cpu()
+
+
+def _unseen(truth: Trajectory, frames: Frames) -> str | None:
+    """Which nodes baselines have no guess for, because they were never observed in training; None without them."""
+    seen = _seen(truth, frames)
+    if seen.all() or not seen.any():
+        return None
+    names = [truth.graph.nodes[i] for i in (~seen).nonzero().flatten().tolist()]
+    return f"Baselines say nothing about {some(names)}: not observed before the forecast or in training."
 
 
 def _curves(prediction: Trajectory, truth: Trajectory, where: torch.Tensor | None = None) -> list[list[float | None]]:

@@ -5,7 +5,7 @@ import { ink } from "./colour.js";
 import { CONTENT, FEATURES, GRAPH, kindName, NODES, nodeName, STATE_KINDS, STATES, TIMES, value } from "./data.js";
 import { byId, make } from "./dom.js";
 import { fileTime, timeText } from "./format.js";
-import { caption, drawNetwork, drawScale } from "./network.js";
+import { caption, drawNetwork, drawScale, panelName } from "./network.js";
 import { nodeSpec } from "./nodes.js";
 import { panelKinds } from "./panels.js";
 import { nodeColour, say, shownNodes, state } from "./state.js";
@@ -43,7 +43,7 @@ function drawHeading(surface) {
 }
 
 function drawPanel(surface, kind) {
-  const name = WORDS.panels.names[kind];
+  const name = panelName(kind);
   surface.text(name, 0, -10, { fill: ink("ink"), size: 13, weight: 600 });
   const missing = drawNetwork(surface, kind, SIDE, SIDE);
   surface.text(caption(kind, missing), Math.max(86, 8.2 * name.length + 6), -10, { fill: ink("quiet"), size: 12 });

@@ -201,18 +201,22 @@ export function drawScale(surface, kind, width) {
   surface.text(shortNumber(colours.high), left + bar, 24, { ...style, align: "right" });
 }
 
+// What a picture shows: beside a forecast of what nobody has seen, not the truth but what was last observed.
+export function panelName(kind) {
+  const frame = shownFrame(kind, state.frame);
+  return frame === state.frame ? WORDS.panels.names[kind] : WORDS.panels.lastObserved(timeText(frame));
+}
+
 // What has to be known about the colours of a picture.
 export function caption(kind, missing) {
   const words = WORDS.panels;
   if (missing === NODES) return kind === "prediction" ? words.noForecast : words.noData;
   const parts = missing ? [words.unobserved(missing)] : [];
-  const frame = shownFrame(kind, state.frame);
-  if (frame !== state.frame) parts.push(words.lastObserved(timeText(frame)));
   if (kind === "error") {
     const times = colouring("error", state.feature, state.same).magnified;
     parts.push(words.error);
     if (times > 1.5) parts.push(words.finer(roundedNumber(times, 2)));
   } else if (kind === "std") parts.push(words.std);
-  else if (CONTENT.scales[state.feature].gamma !== 1 && frame === state.frame) parts.push(words.squareRoot);
+  else if (CONTENT.scales[state.feature].gamma !== 1) parts.push(words.squareRoot);
   return parts.join(", ");
 }

@@ -12,6 +12,7 @@ import {
   drawTip,
   geometry,
   innerSize,
+  panelName,
   startMoving,
   stillMoving,
   unitPositions,
@@ -35,9 +36,9 @@ class Panel {
     this.scale = make("canvas", { class: "scale", "aria-hidden": "true" });
     this.base = document.createElement("canvas");
     this.baseKey = "";
-    const name = make("strong", {}, WORDS.panels.names[kind]);
+    this.name = make("strong", {}, WORDS.panels.names[kind]);
     parent.append(
-      make("figure", { "data-kind": kind }, make("figcaption", {}, name, this.note), this.canvas, this.scale),
+      make("figure", { "data-kind": kind }, make("figcaption", {}, this.name, this.note), this.canvas, this.scale),
     );
     listenToPointer(this.canvas);
     listenToWheel(this.canvas);
@@ -75,7 +76,8 @@ class Panel {
   describe(missing) {
     const words = caption(this.kind, missing);
     if (this.note.textContent !== words) this.note.textContent = words;
-    const name = WORDS.panels.names[this.kind];
+    const name = panelName(this.kind);
+    if (this.name.textContent !== name) this.name.textContent = name;
     const label = WORDS.panels.label(name, NODES, FEATURES[state.feature], spokenTime(state.frame));
     this.canvas.setAttribute("aria-label", label);
   }

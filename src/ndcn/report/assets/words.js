@@ -63,7 +63,7 @@ export const WORDS = {
     noForecast: "no forecast at this time",
     noData: "no data at this time",
     unobserved: (count) => `${count} not observed`,
-    lastObserved: (time) => `last observed, ${time}`,
+    lastObserved: (time) => `Last observed, ${time}`,
     error: "prediction − truth",
     finer: (times) => `colour scale ${times}× finer`,
     std: "of the prediction",

@@ -10,6 +10,7 @@ const TEXT = {
   kind: (kind) => `: ${kind}`,
   all: (count) => `All ${count}`,
   measure: "Mean |error| at past forecast origins, relative to persistence (the last value).",
+  median: "Forecasts are medians: as often too high as too low.",
 };
 
 function verdictLines(features) {
@@ -36,6 +37,6 @@ section("forecast", ({ features }, element) => {
   element.append(
     make("div", { class: "scroll" }, verdictLines(features)),
     make("div", { id: "past-errors" }, ...features.flatMap(pastErrors)),
-    make("p", { class: "quiet" }, TEXT.measure),
+    make("p", { class: "quiet" }, `${TEXT.measure} ${TEXT.median}`),
   );
 });
