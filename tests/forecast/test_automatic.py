@@ -72,7 +72,7 @@ def test_the_sentence_tells_horizons_apart() -> None:
     assert lines == [
         (1, "combination, 20 % more accurate than the best simple guess, now mean"),
         (3, "combination, 10 % more accurate than the best simple guess, now mean; may be chance"),
-        (7, "combination, 30 % less accurate than level; persistence was more accurate"),
+        (7, "combination, 30 % less accurate than the best simple guess, now level; persistence was more accurate"),
         (14, "drift alone, which was the more accurate; persistence was more accurate"),
         (28, "combination, 50 % more accurate than the best simple guess, now mean; too few to be sure"),
     ]

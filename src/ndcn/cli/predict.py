@@ -92,19 +92,10 @@ def predict(
 
     Example: ndcn predict model.ndcn --times 0.5,1.25,4.9 --out prediction.csv
     """
-    if times is not None and until is not None:
-        raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100, not both")
+    _check_together(times, until, at, what_if, plot, data, groups, by, mean)
     levels = None if level is None else _levels(level)
-    if at is not None and not what_if:
-        raise ValueError("--at says when the changes of --what-if happen: give --what-if too, or drop --at")
     check_output(out, TABLES)
     check_output(plot, PICTURES)
-    if plot is not None and (data is not None or what_if):
-        raise ValueError("--plot draws the prediction from the model's own data: drop --data and --what-if, or --plot")
-    if groups is not None and plot is not None:
-        raise ValueError("--plot draws nodes, not groups: drop --groups or --plot")
-    if by and groups is None:
-        raise ValueError("--by names columns of the table of --groups: give --groups too, or drop --by")
     import ndcn
 
     from ..regressor import parse
@@ -155,6 +146,32 @@ def predict(
         said = "" if fitted.forecast is None or groups is not None else f"\n{MEDIANS}"
         also = "" if groups is None else ", and groups"
         typer.echo(f"{_said(answer.mean, calendar)}{also}{said}\nwritten to {out}")
+
+
+def _check_together(
+    times: str | None,
+    until: str | None,
+    at: str | None,
+    what_if: list[str] | None,
+    plot: Path | None,
+    data: Path | None,
+    groups: Path | None,
+    by: list[str] | None,
+    mean: bool,
+) -> None:
+    """Refuse options that do not go together, before anything is read."""
+    if times is not None and until is not None:
+        raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100, not both")
+    if at is not None and not what_if:
+        raise ValueError("--at says when the changes of --what-if happen: give --what-if too, or drop --at")
+    if plot is not None and (data is not None or what_if):
+        raise ValueError("--plot draws the prediction from the model's own data: drop --data and --what-if, or --plot")
+    if groups is not None and plot is not None:
+        raise ValueError("--plot draws nodes, not groups: drop --groups or --plot")
+    if groups is not None and mean:
+        raise ValueError("values with --groups are expected values already: drop --mean")
+    if by and groups is None:
+        raise ValueError("--by names columns of the table of --groups: give --groups too, or drop --by")
 
 
 def _draw(estimator: DynamicsRegressor, asked: list[float], levels: Any, path: Path) -> None:
