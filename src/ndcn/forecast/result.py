@@ -142,7 +142,7 @@ class Forecast:
         """The forecast at these times, in any order: after the last snapshot, up to ``horizon`` steps; linear between.
 
         It is a median: as often too high as too low. Medians of nodes do not add up to that of their sum; ``mean`` does.
-        Those of counts are whole numbers, below 10 with one decimal. Times are numbers, or dates where the data had dates.
+        Those of counts have one decimal. Times are numbers, or dates where the data had dates.
 
         Raises:
             ValueError: a time before the last snapshot or beyond the horizon.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 DIGITS = 15  # decimal digits that every float64 keeps
-SMALL = 10.0  # counts below which a tenth says something; the interval of a larger one is wider than 1
 FINEST = 22  # 10^22 is the largest power of ten that a float64 holds exactly
 
 
@@ -25,15 +24,15 @@ def significant(x: np.ndarray) -> np.ndarray:
 
 
 def rounded_counts(medians: np.ndarray) -> np.ndarray:
-    """Medians of counts as whole numbers, below 10 with one decimal; it keeps their order, so that totals never fall.
+    """Medians of counts with one decimal; it keeps their order, so that totals never fall.
 
     Example:
         >>> import numpy as np
         >>> from ndcn.forecast.rounding import rounded_counts
         >>> rounded_counts(np.array([299.335, 10.4, 1.00001, 0.44])).tolist()
-        [299.0, 10.0, 1.0, 0.4]
+        [299.3, 10.4, 1.0, 0.4]
     """
-    return np.where(medians < SMALL, np.round(10 * medians) / 10, np.round(medians))
+    return np.asarray(np.round(10 * medians) / 10)
 
 
 def outward(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
