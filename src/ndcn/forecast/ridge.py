@@ -11,9 +11,7 @@ from .transforms import View, delayed, trailing_mean
 TRIM = 0.05  # share of the nodes left out at each end of the common mean
 PENALTY = 1e-3  # relative to each feature's own sum of squares
 LARGEST = 0.02  # of the sum of squares that one node may have: far from the others, it would bend the fit to itself
-COMMON = (
-    1.5  # even parts of the common mean that one node may have: with 2, all others move a third more when it is gone
-)
+COMMON = 1.5  # even parts of the common mean that one node may have; 1.25 to 2 differ little on simulated counts
 RECENT = 28  # steps that say how far a node usually is from the common mean
 BLOCKS = ("own", "mean", "neighbours")
 
@@ -33,11 +31,13 @@ def features(
     if "own" in blocks:
         so_far = np.cumsum(y, axis=0) / np.arange(1, len(y) + 1)[:, None]
         parts += [*_past(y, lags), so_far - y] if y.min() < 0 else _past(y, lags)
+    quiet = filled(y, panel.observed) if len(blocks) > ("own" in blocks) else y
     if "mean" in blocks:
-        common = common_mean(panel, filled(y, panel.observed))
-        parts += _past(np.repeat(common, y.shape[1], axis=1), lags)
+        parts += _past(np.repeat(common_mean(panel, quiet), y.shape[1], axis=1), lags)
     if "neighbours" in blocks:
-        around = panel.neighbours(y, order)
+        if panel.shifted.any():  # no example for others: its neighbours see the mean in its place
+            quiet = np.where(panel.shifted, trim_mean(quiet, TRIM, axis=1)[:, None], quiet)
+        around = panel.neighbours(quiet, order)
         around = around - trim_mean(around, TRIM, axis=1)[:, None]
         parts += [around, trailing_mean(around, lags - 1)]
     return np.stack([*parts, np.ones_like(y)], axis=-1)
