@@ -9,7 +9,9 @@ from .datasets.karate import karate_club as karate_club
 from .datasets.nodes import NodeDataset as NodeDataset
 from .datasets.planetoid import planetoid as planetoid
 from .datasets.tables import node_tables as node_tables
+from .explanation import Explanation as Explanation
 from .network import DiffusionClassifier
+from .node_data import SPLITS as SPLITS, TEST as TEST
 from .runs import NodeRun as NodeRun, repeat as repeat
 
 __all__ = ["DiffusionClassifier", "NodeBaseline", "NodeClassifier", "datasets"]

@@ -192,7 +192,7 @@ class NodeBaseline(NodeEstimator):
         self.model_: NodeNetwork | None = network
         self.history_ = history
         self.classes_ = nodes.classes
-        self.codes_ = nodes.labels.cpu()
+        self.codes_, self.split_ = nodes.labels.cpu(), nodes.split()
         self.probabilities_: torch.Tensor = probabilities.cpu()
 
     def predict_proba(self) -> torch.Tensor:

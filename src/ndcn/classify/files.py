@@ -19,6 +19,7 @@ from ..graph import Graph, csr_of_parts
 from ..solve import Solver
 from ..training import History
 from .classifier import NodeClassifier
+from .node_data import SPLITS
 from .training import build
 
 KIND = "NodeClassifier"
@@ -32,7 +33,7 @@ def save(classifier: NodeClassifier, path: Path) -> None:
         tensors[f"{name}.indptr"] = torch.from_numpy(matrix.indptr.astype(np.int64))
         tensors[f"{name}.indices"] = torch.from_numpy(matrix.indices.astype(np.int64))
         tensors[f"{name}.values"] = torch.from_numpy(matrix.data)
-    tensors["labels"] = classifier.codes_
+    tensors["labels"], tensors["split"] = classifier.codes_, classifier.split_
     tensors["loss"] = torch.tensor(history.loss, dtype=torch.float64)
     tensors["validation"] = torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2)
     about = {
@@ -78,11 +79,24 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
         classifier.graph_ = Graph(_matrix(tensors, "graph", (n, n)), nodes=about["nodes"], directed=about["directed"])
         classifier.features_ = _matrix(tensors, "features", (n, d))
         classifier.codes_ = tensors["labels"]
+        classifier.split_ = _split(tensors, n)
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from error
     except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
         raise ValueError(f"{path} does not fit: {error}") from error
     return classifier
+
+
+def _split(tensors: dict[str, torch.Tensor], n: int) -> torch.Tensor:
+    """What each node was for; nothing in files of 0.2, which do not say."""
+    found = tensors.get("split", torch.zeros(n, dtype=torch.int64))
+    if (
+        found.dtype != torch.int64
+        or tuple(found.shape) != (n,)
+        or not bool(((found >= 0) & (found < len(SPLITS))).all())
+    ):
+        raise ValueError(f"split must say what each of {n} nodes was for, from 0 to {len(SPLITS) - 1}")
+    return found
 
 
 def _settings(classifier: NodeClassifier) -> dict[str, Any]:

@@ -21,7 +21,11 @@ from .training import LabelledNodes, NodeTask
 
 
 class NodeEstimator(BaseEstimator, ABC):
-    """Learns the classes of a graph's nodes; ``fit`` sets ``classes_`` and ``codes_``, the place of each node's class there."""
+    """Learns the classes of a graph's nodes.
+
+    ``fit`` sets ``classes_``, ``codes_``, the place of each node's class there, and ``split_``, the place of what it was for in
+    ``SPLITS``.
+    """
 
     patience: int | None
     device: str | torch.device
@@ -32,6 +36,7 @@ class NodeEstimator(BaseEstimator, ABC):
     history_: History
     classes_: np.ndarray
     codes_: torch.Tensor
+    split_: torch.Tensor
 
     @abstractmethod
     def _recipe(self) -> Any:

@@ -22,6 +22,7 @@ from ..training import Score, SinceBest, Stopping, Task, as_text
 from .diffusion import DiffusionOperator, LinearDiffusion, ReluDiffusion
 from .features import FeatureTable
 from .network import ACTIVATIONS, PUBLISHED, DiffusionClassifier
+from .node_data import TRAIN, VALIDATION
 
 LONGEST = 1000  # time to diffuse for: by then everything that diffusion can do has been done
 FIELDS = ("diffusion", "relu")
@@ -150,6 +151,12 @@ class LabelledNodes:
     classes: np.ndarray
     train: torch.Tensor
     validation: torch.Tensor
+
+    def split(self) -> torch.Tensor:
+        """What each node is for, as a place in ``SPLITS``, shape (n,)."""
+        codes = torch.zeros(self.graph.num_nodes, dtype=torch.int64)
+        codes[self.train.cpu()], codes[self.validation.cpu()] = TRAIN, VALIDATION
+        return codes
 
     def fingerprints(self) -> list[str]:
         """What identifies these data: a checkpoint of other data raises ValueError."""

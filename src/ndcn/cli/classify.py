@@ -214,8 +214,12 @@ def _paper(graph: str, model: NodeModel) -> dict[str, float | None] | None:
 
 def _save(estimator: NodeClassifier, data: NodeDataset, path: Path) -> None:
     import numpy as np
+    import torch
+
+    from ..classify import TEST
 
     estimator.classes_ = np.array(data.classes)  # it was trained on their places among these
+    estimator.split_ = torch.where(data.test_mask, TEST, estimator.split_)
     estimator.save(path)
 
 

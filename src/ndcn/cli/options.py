@@ -18,6 +18,7 @@ from .given import refuse_inputs
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..classify import NodeClassifier
     from ..data import Calendar
     from ..regressor import DynamicsRegressor
 
@@ -180,6 +181,22 @@ def load_dynamics(path: Path) -> DynamicsRegressor:
         raise ValueError(
             f"{path} holds a {type(found).__name__}, which has no dynamics to predict; `ndcn classify --out` writes the classes "
             "of nodes, and ndcn.load reads this file in Python"
+        )
+    return found
+
+
+def load_classifier(path: Path) -> NodeClassifier:
+    """Read a node classifier.
+
+    Raises:
+        ValueError: the file holds a model of dynamics, is damaged or is no model file.
+    """
+    import ndcn
+
+    found = ndcn.load(path)
+    if not isinstance(found, ndcn.NodeClassifier):
+        raise ValueError(
+            f"{path} holds a {type(found).__name__}, which has no classes; `ndcn classify --save` writes a classifier"
         )
     return found
 

@@ -12,7 +12,7 @@ import torch
 from scipy import sparse
 
 from .._support.wording import some
-from ..graph import Graph
+from ..graph import Graph, place_of
 
 FORMS = (
     '"remove NODE", "cut A B" (both ways) or "cut A->B" (A no longer acts on B), "shock NODE +5", "shock NODE x*0.5"'
@@ -154,9 +154,9 @@ def node_place(graph: Graph, name: Hashable) -> int:
     Raises:
         ValueError: there is no such node.
     """
-    for k, label in enumerate(graph.nodes):
-        if label == name or str(label) == str(name):
-            return k
+    place = place_of(graph.nodes, name)
+    if place is not None:
+        return place
     hint = f"; {QUOTES}" if " " in str(name) else ""
     raise ValueError(f"the network has no node {name!r}; its nodes are {some(list(graph.nodes))}{hint}")
 
