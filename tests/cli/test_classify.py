@@ -87,6 +87,8 @@ def test_karate_by_default(folder) -> None:
     said = run("classify", *SMALL)
     assert "training ndcn on NodeDataset(karate club" in said.stderr
     assert "test accuracy" in said.stdout
+    assert "(probabilities as trained, without validation nodes)" in said.stdout
+    assert (about["ece"], about["temperature"]) == (same.calibration(data.test_mask).ece, None)
     assert "one run" in said.stdout
     assert not list(folder.iterdir())
 
@@ -124,6 +126,8 @@ def test_own_files(own) -> None:
     assert (tested.predicted == tested.label).mean() == pytest.approx(about["accuracy"])
     again = ndcn.load("model.ndcn")
     assert isinstance(again, ndcn.NodeClassifier)
+    assert again.probability_temperature_ == about["temperature"] is not None
+    assert again.calibration().ece == about["ece"]  # it knows the test nodes
     assert again.predict().tolist() == table.predicted.tolist()
     np.testing.assert_allclose(again.predict_proba().numpy(), table.filter(like="p(").to_numpy(), atol=1e-6)
     assert list(again.graph_.nodes) == table.node.tolist()
@@ -262,9 +266,7 @@ def test_no_network(folder, monkeypatch) -> None:
 
 
 def test_without_pytorch_geometric(folder, monkeypatch) -> None:
-    import importlib.util
-
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("ndcn.cli.classify.find_spec", lambda name: None)
     assert "pip install 'ndcn[pyg]'" in refused("--model", "gcn")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import datasets, files as files
 from .baselines import NodeBaseline
+from .calibration import Calibration as Calibration
 from .classifier import NodeClassifier
 from .datasets.karate import karate_club as karate_club
 from .datasets.nodes import NodeDataset as NodeDataset

@@ -129,6 +129,8 @@ class NodeBaseline(NodeEstimator):
     Attributes:
         model_: the trained network; None for label propagation.
         classes_: the classes, in the order of the columns of ``predict_proba``.
+        probability_temperature_: what logits are divided by, as the validation nodes ask for; None without them, and for label
+            propagation.
         history_: training loss, (epoch, validation cross-entropy), why it stopped, seconds.
 
     Raises:
@@ -171,6 +173,7 @@ class NodeBaseline(NodeEstimator):
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
         history = History()
         network: NodeNetwork | None = None
+        temperature: float | None = None
         device = nodes.labels.device
         classes = len(nodes.classes)
         if self.model == "label_propagation":
@@ -187,8 +190,10 @@ class NodeBaseline(NodeEstimator):
             with threads_for(nodes.graph.num_nodes * width):
                 task = BaselineTask(network, nodes, width, generators)
                 self._train(task, recipe, recipe.patience, history, resume)
+                temperature = task.temperature()
                 with torch.no_grad():
-                    probabilities = task.logits().softmax(dim=1)
+                    probabilities = (task.logits() / (temperature or 1.0)).softmax(dim=1)
+        self.probability_temperature_ = temperature
         self.model_: NodeNetwork | None = network
         self.history_ = history
         self.classes_ = nodes.classes

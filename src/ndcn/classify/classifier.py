@@ -61,6 +61,8 @@ class NodeClassifier(NodeEstimator):
     Attributes:
         model_: the trained ``models.DiffusionClassifier``.
         classes_: the classes, in the order of the columns of ``predict_proba``.
+        probability_temperature_: what logits are divided by, so that the cross-entropy on the validation nodes is least; None
+            without validation nodes: probabilities are as trained.
         history_: training loss, (epoch, validation cross-entropy), why it stopped, seconds.
 
     Raises:
@@ -119,14 +121,14 @@ class NodeClassifier(NodeEstimator):
             self._train(task, recipe, self.patience, history, resume)
         except (TrainingError, TrainingInterrupted) as error:
             if error.steps:
-                self._keep(model, history, nodes, features)
+                self._keep(task, history, features)
             raise
-        self._keep(model, history, nodes, features)
+        self._keep(task, history, features)
 
-    def _keep(
-        self, model: DiffusionClassifier, history: History, nodes: LabelledNodes, features: sparse.csr_array
-    ) -> None:
-        self.model_: DiffusionClassifier = model
+    def _keep(self, task: ClassifierTask, history: History, features: sparse.csr_array) -> None:
+        nodes = task.data
+        self.model_: DiffusionClassifier = task.model
+        self.probability_temperature_ = task.temperature()
         self.history_ = history
         self.classes_, self.codes_, self.split_ = nodes.classes, nodes.labels.cpu(), nodes.split()
         self.graph_: Graph = nodes.graph
@@ -140,6 +142,8 @@ class NodeClassifier(NodeEstimator):
 
     def predict_proba(self, *, graph: Graph | None = None, features: Any = None) -> torch.Tensor:
         """Probabilities of the classes, shape (n, c), in the order of ``classes_``: of the training graph, or of another.
+
+        With validation nodes they are calibrated: softmax(logits / t), t being the ``probability_temperature_``.
 
         Raises:
             NotFittedError: before fit.
@@ -157,7 +161,8 @@ class NodeClassifier(NodeEstimator):
             if table.shape[1] != d:
                 raise ValueError(f"there are {table.shape[1]} features, the model was trained on {d}")
         with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
-            return self.model_(self._table(table), graph)[0].softmax(dim=1).cpu()
+            logits = self.model_(self._table(table), graph)[0] / (self.probability_temperature_ or 1.0)
+            return logits.softmax(dim=1).cpu()
 
     def predict(self, *, graph: Graph | None = None, features: Any = None) -> Any:
         """The likeliest class of each node, shape (n,): a tensor, or an array of strings if the labels were strings."""
@@ -167,7 +172,8 @@ class NodeClassifier(NodeEstimator):
         """Which nodes, labelled or not, the probability of a node came from: log(p_c / p_r) as a sum over all nodes.
 
         The diffusion is linear, X(T) = g(Phi) X(0), so that node j adds exactly g_ij ((X(0) W_d)_jc - (X(0) W_d)_jr) to the
-        log-odds of the likeliest class c of node i against the runner-up r. One row of g is computed, never the matrix.
+        log-odds of the likeliest class c of node i against the runner-up r, divided by the temperature of the probabilities.
+        One row of g is computed, never the matrix.
 
         Args:
             node: its name, or what its name reads as.

@@ -100,7 +100,8 @@ def explained(classifier: NodeClassifier, node: Hashable) -> Explanation:
     with threads_for(graph.num_nodes * model.encoder.out_features):
         start = start_of(classifier)
         weight = arriving(model, graph, [place])[0]
-    biases = model.decoder.bias.detach().cpu().double()
+    temperature = classifier.probability_temperature_ or 1.0
+    start, biases = start / temperature, model.decoder.bias.detach().cpu().double() / temperature
     logits = weight @ start + biases
     likeliest, second = logits.argsort(descending=True)[:2].tolist()
     contribution = (weight * (start[:, likeliest] - start[:, second])).numpy()

@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from .._support.checks import dtype_name, dtype_named
+from .._support.checks import check_number, dtype_name, dtype_named
 from .._support.container import read_model, write_model
 from .._support.stored_shapes import check_sizes
 from ..data import plain_labels
@@ -39,6 +39,7 @@ def save(classifier: NodeClassifier, path: Path) -> None:
     about = {
         "settings": _settings(classifier),
         "classes": classifier.classes_.tolist(),
+        "temperature": classifier.probability_temperature_,
         "shape": [int(size) for size in classifier.features_.shape],
         "directed": graph.directed,
         "nodes": plain_labels(graph),
@@ -80,6 +81,8 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
         classifier.features_ = _matrix(tensors, "features", (n, d))
         classifier.codes_ = tensors["labels"]
         classifier.split_ = _split(tensors, n)
+        check_number("temperature", about.get("temperature"), "a number > 0", lambda v: v > 0)
+        classifier.probability_temperature_ = about.get("temperature")  # files of 0.2 have none
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from error
     except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:

@@ -15,8 +15,9 @@ from sklearn.exceptions import NotFittedError
 from .._support.checks import device_named, dtype_named
 from ..graph import Graph
 from ..training import History, Plan, fingerprint, train
+from .calibration import Calibration, calibration_of
 from .features import FeatureTable
-from .node_data import UNKNOWN, check_graph, checked_features, checked_mask, checked_masks, coded_labels
+from .node_data import TEST, TRAIN, UNKNOWN, check_graph, checked_features, checked_mask, checked_masks, coded_labels
 from .training import LabelledNodes, NodeTask
 
 
@@ -37,6 +38,7 @@ class NodeEstimator(BaseEstimator, ABC):
     classes_: np.ndarray
     codes_: torch.Tensor
     split_: torch.Tensor
+    probability_temperature_: float | None
 
     @abstractmethod
     def _recipe(self) -> Any:
@@ -129,6 +131,40 @@ class NodeEstimator(BaseEstimator, ABC):
             raise ValueError("the mask holds no node: there is nothing to score")
         best = self.predict_proba().argmax(dim=1)
         return (best[nodes] == codes[nodes]).double().mean().item()
+
+    def calibration(self, mask: Any = None) -> Calibration:
+        """How far the probabilities are from the accuracies: the expected calibration error, and its bins.
+
+        Args:
+            mask: the nodes, shape (n,), bool; by default those held out: the test nodes that the estimator knows of, or all of
+                known class that it was neither trained nor validated on.
+
+        Raises:
+            NotFittedError: before fit.
+            ValueError: the mask is empty or holds a node without a class.
+        """
+        self._fitted()
+        nodes = self.held_out() if mask is None else checked_mask("mask", mask, self.codes_)
+        if not nodes.any():
+            raise ValueError("the mask holds no node: there is nothing to measure")
+        temperature = self.probability_temperature_
+        return calibration_of(self.predict_proba()[nodes], self.codes_[nodes], temperature=temperature)
+
+    def held_out(self) -> torch.Tensor:
+        """The nodes to judge by, shape (n,), bool: the test nodes that it knows of, or all others of known class.
+
+        Raises:
+            NotFittedError: before fit.
+            ValueError: there are none, or a file of 0.2 does not say which were trained on.
+        """
+        self._fitted()
+        if not (self.split_ == TRAIN).any():
+            raise ValueError("the file does not say which nodes were for training: give a mask of those to judge by")
+        test = self.split_ == TEST
+        found = test if test.any() else (self.split_ == 0) & (self.codes_ != UNKNOWN)
+        if not found.any():
+            raise ValueError("no node of known class was held out: give a mask of the nodes to judge by")
+        return found
 
     def _train(self, task: NodeTask, recipe: Any, patience: int | None, history: History, resume: bool) -> None:
         """Train; a checkpoint is identified by a fingerprint of the settings, the first weights and the data."""

@@ -18,6 +18,8 @@ class NodeRun:
     accuracy: float | None
     validation: float | None
     recall: dict[str, float]  # of each class, on the test nodes
+    ece: float | None  # expected calibration error on the test nodes
+    temperature: float | None  # of the probabilities
 
 
 def repeat(
@@ -55,4 +57,6 @@ def _run(task: tuple[int, Any, NodeDataset, bool, bool]) -> NodeRun:
         for place, name in enumerate(data.classes)
         if (nodes := data.test_mask & (codes == place)).any()
     }
-    return NodeRun(estimator if k == 0 else None, test, validation, recall)
+    ece = estimator.calibration(data.test_mask).ece if data.test_mask.any() else None
+    first = estimator if k == 0 else None
+    return NodeRun(first, test, validation, recall, ece, estimator.probability_temperature_)

@@ -19,6 +19,7 @@ from .._support.generators import initial_weights, seeded
 from ..graph import Graph
 from ..solve import IntegrationError, Solver
 from ..training import Score, SinceBest, Stopping, Task, as_text
+from .calibration import temperature_of
 from .diffusion import DiffusionOperator, LinearDiffusion, ReluDiffusion
 from .features import FeatureTable
 from .network import ACTIVATIONS, PUBLISHED, DiffusionClassifier
@@ -196,6 +197,17 @@ class NodeTask(Task):
         accuracy = (logits.argmax(dim=1) == labels).double().mean().item()
         entropy = functional.cross_entropy(logits, labels).item()
         return Score(entropy, (accuracy, -entropy))
+
+    def temperature(self) -> float | None:
+        """What logits are divided by, as the validation nodes ask for; None without any, or if the integration fails."""
+        nodes = self.data.validation
+        if not len(nodes):
+            return None
+        try:
+            with torch.no_grad():
+                return temperature_of(self.logits()[nodes], self.data.labels[nodes])
+        except IntegrationError:
+            return None
 
     def close(self) -> None:
         """Drop what is needed in training only."""

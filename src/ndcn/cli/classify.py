@@ -265,6 +265,8 @@ def _measured(data: NodeDataset, done: list[NodeRun]) -> dict[str, Any]:
         "commonest_class": (data.labels[data.test_mask] == common).double().mean().item() if accuracies else None,
         "balanced_accuracy": mean(recall.values()) if recall else None,
         "recall": recall,
+        "ece": mean(run.ece for run in done if run.ece is not None) if accuracies else None,
+        "temperature": done[0].temperature,
         "nodes": data.graph.num_nodes,
         "edges": data.graph.num_edges,
         "features": int(data.features.shape[1]),
@@ -287,6 +289,10 @@ def _print(facts: dict[str, Any], data: NodeDataset) -> None:
         worst = min(recall, key=lambda name: recall[name])
         balanced = _percent(facts["balanced_accuracy"])
         typer.echo(f"balanced accuracy {balanced}; lowest recall: {worst}, {_percent(recall[worst])}")
+        how = "probabilities as trained, without validation nodes"
+        if facts["temperature"] is not None:
+            how = f"calibrated on the validation nodes, temperature {facts['temperature']:.2g}"
+        typer.echo(f"expected calibration error {_percent(facts['ece'])} ({how})")
         typer.echo(f"(always the most common class of training: {_percent(facts['commonest_class'])})")
     written = [path for path in (facts["out"], facts["save"]) if path is not None]
     typer.echo(f"{facts['seconds']:.1f} s" + "".join(f"\nwritten to {path}" for path in written))
