@@ -13,6 +13,6 @@ from .datasets.tables import node_tables as node_tables
 from .explanation import Explanation as Explanation
 from .network import DiffusionClassifier
 from .node_data import SPLITS as SPLITS, TEST as TEST
-from .runs import NodeRun as NodeRun, repeat as repeat
+from .runs import NodeRun as NodeRun, RunsInterrupted as RunsInterrupted, repeat as repeat
 
 __all__ = ["DiffusionClassifier", "NodeBaseline", "NodeClassifier", "datasets"]
