@@ -169,6 +169,13 @@ def test_parquet_and_baselines(own) -> None:
     assert about["accuracy"] > 0.9
 
 
+def test_class_weights(own) -> None:
+    run("classify", *OWN, *SMALL, "--class-weight", "balanced", "--save", "model.ndcn")
+    assert ndcn.load("model.ndcn").class_weight == "balanced"
+    said = refused(*OWN, "--model", "label_propagation", "--class-weight", "balanced")
+    assert "label_propagation does not use class_weight" in said
+
+
 def test_all_nodes_for_training(own) -> None:
     about = parsed(*OWN, *SMALL, "--test", 0)
     assert (about["accuracy"], about["accuracies"], about["split"]["train"]) == (None, [], 13)

@@ -18,6 +18,7 @@ from .._support.generators import copies_of_the_global, drawing_from, initial_we
 from .._support.threads import threads_for
 from ..training import History, NothingAsGood, Stopping
 from .baseline_networks import AGNN, GAT, GCN, HEADS, MLP, NodeNetwork, label_propagation
+from .class_weights import ClassWeight
 from .node_data import UNKNOWN, checked_features
 from .node_estimator import NodeEstimator
 from .training import LabelledNodes, NodeTask, overridden
@@ -43,7 +44,7 @@ PUBLISHED = {
     "label_propagation": BaselineRecipe(0, 500, 0.0, 0.0, 0.0, None),
 }
 NETWORKS: dict[str, type[GCN] | type[GAT] | type[AGNN] | type[MLP]] = {"gcn": GCN, "gat": GAT, "agnn": AGNN, "mlp": MLP}
-OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience", "checkpoint")
+OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience", "class_weight", "checkpoint")
 
 
 def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
@@ -68,7 +69,8 @@ class BaselineTask(NodeTask):
     def loss(self) -> torch.Tensor:
         """Cross-entropy."""
         nodes = self.data.train
-        return functional.cross_entropy(self.logits()[nodes], self.data.labels[nodes])
+        logits = self.logits()[nodes]
+        return functional.cross_entropy(logits, self.data.labels[nodes], weight=self.data.weight_as(logits))
 
     def logits(self) -> torch.Tensor:
         """Logits of all nodes, shape (n, c)."""
@@ -120,6 +122,9 @@ class NodeBaseline(NodeEstimator):
         dropout: the probability that an entry is dropped in training (0.5; 0.6, also of attention; 0.5).
         patience: with validation nodes, epochs to wait until either their accuracy or their cross-entropy is as good as the
             best so far (never stops early; 100; 100).
+        class_weight: of the classes in the cross-entropy on the training nodes, as in scikit-learn: None for all alike, "balanced"
+            for the inverse of their sizes, or a mapping from classes to numbers > 0 (1 for those that it does not name). Label propagation has no
+            use for it.
         seed: of the first weights and of what is dropped.
         device: where to compute.
         checkpoint: a file in which the run is kept about every 20 seconds, for ``fit(..., resume=True)``; not used by label
@@ -155,6 +160,7 @@ class NodeBaseline(NodeEstimator):
     weight_decay: float | None = None
     dropout: float | None = None
     patience: int | None = None
+    class_weight: ClassWeight = None
     seed: int = 0
     device: str | torch.device = "cpu"
     checkpoint: str | Path | None = None

@@ -18,6 +18,7 @@ from ..graph import Graph
 from ..solve import Solver
 from ..training import History, TrainingError, TrainingInterrupted
 from . import files as classifier_files
+from .class_weights import ClassWeight
 from .explanation import Explanation, explained
 from .network import DiffusionClassifier
 from .node_data import check_graph, checked_features
@@ -53,6 +54,8 @@ class NodeClassifier(NodeEstimator):
         normalize: whether to divide each row of F by the sum of its absolute values.
         epochs, learning_rate, weight_decay: of Adam (300, 0.01, 0.002 on W_e; 100, 0.01, 0.024 on all).
         patience: with validation nodes, epochs to wait for a better result; never stops early by default.
+        class_weight: of the classes in the cross-entropy on the training nodes, as in scikit-learn: None for all alike, "balanced"
+            for the inverse of their sizes, or a mapping from classes to numbers > 0 (1 for those that it does not name).
         seed: of the first weights and of what is dropped.
         device, dtype: where and in which precision to compute.
         checkpoint: a file in which the run is kept about every 20 seconds, for ``fit(..., resume=True)``.
@@ -101,6 +104,7 @@ class NodeClassifier(NodeEstimator):
     learning_rate: float | None = None
     weight_decay: float | None = None
     patience: int | None = None
+    class_weight: ClassWeight = None
     seed: int = 0
     device: str | torch.device = "cpu"
     dtype: str | torch.dtype = "float32"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,8 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
     try:
         if own:
             settings["field"] = field
+        if isinstance(settings.get("class_weight"), list):  # of pairs, since classes may be numbers
+            settings["class_weight"] = dict(settings["class_weight"])
         if isinstance(settings["solver"], dict):
             settings["solver"] = Solver(**settings["solver"])
         classifier = NodeClassifier(**settings)
@@ -106,6 +109,11 @@ def _settings(classifier: NodeClassifier) -> dict[str, Any]:
     settings = classifier.get_params(deep=False)
     if isinstance(settings["solver"], Solver):
         settings["solver"] = asdict(settings["solver"])
+    if isinstance(settings["class_weight"], Mapping):
+        given = settings["class_weight"].items()
+        settings["class_weight"] = [
+            [name.item() if isinstance(name, np.generic) else name, float(weight)] for name, weight in given
+        ]
     if isinstance(settings["field"], nn.Module):
         settings["field"] = {"own": True}
     settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))

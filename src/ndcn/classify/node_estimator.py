@@ -16,6 +16,7 @@ from .._support.checks import device_named, dtype_named
 from ..graph import Graph
 from ..training import History, Plan, fingerprint, train
 from .calibration import Calibration, calibration_of
+from .class_weights import ClassWeight, class_weights
 from .features import FeatureTable
 from .node_data import TEST, TRAIN, UNKNOWN, check_graph, checked_features, checked_mask, checked_masks, coded_labels
 from .training import LabelledNodes, NodeTask
@@ -29,6 +30,7 @@ class NodeEstimator(BaseEstimator, ABC):
     """
 
     patience: int | None
+    class_weight: ClassWeight
     device: str | torch.device
     checkpoint: str | Path | None
     progress: bool | None
@@ -65,7 +67,7 @@ class NodeEstimator(BaseEstimator, ABC):
         Raises:
             ImportError: the model needs PyTorch Geometric, which is not installed.
             TypeError: ``graph`` is no Graph.
-            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, or a class
+            ValueError: shapes that do not fit, weights of what is no class, features that are NaN, masks that overlap or hold a node without a class, or a class
                 that no training node has; with ``resume``, a checkpoint of other data or settings.
             TrainingError: the loss became NaN or infinite; a ``NodeClassifier`` keeps the last weights that gave a finite one.
 
@@ -80,8 +82,9 @@ class NodeEstimator(BaseEstimator, ABC):
         if self.patience is not None and not val_nodes.any():
             raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
         where = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
+        weights = class_weights(self.class_weight, classes, codes[train_nodes])
         with torch.inference_mode(False), torch.enable_grad():
-            nodes = LabelledNodes(self._table(csr), graph, codes.to(device), classes, *where)
+            nodes = LabelledNodes(self._table(csr), graph, codes.to(device), classes, *where, class_weights=weights)
             self._learn(recipe, nodes, csr, resume)
         return self
 
@@ -171,7 +174,8 @@ class NodeEstimator(BaseEstimator, ABC):
         known_by = ""
         if self.checkpoint is not None:
             given = {**self.get_params(deep=False), **vars(recipe), "device": str(self.device)}
-            elsewhere = ("checkpoint", "progress", "dtype")  # without effect on the result, or told by the weights
+            # without effect on the result, or told by the model's weights or the data
+            elsewhere = ("checkpoint", "progress", "dtype", "class_weight")
             settings = {name: value for name, value in given.items() if name not in elsewhere}
             known_by = fingerprint(settings, task.model, task.data.fingerprints())
         plan = Plan(

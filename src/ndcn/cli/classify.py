@@ -19,6 +19,7 @@ from .guard import note, notes
 from .options import (
     NEED_PYG,
     TABLES,
+    ClassWeights,
     Duplicates,
     Json,
     NodeModel,
@@ -37,6 +38,7 @@ GRAPH = f"A data set, or your own file of edges: {reading.EDGE_ENDINGS}."
 FEATURES = "With EDGES: table of the nodes' features, numbers or text. Default: a node's own indicator."
 LABELS = "With EDGES: table of nodes and labels, with gaps; perhaps a column split (train, test, ...)."
 ALPHA = "ndcn only: weight of a node's own state, in [0, 1]. Default: 0.5; paper 0."
+CLASS_WEIGHT = "Weights of the classes in training; balanced: the inverse of their sizes."
 OUT = "Table to write, .csv or .parquet: node, predicted class, probabilities, label if known, split; by the first run."
 RESUME = "With --save: continue from SAVE.checkpoint if it is there; the result is that of a run never interrupted."
 
@@ -59,6 +61,7 @@ def classify(
     epochs: Annotated[int | None, option("Training epochs. Default: the model's own.", min=1)] = None,
     runs: Annotated[int, option("Independent runs, from SEED, SEED + 1, ..., on one split.", min=1)] = 1,
     jobs: Annotated[int | None, option("Processes, one thread each. Default: one for each core.", min=1)] = None,
+    class_weight: Annotated[ClassWeights, option(CLASS_WEIGHT)] = ClassWeights.none,
     test: Annotated[
         float | None, option("With EDGES: share of labelled nodes held out for test. Default: 0.2.")
     ] = None,
@@ -108,6 +111,8 @@ def classify(
         published = _read("models", "ndcn", graph) if preset is Preset.paper and kind == "citations" else {}
         given = {name: value for name, value in (("T", terminal), ("alpha", alpha)) if value is not None}
         settings |= {**published, **given, "preset": preset.value}
+    if class_weight is not ClassWeights.none:
+        settings["class_weight"] = class_weight.value
     estimators = [_estimator(model, seed=seed + k, **settings) for k in range(runs)]
     held_out = {"test": test, "validation": validation, "seed": seed}
     found = _data(kind, graph, features, labels, data, {**held_out, "fill": fill, "duplicates": duplicates.value}, how)

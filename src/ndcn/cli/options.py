@@ -100,6 +100,10 @@ class Duplicates(Choice, names=("error", "sum", "first")):
     """What to do with repeated edges, as in ``Graph.from_edges``."""
 
 
+class ClassWeights(Choice, names=("none", "balanced")):
+    """Weights of classes in training."""
+
+
 class Loss(Choice, names=("l1", "l2", "huber")):
     """Running losses of ``ndcn.Objective``."""
 
