@@ -67,8 +67,8 @@ class NodeEstimator(BaseEstimator, ABC):
         Raises:
             ImportError: the model needs PyTorch Geometric, which is not installed.
             TypeError: ``graph`` is no Graph.
-            ValueError: shapes that do not fit, weights of what is no class, features that are NaN, masks that overlap or hold a node without a class, or a class
-                that no training node has; with ``resume``, a checkpoint of other data or settings.
+            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, a class
+                that no training node has, or a weight of what is no class; with ``resume``, a checkpoint of other data or settings.
             TrainingError: the loss became NaN or infinite; a ``NodeClassifier`` keeps the last weights that gave a finite one.
 
         A fit that fails, or is stopped, before it has learned anything leaves the estimator as it was.
@@ -81,10 +81,10 @@ class NodeEstimator(BaseEstimator, ABC):
         train_nodes, val_nodes = checked_masks(train_mask, val_mask, classes, codes)
         if self.patience is not None and not val_nodes.any():
             raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
-        where = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
+        taught, held = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
         weights = class_weights(self.class_weight, classes, codes[train_nodes])
         with torch.inference_mode(False), torch.enable_grad():
-            nodes = LabelledNodes(self._table(csr), graph, codes.to(device), classes, *where, class_weights=weights)
+            nodes = LabelledNodes(self._table(csr), graph, codes.to(device), classes, taught, held, weights)
             self._learn(recipe, nodes, csr, resume)
         return self
 
