@@ -13,6 +13,7 @@ from scipy import sparse
 from torch import nn
 
 from .._support.checks import device_named, dtype_named
+from .._support.registry import found_at
 from .._support.threads import threads_for
 from ..graph import Graph
 from ..solve import Solver
@@ -196,6 +197,20 @@ class NodeClassifier(NodeEstimator):
         """
         self._fitted()
         return explained(self, node)
+
+    def report(self, path: str | Path, mask: Any = None) -> None:
+        """Write an interactive page about the classes into one HTML file; see ``ndcn.report.write_class_report``.
+
+        Args:
+            path: the file.
+            mask: the nodes that the classifier is judged by, shape (n,), bool; those held out by default.
+
+        Raises:
+            NotFittedError: before fit.
+            ValueError: ``path`` is a folder, or the mask is empty or holds a node without a class.
+        """
+        self._fitted()
+        found_at("ndcn.report:write_class_report")(self, path, mask)
 
     def save(self, path: str | Path) -> None:
         """Write the trained classifier with its graph, features and labels into one file: safetensors and JSON, no pickle."""
