@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -218,3 +219,18 @@ def test_cells_of_the_matrix_and_keys(shown: Any) -> None:
     shown.keyboard.press("l")
     shown.wait_for_timeout(600)
     assert shown.evaluate("document.querySelector('#panels canvas[role]').toDataURL()") != before
+
+
+@needs_browser
+def test_a_graph_too_large_to_explain_gives_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ndcn.report.classes.MOST_EXPLAINED", 33)
+    write_class_report(pages.classifier(), tmp_path / "page.html", model_name="my model.ndcn")
+    with browser() as running:
+        page = running.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        page.wait_for_selector("html[data-ready]")
+        page.fill("#search", "Zürich")
+        page.press("#search", "Enter")
+        page.wait_for_function("document.querySelector('#node-card .node-name').textContent.startsWith('Z')")
+        words = shlex.split(page.inner_text("#node-why code"))
+    assert words == ["ndcn", "explain", "my model.ndcn", pages.HOSTILE[5]]

@@ -122,6 +122,11 @@ function whyTable(node) {
   ];
 }
 
+// A word as a shell takes it.
+function quoted(word) {
+  return /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 function fillNode() {
   const node = state.selected;
   if (node === null) {
@@ -129,9 +134,10 @@ function fillNode() {
     byId("node-why").replaceChildren(make("p", { class: "quiet" }, words.noneChosen));
     return;
   }
-  const name = make("h3", { class: "node-name" }, nodeName(node));
-  byId("node-card").replaceChildren(name, probabilityTable(node), labelLine(node), ...neighboursOf(node));
-  const command = words.command(CONTENT.model_name, GRAPH.names ? GRAPH.names[node] : node);
+  const title = make("h3", { class: "node-name" }, nodeName(node));
+  byId("node-card").replaceChildren(title, probabilityTable(node), labelLine(node), ...neighboursOf(node));
+  const name = GRAPH.names ? GRAPH.names[node] : String(node);
+  const command = words.command(quoted(CONTENT.model_name), quoted(name));
   const elsewhere = [make("p", { class: "quiet" }, words.elsewhere), make("code", {}, command)];
   byId("node-why").replaceChildren(...(WHY.nodes ? whyTable(node) : elsewhere));
 }
