@@ -157,20 +157,25 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def running() -> Iterator[Any]:
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def shown(running: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The page, on which nothing may be said, and which asks for nothing but itself."""
     file = tmp_path_factory.mktemp("classes") / "page.html"
     pages.classifier().report(file)
     said: list[str] = []
-    with browser() as running:
-        page = running.new_page(viewport={"width": 1400, "height": 900})
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: None if request.url == file.as_uri() else said.append(request.url))
-        page.goto(file.as_uri())
-        page.wait_for_selector("html[data-ready]")
-        yield page
-        assert said == []
+    page = running.new_page(viewport={"width": 1400, "height": 900})
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: None if request.url == file.as_uri() else said.append(request.url))
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    yield page
+    assert said == []
 
 
 @needs_browser
@@ -222,15 +227,17 @@ def test_cells_of_the_matrix_and_keys(shown: Any) -> None:
 
 
 @needs_browser
-def test_a_graph_too_large_to_explain_gives_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_too_large_to_explain_gives_the_command(
+    running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ndcn.report.classes.MOST_EXPLAINED", 33)
     write_class_report(pages.classifier(), tmp_path / "page.html", model_name="my model.ndcn")
-    with browser() as running:
-        page = running.new_page()
-        page.goto((tmp_path / "page.html").as_uri())
-        page.wait_for_selector("html[data-ready]")
-        page.fill("#search", "Zürich")
-        page.press("#search", "Enter")
-        page.wait_for_function("document.querySelector('#node-card .node-name').textContent.startsWith('Z')")
-        words = shlex.split(page.inner_text("#node-why code"))
+    page = running.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    page.wait_for_selector("html[data-ready]")
+    page.fill("#search", "Zürich")
+    page.press("#search", "Enter")
+    page.wait_for_function("document.querySelector('#node-card .node-name').textContent.startsWith('Z')")
+    words = shlex.split(page.inner_text("#node-why code"))
+    page.close()
     assert words == ["ndcn", "explain", "my model.ndcn", pages.HOSTILE[5]]
