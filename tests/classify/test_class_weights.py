@@ -59,6 +59,14 @@ def test_rare_classes_are_found_more_often(unequal) -> None:
     assert mlp[1].predict_proba()[:, 0].mean() > mlp[0].predict_proba()[:, 0].mean() + 0.1
 
 
+def test_gradients_may_be_off(unequal) -> None:
+    graph, features, labels, train = unequal
+    expected = classifier(class_weight="balanced", epochs=3).fit(graph, features, labels, train).predict_proba()
+    with torch.inference_mode():
+        found = classifier(class_weight="balanced", epochs=3).fit(graph, features, labels, train).predict_proba()
+    assert found.equal(expected)
+
+
 def test_files_and_checkpoints_keep_them(unequal, tmp_path) -> None:
     graph, features, labels, train = unequal
     codes = np.where(labels == "few", 3, 8)

@@ -81,9 +81,9 @@ class NodeEstimator(BaseEstimator, ABC):
         train_nodes, val_nodes = checked_masks(train_mask, val_mask, classes, codes)
         if self.patience is not None and not val_nodes.any():
             raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
-        taught, held = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
-        weights = class_weights(self.class_weight, classes, codes[train_nodes])
         with torch.inference_mode(False), torch.enable_grad():
+            taught, held = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
+            weights = class_weights(self.class_weight, classes, codes[train_nodes])
             nodes = LabelledNodes(self._table(csr), graph, codes.to(device), classes, taught, held, weights)
             self._learn(recipe, nodes, csr, resume)
         return self
