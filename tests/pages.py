@@ -31,6 +31,18 @@ def heat() -> tuple[ndcn.DynamicsRegressor, ndcn.Trajectory]:
 
 
 @cache
+def classifier() -> ndcn.NodeClassifier:
+    """The karate club with two classes and one node of unknown class, calibrated on every third node, names like code."""
+    data = ndcn.datasets.karate_club()
+    graph = ndcn.Graph(data.graph.to_scipy(), nodes=[*HOSTILE, *(f"n{k}" for k in range(34 - len(HOSTILE)))])
+    labels = np.array([SCRIPT, "Officer & more"], dtype=object)[data.labels.numpy()]
+    labels[9] = None
+    validation = data.test_mask.numpy() & (np.arange(34) % 3 == 1)
+    clf = ndcn.NodeClassifier(T=2.0, hidden=8, epochs=20, progress=False)
+    return clf.fit(graph, data.features, labels, data.train_mask, validation)
+
+
+@cache
 def hostile() -> tuple[ndcn.DynamicsRegressor, ndcn.Trajectory]:
     """Two features and some entries missing; names of nodes and features that would be taken for code."""
     grid = ndcn.networks.grid(16)

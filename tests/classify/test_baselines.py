@@ -12,6 +12,7 @@ import torch
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from torch.nn.functional import cross_entropy
 
 import ndcn
 from ndcn import Graph, TrainingError
@@ -127,7 +128,8 @@ def test_validation_nodes_choose_the_epoch(data: NodeDataset, model: str) -> Non
     assert kept.score(data.val_mask) == max(accuracies)
     entropies = [loss for k, (_, loss) in enumerate(kept.history_.validation) if accuracies[k] == max(accuracies)]
     nodes, labels = data.val_mask, data.labels
-    found = -kept.predict_proba()[nodes].log()[torch.arange(int(nodes.sum())), labels[nodes]].mean()
+    logits = kept.predict_proba()[nodes].double().log() * kept.probability_temperature_
+    found = cross_entropy(logits, labels[nodes])
     assert found.item() == pytest.approx(min(entropies), rel=1e-4)
 
 

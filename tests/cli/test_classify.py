@@ -87,6 +87,8 @@ def test_karate_by_default(folder) -> None:
     said = run("classify", *SMALL)
     assert "training ndcn on NodeDataset(karate club" in said.stderr
     assert "test accuracy" in said.stdout
+    assert "(probabilities as trained, without validation nodes)" in said.stdout
+    assert (about["ece"], about["temperature"]) == (same.calibration(data.test_mask).ece, None)
     assert "one run" in said.stdout
     assert not list(folder.iterdir())
 
@@ -124,6 +126,8 @@ def test_own_files(own) -> None:
     assert (tested.predicted == tested.label).mean() == pytest.approx(about["accuracy"])
     again = ndcn.load("model.ndcn")
     assert isinstance(again, ndcn.NodeClassifier)
+    assert again.probability_temperature_ == about["temperature"] is not None
+    assert again.calibration().ece == about["ece"]  # it knows the test nodes
     assert again.predict().tolist() == table.predicted.tolist()
     np.testing.assert_allclose(again.predict_proba().numpy(), table.filter(like="p(").to_numpy(), atol=1e-6)
     assert list(again.graph_.nodes) == table.node.tolist()
@@ -163,6 +167,13 @@ def test_parquet_and_baselines(own) -> None:
         assert (about["model"], about["preset"]) == (model, None)
         assert len(pd.read_parquet("predictions.parquet")) == 16
     assert about["accuracy"] > 0.9
+
+
+def test_class_weights(own) -> None:
+    run("classify", *OWN, *SMALL, "--class-weight", "balanced", "--save", "model.ndcn")
+    assert ndcn.load("model.ndcn").class_weight == "balanced"
+    said = refused(*OWN, "--model", "label_propagation", "--class-weight", "balanced")
+    assert "label_propagation does not use class_weight" in said
 
 
 def test_all_nodes_for_training(own) -> None:
@@ -262,9 +273,7 @@ def test_no_network(folder, monkeypatch) -> None:
 
 
 def test_without_pytorch_geometric(folder, monkeypatch) -> None:
-    import importlib.util
-
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("ndcn.cli.classify.find_spec", lambda name: None)
     assert "pip install 'ndcn[pyg]'" in refused("--model", "gcn")
 
 
@@ -306,6 +315,56 @@ def test_ctrl_c_with_several_processes(folder) -> None:
     assert out == ""
     assert err == "error: interrupted\n"
     assert not list(folder.iterdir())
+
+
+@pytest.fixture
+def stopped_in_the_third(monkeypatch) -> None:
+    """Ctrl-C while the third run trains: it comes in the first step of that run, and takes effect after it."""
+    from ndcn.classify import training as classification
+
+    real = classification.ClassifierTask.loss
+
+    def loss(task: classification.ClassifierTask) -> torch.Tensor:
+        if task.seed == 7:
+            signal.raise_signal(signal.SIGINT)
+        return real(task)
+
+    monkeypatch.setattr(classification.ClassifierTask, "loss", loss)
+
+
+def test_ctrl_c_keeps_the_runs_that_finished(folder, monkeypatch, stopped_in_the_third) -> None:
+    words = ["--runs", 4, "--jobs", 1, "--seed", 5, *SMALL]
+    result = run("classify", *words, "--out", "p.csv", "--json", code=1)
+    assert "error: interrupted; 2 of 4 runs finished, which are reported" in result.stderr
+    about = json.loads(result.stdout)
+    assert (about["runs"], about["runs_asked"], len(about["accuracies"])) == (2, 4, 2)
+    assert len(pd.read_csv("p.csv")) == 34
+    Path("club.ndcn").write_text("one that was there")
+    result = run("classify", *words, "--save", "club.ndcn", code=1)
+    assert "over 2 runs" in result.stdout
+    assert "club.ndcn.partial is of the first of them; club.ndcn is as it was" in result.stderr
+    assert Path("club.ndcn").read_text() == "one that was there"
+    assert ndcn.load("club.ndcn.partial").seed == 5
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    again = json.loads(run("classify", *words, "--save", "club.ndcn", "--resume", "--json").stdout)
+    assert again["accuracies"][:2] == about["accuracies"]
+    assert (again["runs"], again["save"]) == (4, "club.ndcn")
+    assert sorted(path.name for path in folder.glob("*")) == ["club.ndcn", "p.csv"]
+
+
+def test_the_first_run_that_finished_keeps_its_estimator(monkeypatch) -> None:
+    from ndcn.classify import NodeRun, RunsInterrupted, repeat, runs
+
+    def as_they_end(work, tasks, **_: object):
+        for k in (2, 1):
+            yield k, NodeRun(f"estimator {k}", 0.5, None, {}, None, None)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "run_all", as_they_end)
+    with pytest.raises(RunsInterrupted) as caught:
+        repeat([None] * 4, None, False, None)
+    assert [one.estimator for one in caught.value.finished] == ["estimator 1", None]
 
 
 EAGER = "import ndcn.training.loop; ndcn.training.loop.SAVE_EVERY = 0.0; from ndcn.cli import main; main()"

@@ -57,7 +57,7 @@ def test_a_page_is_replaced(made: Path, tmp_path: Path) -> None:
         (["{made}/model.ndcn", "--out", "{tmp}/no/page.html"], "there is no folder"),
         (["{made}/nothing.ndcn"], "there is no model file"),
         (["{made}/data"], "is a folder, not a model file"),
-        (["{made}/classes.ndcn"], "NodeClassifier"),
+        (["{made}/classes.ndcn", "{made}/data"], "is a classifier, which holds its graph and labels: give no data"),
         (["{made}/model.ndcn", "{made}/nothing"], "there is no data folder"),
         (["{made}/model.ndcn", "{made}/other"], "another graph"),
     ],

@@ -46,6 +46,14 @@ def test_a_grid_looks_like_a_grid() -> None:
         assert np.corrcoef(x[:, k], cells[1 - k])[0, 1] > 0.98
 
 
+def test_few_nodes_repel_each_other_as_on_the_mesh(monkeypatch) -> None:
+    x = np.random.default_rng(0).random((100, 2)) * 10
+    exact = layout._repulsion(x)
+    monkeypatch.setattr(layout, "FEW", 0)
+    meshed = layout._repulsion(x)
+    assert np.linalg.norm(exact - meshed) < 0.1 * np.linalg.norm(exact)
+
+
 def test_nodes_do_not_cover_each_other() -> None:
     from scipy.spatial import cKDTree
 

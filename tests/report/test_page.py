@@ -16,7 +16,9 @@ from browser import browser, why_not
 from ndcn._support.registries import SECTIONS
 from ndcn.report import write_report
 from ndcn.report.gather import gather
-from ndcn.report.page import ASSETS, joined, page, scripts
+from ndcn.report.page import ASSETS, CLASSES, DYNAMICS, Kind, joined, page, scripts
+
+KINDS = pytest.mark.parametrize("kind", [DYNAMICS, CLASSES], ids=["dynamics", "classes"])
 
 FILES = [file for file in Path(str(ASSETS)).rglob("*") if file.is_file()]
 
@@ -86,16 +88,17 @@ def test_every_element_that_the_script_asks_for_is_there(text: str) -> None:
 
 def test_every_script_of_the_package_is_used() -> None:
     there = {str(file.relative_to(ASSETS)) for file in FILES if file.suffix == ".js"}
-    assert there == {f"{name}.js" for name in scripts()}
+    assert there == {f"{name}.js" for kind in (DYNAMICS, CLASSES) for name in scripts(kind=kind)}
 
 
-def test_a_script_comes_after_those_it_imports() -> None:
-    modules = {name: f"// {name}\n{text}" for name, text in scripts().items()}
-    place = {name: joined(modules).index(f"// {name}\n") for name in modules}
+@KINDS
+def test_a_script_comes_after_those_it_imports(kind: Kind) -> None:
+    modules = {name: f"// {name}\n{text}" for name, text in scripts(kind=kind).items()}
+    place = {name: joined(modules, kind.root).index(f"// {name}\n") for name in modules}
     for name, text in modules.items():
         for other in re.findall(r'from "\.\.?/(\w+)\.js"', text):
             assert place[other] < place[name], f"{other} before {name}"
-    assert max(place, key=lambda name: place[name]) == "main"
+    assert max(place, key=lambda name: place[name]) == kind.root
 
 
 def test_scripts_that_import_each_other_are_refused() -> None:
@@ -103,14 +106,15 @@ def test_scripts_that_import_each_other_are_refused() -> None:
         joined({"a": 'import { b } from "./b.js";\n', "b": 'import { a } from "./a.js";\n'})
 
 
-def test_scripts_fit_together() -> None:
+@KINDS
+def test_scripts_fit_together(kind: Kind) -> None:
     """In one function they share its names: each is declared once, and what is imported is exported.
 
     A section has its names to itself, but it declares none of those that all share.
     """
     shared: dict[str, str] = {}
     exported = {}
-    for name, text in sorted(scripts().items(), key=lambda item: item[0].startswith("sections/")):
+    for name, text in sorted(scripts(kind=kind).items(), key=lambda item: item[0].startswith("sections/")):
         found = re.findall(r"^(export )?(?:const|let|function|async function|class) ([\w$]+)\b", text, re.MULTILINE)
         assert not re.search(r"^(?:export )?(?:const|let) [^\w$]", text, re.MULTILINE), f"{name}: one name a statement"
         declared = dict(shared) if name.startswith("sections/") else shared
@@ -118,11 +122,11 @@ def test_scripts_fit_together() -> None:
             assert declared.setdefault(one, name) == name, f"{one} is declared in {declared[one]} and in {name}"
         exported[name] = {one for export, one in found if export}
         assert len(found) == len({one for _, one in found}), f"{name} declares a name twice"
-    for name, text in scripts().items():
+    for name, text in scripts(kind=kind).items():
         for names, other in re.findall(r'^import \{([^}]*)\} from "\.\.?/(\w+)\.js";$', text, re.MULTILINE):
             missing = {one.strip() for one in names.split(",") if one.strip()} - exported[other]
             assert not missing, f"{name} imports {missing}, which {other} does not export"
-    assert not re.search(r"^(import|export)\b", joined(scripts()), re.MULTILINE)
+    assert not re.search(r"^(import|export)\b", joined(scripts(kind=kind), kind.root), re.MULTILINE)
 
 
 def test_no_line_of_the_page_is_long() -> None:
@@ -131,12 +135,13 @@ def test_no_line_of_the_page_is_long() -> None:
         assert max(map(len, lines)) <= 120, file.name
 
 
-def test_words_are_in_one_place() -> None:
+@KINDS
+def test_words_are_in_one_place(kind: Kind) -> None:
     """No other script has a text of several words; names of elements, colours, fonts and paths are none.
 
     A section has its words in an object TEXT, so that a new section is one script.
     """
-    for name, text in scripts().items():
+    for name, text in scripts(kind=kind).items():
         if name == "words":
             continue
         if name.startswith("sections/"):

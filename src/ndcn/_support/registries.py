@@ -115,6 +115,15 @@ SECTIONS = Registry(
     "section of the page",
     {name: f"ndcn.report.sections.{name}:SECTION" for name in ("errors", "forecast", "law", "training", "repeat")},
 )
+CLASS_SECTIONS = Registry(
+    "section of the page of a classifier",
+    {
+        **{
+            name: f"ndcn.report.sections.{name}:SECTION" for name in ("unsure", "confusion", "reliability", "over_time")
+        },
+        **{name: f"ndcn.report.sections.{name}:OF_CLASSIFIER" for name in ("training", "repeat")},
+    },
+)
 # File formats, by the ending of the file's name. A table holds edges, states, features or labels; a graph holds edges.
 TABLE_FORMATS = Registry(
     "table format",

@@ -18,6 +18,7 @@ from .._support.generators import drawing_from, initial_weights, on_device
 from .._support.threads import threads_for
 from ..training import History, NothingAsGood, Stopping
 from .baseline_networks import AGNN, GAT, GCN, HEADS, MLP, NodeNetwork, label_propagation
+from .class_weights import ClassWeight
 from .node_data import UNKNOWN, checked_features
 from .node_estimator import NodeEstimator
 from .training import LabelledNodes, NodeTask, overridden
@@ -43,7 +44,7 @@ PUBLISHED = {
     "label_propagation": BaselineRecipe(0, 500, 0.0, 0.0, 0.0, None),
 }
 NETWORKS: dict[str, type[GCN] | type[GAT] | type[AGNN] | type[MLP]] = {"gcn": GCN, "gat": GAT, "agnn": AGNN, "mlp": MLP}
-OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience", "checkpoint")
+OF_NETWORKS = ("hidden", "learning_rate", "weight_decay", "dropout", "patience", "class_weight", "checkpoint")
 
 
 def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
@@ -68,7 +69,8 @@ class BaselineTask(NodeTask):
     def loss(self) -> torch.Tensor:
         """Cross-entropy."""
         nodes = self.data.train
-        return functional.cross_entropy(self.logits()[nodes], self.data.labels[nodes])
+        logits = self.logits()[nodes]
+        return functional.cross_entropy(logits, self.data.labels[nodes], weight=self.data.weight_as(logits))
 
     def logits(self) -> torch.Tensor:
         """Logits of all nodes, shape (n, c)."""
@@ -120,6 +122,9 @@ class NodeBaseline(NodeEstimator):
         dropout: the probability that an entry is dropped in training (0.5; 0.6, also of attention; 0.5).
         patience: with validation nodes, epochs to wait until either their accuracy or their cross-entropy is as good as the
             best so far (never stops early; 100; 100).
+        class_weight: of the classes in the cross-entropy on the training nodes, as in scikit-learn: None for all alike, "balanced"
+            for the inverse of their sizes, or a mapping from classes to numbers > 0 (1 for those that it does not name). Label propagation has no
+            use for it.
         seed: of the first weights and of what is dropped.
         device: where to compute.
         checkpoint: a file in which the run is kept about every 20 seconds, for ``fit(..., resume=True)``; not used by label
@@ -129,6 +134,8 @@ class NodeBaseline(NodeEstimator):
     Attributes:
         model_: the trained network; None for label propagation.
         classes_: the classes, in the order of the columns of ``predict_proba``.
+        probability_temperature_: what logits are divided by, as the validation nodes ask for; None without them, and for label
+            propagation.
         history_: training loss, (epoch, validation cross-entropy), why it stopped, seconds.
 
     Raises:
@@ -153,6 +160,7 @@ class NodeBaseline(NodeEstimator):
     weight_decay: float | None = None
     dropout: float | None = None
     patience: int | None = None
+    class_weight: ClassWeight = None
     seed: int = 0
     device: str | torch.device = "cpu"
     checkpoint: str | Path | None = None
@@ -171,6 +179,7 @@ class NodeBaseline(NodeEstimator):
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
         history = History()
         network: NodeNetwork | None = None
+        temperature: float | None = None
         device = nodes.labels.device
         classes = len(nodes.classes)
         if self.model == "label_propagation":
@@ -187,12 +196,14 @@ class NodeBaseline(NodeEstimator):
             with threads_for(nodes.graph.num_nodes * width):
                 task = BaselineTask(network, nodes, width, generators)
                 self._train(task, recipe, recipe.patience, history, resume)
+                temperature = task.temperature()
                 with torch.no_grad():
-                    probabilities = task.logits().softmax(dim=1)
+                    probabilities = (task.logits() / (temperature or 1.0)).softmax(dim=1)
+        self.probability_temperature_ = temperature
         self.model_: NodeNetwork | None = network
         self.history_ = history
         self.classes_ = nodes.classes
-        self.codes_ = nodes.labels.cpu()
+        self.codes_, self.split_ = nodes.labels.cpu(), nodes.split()
         self.probabilities_: torch.Tensor = probabilities.cpu()
 
     def predict_proba(self) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Hashable
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,14 @@ from scipy import sparse
 from torch import nn
 
 from .._support.checks import device_named, dtype_named
+from .._support.registry import found_at
 from .._support.threads import threads_for
 from ..graph import Graph
 from ..solve import Solver
 from ..training import History, TrainingError, TrainingInterrupted
 from . import files as classifier_files
+from .class_weights import ClassWeight
+from .explanation import Explanation, explained
 from .network import DiffusionClassifier
 from .node_data import check_graph, checked_features
 from .node_estimator import NodeEstimator
@@ -51,6 +55,8 @@ class NodeClassifier(NodeEstimator):
         normalize: whether to divide each row of F by the sum of its absolute values.
         epochs, learning_rate, weight_decay: of Adam (300, 0.01, 0.002 on W_e; 100, 0.01, 0.024 on all).
         patience: with validation nodes, epochs to wait for a better result; never stops early by default.
+        class_weight: of the classes in the cross-entropy on the training nodes, as in scikit-learn: None for all alike, "balanced"
+            for the inverse of their sizes, or a mapping from classes to numbers > 0 (1 for those that it does not name).
         seed: of the first weights and of what is dropped.
         device, dtype: where and in which precision to compute.
         checkpoint: a file in which the run is kept about every 20 seconds, for ``fit(..., resume=True)``.
@@ -59,6 +65,8 @@ class NodeClassifier(NodeEstimator):
     Attributes:
         model_: the trained ``models.DiffusionClassifier``.
         classes_: the classes, in the order of the columns of ``predict_proba``.
+        probability_temperature_: what logits are divided by, so that the cross-entropy on the validation nodes is least; None
+            without validation nodes: probabilities are as trained.
         history_: training loss, (epoch, validation cross-entropy), why it stopped, seconds.
 
     Raises:
@@ -97,6 +105,7 @@ class NodeClassifier(NodeEstimator):
     learning_rate: float | None = None
     weight_decay: float | None = None
     patience: int | None = None
+    class_weight: ClassWeight = None
     seed: int = 0
     device: str | torch.device = "cpu"
     dtype: str | torch.dtype = "float32"
@@ -117,16 +126,16 @@ class NodeClassifier(NodeEstimator):
             self._train(task, recipe, self.patience, history, resume)
         except (TrainingError, TrainingInterrupted) as error:
             if error.steps:
-                self._keep(model, history, nodes, features)
+                self._keep(task, history, features)
             raise
-        self._keep(model, history, nodes, features)
+        self._keep(task, history, features)
 
-    def _keep(
-        self, model: DiffusionClassifier, history: History, nodes: LabelledNodes, features: sparse.csr_array
-    ) -> None:
-        self.model_: DiffusionClassifier = model
+    def _keep(self, task: ClassifierTask, history: History, features: sparse.csr_array) -> None:
+        nodes = task.data
+        self.model_: DiffusionClassifier = task.model
+        self.probability_temperature_ = task.temperature()
         self.history_ = history
-        self.classes_, self.codes_ = nodes.classes, nodes.labels.cpu()
+        self.classes_, self.codes_, self.split_ = nodes.classes, nodes.labels.cpu(), nodes.split()
         self.graph_: Graph = nodes.graph
         self.features_: sparse.csr_array = features
 
@@ -138,6 +147,8 @@ class NodeClassifier(NodeEstimator):
 
     def predict_proba(self, *, graph: Graph | None = None, features: Any = None) -> torch.Tensor:
         """Probabilities of the classes, shape (n, c), in the order of ``classes_``: of the training graph, or of another.
+
+        With validation nodes they are calibrated: softmax(logits / t), t being the ``probability_temperature_``.
 
         Raises:
             NotFittedError: before fit.
@@ -155,11 +166,51 @@ class NodeClassifier(NodeEstimator):
             if table.shape[1] != d:
                 raise ValueError(f"there are {table.shape[1]} features, the model was trained on {d}")
         with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
-            return self.model_(self._table(table), graph)[0].softmax(dim=1).cpu()
+            logits = self.model_(self._table(table), graph)[0] / (self.probability_temperature_ or 1.0)
+            return logits.softmax(dim=1).cpu()
 
     def predict(self, *, graph: Graph | None = None, features: Any = None) -> Any:
         """The likeliest class of each node, shape (n,): a tensor, or an array of strings if the labels were strings."""
         return self._likeliest(self.predict_proba(graph=graph, features=features))
+
+    def explain(self, node: Hashable) -> Explanation:
+        """Which nodes, labelled or not, the probability of a node came from: log(p_c / p_r) as a sum over all nodes.
+
+        The diffusion is linear, X(T) = g(Phi) X(0), so that node j adds exactly g_ij ((X(0) W_d)_jc - (X(0) W_d)_jr) to the
+        log-odds of the likeliest class c of node i against the runner-up r, divided by the temperature of the probabilities.
+        One row of g is computed, never the matrix.
+
+        Args:
+            node: its name, or what its name reads as.
+
+        Raises:
+            NotFittedError: before fit.
+            ValueError: there is no such node, or the field is not linear (``preset="paper"``, a field of your own, a solver).
+
+        Example:
+            >>> import ndcn
+            >>> data = ndcn.datasets.karate_club()
+            >>> clf = ndcn.NodeClassifier(T=2.0, hidden=16, epochs=60)
+            >>> why = clf.fit(data.graph, data.features, data.labels, data.train_mask).explain(5)
+            >>> bool(abs(why.table.contribution.sum() + why.bias - why.log_odds) < 1e-5)
+            True
+        """
+        self._fitted()
+        return explained(self, node)
+
+    def report(self, path: str | Path, mask: Any = None) -> None:
+        """Write an interactive page about the classes into one HTML file; see ``ndcn.report.write_class_report``.
+
+        Args:
+            path: the file.
+            mask: the nodes that the classifier is judged by, shape (n,), bool; those held out by default.
+
+        Raises:
+            NotFittedError: before fit.
+            ValueError: ``path`` is a folder, or the mask is empty or holds a node without a class.
+        """
+        self._fitted()
+        found_at("ndcn.report:write_class_report")(self, path, mask)
 
     def save(self, path: str | Path) -> None:
         """Write the trained classifier with its graph, features and labels into one file: safetensors and JSON, no pickle."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from .._support.checks import dtype_name, dtype_named
+from .._support.checks import check_number, dtype_name, dtype_named
 from .._support.container import read_model, write_model
 from .._support.stored_shapes import check_sizes
 from ..data import plain_labels
@@ -19,6 +20,7 @@ from ..graph import Graph, csr_of_parts
 from ..solve import Solver
 from ..training import History
 from .classifier import NodeClassifier
+from .node_data import SPLITS
 from .training import build
 
 KIND = "NodeClassifier"
@@ -32,12 +34,13 @@ def save(classifier: NodeClassifier, path: Path) -> None:
         tensors[f"{name}.indptr"] = torch.from_numpy(matrix.indptr.astype(np.int64))
         tensors[f"{name}.indices"] = torch.from_numpy(matrix.indices.astype(np.int64))
         tensors[f"{name}.values"] = torch.from_numpy(matrix.data)
-    tensors["labels"] = classifier.codes_
+    tensors["labels"], tensors["split"] = classifier.codes_, classifier.split_
     tensors["loss"] = torch.tensor(history.loss, dtype=torch.float64)
     tensors["validation"] = torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2)
     about = {
         "settings": _settings(classifier),
         "classes": classifier.classes_.tolist(),
+        "temperature": classifier.probability_temperature_,
         "shape": [int(size) for size in classifier.features_.shape],
         "directed": graph.directed,
         "nodes": plain_labels(graph),
@@ -62,6 +65,8 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
     try:
         if own:
             settings["field"] = field
+        if isinstance(settings.get("class_weight"), list):  # of pairs, since classes may be numbers
+            settings["class_weight"] = dict(settings["class_weight"])
         if isinstance(settings["solver"], dict):
             settings["solver"] = Solver(**settings["solver"])
         classifier = NodeClassifier(**settings)
@@ -78,6 +83,9 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
         classifier.graph_ = Graph(_matrix(tensors, "graph", (n, n)), nodes=about["nodes"], directed=about["directed"])
         classifier.features_ = _matrix(tensors, "features", (n, d))
         classifier.codes_ = tensors["labels"]
+        classifier.split_ = _split(tensors, n)
+        check_number("temperature", about.get("temperature"), "a number > 0", lambda v: v > 0)
+        classifier.probability_temperature_ = about.get("temperature")  # files of 0.2 have none
     except KeyError as error:
         raise ValueError(f"{path} is damaged: it has no entry {error}") from error
     except (IndexError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
@@ -85,10 +93,27 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
     return classifier
 
 
+def _split(tensors: dict[str, torch.Tensor], n: int) -> torch.Tensor:
+    """What each node was for; nothing in files of 0.2, which do not say."""
+    found = tensors.get("split", torch.zeros(n, dtype=torch.int64))
+    if (
+        found.dtype != torch.int64
+        or tuple(found.shape) != (n,)
+        or not bool(((found >= 0) & (found < len(SPLITS))).all())
+    ):
+        raise ValueError(f"split must say what each of {n} nodes was for, from 0 to {len(SPLITS) - 1}")
+    return found
+
+
 def _settings(classifier: NodeClassifier) -> dict[str, Any]:
     settings = classifier.get_params(deep=False)
     if isinstance(settings["solver"], Solver):
         settings["solver"] = asdict(settings["solver"])
+    if isinstance(settings["class_weight"], Mapping):
+        given = settings["class_weight"].items()
+        settings["class_weight"] = [
+            [name.item() if isinstance(name, np.generic) else name, float(weight)] for name, weight in given
+        ]
     if isinstance(settings["field"], nn.Module):
         settings["field"] = {"own": True}
     settings["device"], settings["dtype"] = str(settings["device"]), dtype_name(dtype_named(settings["dtype"]))

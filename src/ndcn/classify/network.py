@@ -106,6 +106,20 @@ class DiffusionClassifier(nn.Module):
         """X(T), shape (n, h); in training, with entries and rows dropped."""
         return self._flow(self._starts(table, self.encoder.weight.T.contiguous(), 1, None), graph)
 
+    def start(self, table: FeatureTable) -> torch.Tensor:
+        """X(0) W_d, shape (n, c): what is diffused in the place of X(0)."""
+        return self._starts(table, self.encoder.weight.T.contiguous(), 1, self.decoder.weight)
+
+    @property
+    def linear(self) -> bool:
+        """Whether X(T) is linear in X(0), as a series in Phi."""
+        return self.solver is None and isinstance(self.field, LinearDiffusion)
+
+    def diffused(self, start: torch.Tensor, graph: Graph, T: float | None = None) -> torch.Tensor:
+        """g(Phi) ``start`` at the model's T or at another, for a ``linear`` network and any number of columns."""
+        assert isinstance(self.field, LinearDiffusion)
+        return self._flow(start, graph) if T is None else self.field.state(start, torch.tensor(T).double(), graph)
+
     def _starts(
         self, table: FeatureTable, weight: torch.Tensor, passes: int, readout: torch.Tensor | None
     ) -> torch.Tensor:

@@ -13,6 +13,8 @@ from .._support.checks import dtype_name
 from ..graph import Graph
 
 UNKNOWN = -1
+SPLITS = ("", "train", "validation", "test")  # what a node was for, by its code in ``split_``
+TRAIN, VALIDATION, TEST = 1, 2, 3
 
 
 def check_graph(graph: object) -> None:

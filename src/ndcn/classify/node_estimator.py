@@ -15,15 +15,22 @@ from sklearn.exceptions import NotFittedError
 from .._support.checks import device_named, dtype_named
 from ..graph import Graph
 from ..training import History, Plan, fingerprint, train
+from .calibration import Calibration, calibration_of
+from .class_weights import ClassWeight, class_weights
 from .features import FeatureTable
-from .node_data import UNKNOWN, check_graph, checked_features, checked_mask, checked_masks, coded_labels
+from .node_data import TEST, TRAIN, UNKNOWN, check_graph, checked_features, checked_mask, checked_masks, coded_labels
 from .training import LabelledNodes, NodeTask
 
 
 class NodeEstimator(BaseEstimator, ABC):
-    """Learns the classes of a graph's nodes; ``fit`` sets ``classes_`` and ``codes_``, the place of each node's class there."""
+    """Learns the classes of a graph's nodes.
+
+    ``fit`` sets ``classes_``, ``codes_``, the place of each node's class there, and ``split_``, the place of what it was for in
+    ``SPLITS``.
+    """
 
     patience: int | None
+    class_weight: ClassWeight
     device: str | torch.device
     checkpoint: str | Path | None
     progress: bool | None
@@ -32,6 +39,8 @@ class NodeEstimator(BaseEstimator, ABC):
     history_: History
     classes_: np.ndarray
     codes_: torch.Tensor
+    split_: torch.Tensor
+    probability_temperature_: float | None
 
     @abstractmethod
     def _recipe(self) -> Any:
@@ -58,8 +67,8 @@ class NodeEstimator(BaseEstimator, ABC):
         Raises:
             ImportError: the model needs PyTorch Geometric, which is not installed.
             TypeError: ``graph`` is no Graph.
-            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, or a class
-                that no training node has; with ``resume``, a checkpoint of other data or settings.
+            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, a class
+                that no training node has, or a weight of what is no class; with ``resume``, a checkpoint of other data or settings.
             TrainingError: the loss became NaN or infinite; a ``NodeClassifier`` keeps the last weights that gave a finite one.
 
         A fit that fails, or is stopped, before it has learned anything leaves the estimator as it was.
@@ -72,9 +81,10 @@ class NodeEstimator(BaseEstimator, ABC):
         train_nodes, val_nodes = checked_masks(train_mask, val_mask, classes, codes)
         if self.patience is not None and not val_nodes.any():
             raise ValueError("patience needs validation nodes: fit(..., val_mask=...)")
-        where = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
         with torch.inference_mode(False), torch.enable_grad():
-            nodes = LabelledNodes(self._table(csr), graph, codes.to(device), classes, *where)
+            taught, held = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
+            weights = class_weights(self.class_weight, classes, codes[train_nodes])
+            nodes = LabelledNodes(self._table(csr), graph, codes.to(device), classes, taught, held, weights)
             self._learn(recipe, nodes, csr, resume)
         return self
 
@@ -125,12 +135,47 @@ class NodeEstimator(BaseEstimator, ABC):
         best = self.predict_proba().argmax(dim=1)
         return (best[nodes] == codes[nodes]).double().mean().item()
 
+    def calibration(self, mask: Any = None) -> Calibration:
+        """How far the probabilities are from the accuracies: the expected calibration error, and its bins.
+
+        Args:
+            mask: the nodes, shape (n,), bool; by default those held out: the test nodes that the estimator knows of, or all of
+                known class that it was neither trained nor validated on.
+
+        Raises:
+            NotFittedError: before fit.
+            ValueError: the mask is empty or holds a node without a class.
+        """
+        self._fitted()
+        nodes = self.held_out() if mask is None else checked_mask("mask", mask, self.codes_)
+        if not nodes.any():
+            raise ValueError("the mask holds no node: there is nothing to measure")
+        temperature = self.probability_temperature_
+        return calibration_of(self.predict_proba()[nodes], self.codes_[nodes], temperature=temperature)
+
+    def held_out(self) -> torch.Tensor:
+        """The nodes to judge by, shape (n,), bool: the test nodes that it knows of, or all others of known class.
+
+        Raises:
+            NotFittedError: before fit.
+            ValueError: there are none, or a file of 0.2 does not say which were trained on.
+        """
+        self._fitted()
+        if not (self.split_ == TRAIN).any():
+            raise ValueError("the file does not say which nodes were for training: give a mask of those to judge by")
+        test = self.split_ == TEST
+        found = test if test.any() else (self.split_ == 0) & (self.codes_ != UNKNOWN)
+        if not found.any():
+            raise ValueError("no node of known class was held out: give a mask of the nodes to judge by")
+        return found
+
     def _train(self, task: NodeTask, recipe: Any, patience: int | None, history: History, resume: bool) -> None:
         """Train; a checkpoint is identified by a fingerprint of the settings, the first weights and the data."""
         known_by = ""
         if self.checkpoint is not None:
             given = {**self.get_params(deep=False), **vars(recipe), "device": str(self.device)}
-            elsewhere = ("checkpoint", "progress", "dtype")  # without effect on the result, or told by the weights
+            # without effect on the result, or told by the model's weights or the data
+            elsewhere = ("checkpoint", "progress", "dtype", "class_weight")
             settings = {name: value for name, value in given.items() if name not in elsewhere}
             known_by = fingerprint(settings, task.model, task.data.fingerprints())
         plan = Plan(

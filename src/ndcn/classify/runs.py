@@ -12,12 +12,22 @@ from .datasets.nodes import NodeDataset
 
 @dataclass
 class NodeRun:
-    """What a run came to; the first also keeps its estimator."""
+    """What a run came to; the first that finished also keeps its estimator."""
 
     estimator: Any
     accuracy: float | None
     validation: float | None
     recall: dict[str, float]  # of each class, on the test nodes
+    ece: float | None  # expected calibration error on the test nodes
+    temperature: float | None  # of the probabilities
+
+
+class RunsInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended some of several runs; ``finished`` are the others, in their order, at least one."""
+
+    def __init__(self, finished: list[NodeRun]) -> None:
+        super().__init__(f"{len(finished)} runs finished")
+        self.finished = finished
 
 
 def repeat(
@@ -29,19 +39,28 @@ def repeat(
 
     Raises:
         OSError: a process died.
+        RunsInterrupted: Ctrl-C, after some had finished.
+        KeyboardInterrupt: Ctrl-C, before any had.
     """
-    tasks = [(k, estimator, data, validated, resume) for k, estimator in enumerate(estimators)]
+    tasks = [(estimator, data, validated, resume) for estimator in estimators]
     done: dict[int, NodeRun] = {}
     alone = len(estimators) == 1  # it shows its epochs itself
-    with Progress(len(estimators), 0, False if alone else None, unit="runs", name="classifying") as bar:
-        for k, run in run_all(_run, tasks, jobs=jobs, name="runs"):
-            done[k] = run
-            bar.update(len(done))
-    return [done[k] for k in range(len(estimators))]
+    try:
+        with Progress(len(estimators), 0, False if alone else None, unit="runs", name="classifying") as bar:
+            for k, run in run_all(_run, tasks, jobs=jobs, name="runs"):
+                done[k] = run
+                for other in done.keys() - {min(done)}:
+                    done[other].estimator = None
+                bar.update(len(done))
+    except KeyboardInterrupt as error:
+        if done:
+            raise RunsInterrupted([done[k] for k in sorted(done)]) from error
+        raise
+    return [done[k] for k in sorted(done)]
 
 
-def _run(task: tuple[int, Any, NodeDataset, bool, bool]) -> NodeRun:
-    k, estimator, data, validated, resume = task
+def _run(task: tuple[Any, NodeDataset, bool, bool]) -> NodeRun:
+    estimator, data, validated, resume = task
     codes = data.labels
     validation = data.val_mask if validated else None
     estimator.fit(data.graph, data.features, codes, data.train_mask, validation, resume=resume)
@@ -55,4 +74,5 @@ def _run(task: tuple[int, Any, NodeDataset, bool, bool]) -> NodeRun:
         for place, name in enumerate(data.classes)
         if (nodes := data.test_mask & (codes == place)).any()
     }
-    return NodeRun(estimator if k == 0 else None, test, validation, recall)
+    ece = estimator.calibration(data.test_mask).ece if data.test_mask.any() else None
+    return NodeRun(estimator, test, validation, recall, ece, estimator.probability_temperature_)

@@ -19,9 +19,12 @@ from .._support.generators import initial_weights, seeded
 from ..graph import Graph
 from ..solve import IntegrationError, Solver
 from ..training import Score, SinceBest, Stopping, Task, as_text
+from .calibration import temperature_of
+from .class_weights import check_class_weight
 from .diffusion import DiffusionOperator, LinearDiffusion, ReluDiffusion
 from .features import FeatureTable
 from .network import ACTIVATIONS, PUBLISHED, DiffusionClassifier
+from .node_data import TRAIN, VALIDATION
 
 LONGEST = 1000  # time to diffuse for: by then everything that diffusion can do has been done
 FIELDS = ("diffusion", "relu")
@@ -92,6 +95,7 @@ def overridden(recipe: Any, given: Mapping[str, Any]) -> Any:
     for name in ("hidden", "epochs", "passes", "patience"):
         check_whole(name, given.get(name), 1, optional=True)
     check_whole("seed", given["seed"], 0, LARGEST_SEED)
+    check_class_weight(given["class_weight"])
     return replace(recipe, **{f.name: given[f.name] for f in fields(recipe) if given.get(f.name) is not None})
 
 
@@ -150,10 +154,23 @@ class LabelledNodes:
     classes: np.ndarray
     train: torch.Tensor
     validation: torch.Tensor
+    class_weights: torch.Tensor | None = None
+
+    def weight_as(self, logits: torch.Tensor) -> torch.Tensor | None:
+        """The weights of the classes where the logits are, in their precision."""
+        return None if self.class_weights is None else self.class_weights.to(logits)
+
+    def split(self) -> torch.Tensor:
+        """What each node is for, as a place in ``SPLITS``, shape (n,)."""
+        codes = torch.zeros(self.graph.num_nodes, dtype=torch.int64)
+        codes[self.train.cpu()], codes[self.validation.cpu()] = TRAIN, VALIDATION
+        return codes
 
     def fingerprints(self) -> list[str]:
         """What identifies these data: a checkpoint of other data raises ValueError."""
-        parts = (self.table.values, *self.table.rows, self.labels, self.train, self.validation)
+        parts = [self.table.values, *self.table.rows, self.labels, self.train, self.validation]
+        if self.class_weights is not None:
+            parts.append(self.class_weights)
         return [self.graph.fingerprint, *(as_text(part) for part in parts)]
 
 
@@ -190,6 +207,17 @@ class NodeTask(Task):
         entropy = functional.cross_entropy(logits, labels).item()
         return Score(entropy, (accuracy, -entropy))
 
+    def temperature(self) -> float | None:
+        """What logits are divided by, as the validation nodes ask for; None without any, or if the integration fails."""
+        nodes = self.data.validation
+        if not len(nodes):
+            return None
+        try:
+            with torch.no_grad():
+                return temperature_of(self.logits()[nodes], self.data.labels[nodes])
+        except IntegrationError:
+            return None
+
     def close(self) -> None:
         """Drop what is needed in training only."""
         for p in self.model.parameters():
@@ -209,7 +237,7 @@ class ClassifierTask(NodeTask):
         model.generator = self.generator
 
     def loss(self) -> torch.Tensor:
-        """Mean cross-entropy of the passes on the training nodes + weight * mean squared distance of each pass from the target.
+        """Mean cross-entropy of the passes on the training nodes, weighted by class, + weight * mean squared distance of each pass from the target.
 
         The target, on all nodes, is the mean of the passes' probabilities, sharpened: p^(1/temperature), normalised.
         """
@@ -217,7 +245,8 @@ class ClassifierTask(NodeTask):
         logits = self.model(data.table, data.graph, recipe.passes)
         passes, _, classes = logits.shape
         known = logits[:, data.train].reshape(-1, classes)
-        loss = functional.cross_entropy(known, data.labels[data.train].repeat(passes))
+        labels = data.labels[data.train].repeat(passes)
+        loss = functional.cross_entropy(known, labels, weight=data.weight_as(known))
         if passes > 1 and recipe.consistency > 0:
             # (passes, c, n): twenty times faster than along a short axis
             p = logits.transpose(1, 2).contiguous().softmax(dim=1)

@@ -15,6 +15,7 @@ from . import (
     demo,
     doctor,
     evaluate,
+    explain,
     fit,
     inspect,
     network_test,
@@ -63,7 +64,7 @@ def _help(text: str) -> str:
 
 for _command in (
     demo.demo, simulate.simulate, inspect.inspect, fit.fit, predict.predict, evaluate.evaluate, backtest.backtest, report.report,
-    network_test.network_test, classify.classify, reproduce.reproduce, doctor.doctor,
+    network_test.network_test, classify.classify, explain.explain, reproduce.reproduce, doctor.doctor,
 ):  # fmt: skip
     _class = simulate.NamesParameters if _command is simulate.simulate else None
     app.command(help=_help(_command.__doc__ or ""), cls=_class)(remembered(_command))

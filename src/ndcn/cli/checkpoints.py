@@ -64,22 +64,21 @@ def fit_nodes(
     data: NodeDataset,
     validated: bool,
     jobs: int | None,
-    save: Path | None,
+    files: Files | None,
     resume: bool,
 ) -> list[NodeRun]:
-    """Fit all; checkpoints lie beside the model to be saved until all are done."""
-    from ..classify import repeat
+    """Fit all, or those that finish before Ctrl-C, if any; checkpoints lie beside the model to be saved."""
+    from ..classify import RunsInterrupted, repeat
 
-    if save is None:
-        return repeat(estimators, data, validated, jobs, resume=resume)
-    files = Files(save, len(estimators))
-    for estimator, path in zip(estimators, files.checkpoints, strict=True):
-        estimator.set_params(checkpoint=path)
-    files.found(resume)
+    if files is not None:
+        for estimator, path in zip(estimators, files.checkpoints, strict=True):
+            estimator.set_params(checkpoint=path)
+        files.found(resume)
     try:
-        done = repeat(estimators, data, validated, jobs, resume=resume)
+        return repeat(estimators, data, validated, jobs, resume=resume)
+    except RunsInterrupted as error:
+        return error.finished
     except KeyboardInterrupt:
-        files.say_stopped()
+        if files is not None:
+            files.say_stopped()
         raise
-    files.remove_checkpoints()
-    return done

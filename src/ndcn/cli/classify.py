@@ -5,19 +5,21 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import mean, stdev
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import reading
-from .checkpoints import fit_nodes
+from .checkpoints import Files, fit_nodes
+from .classified import end_runs, measured, print_classified, written
 from .guard import note, notes
 from .options import (
     NEED_PYG,
     TABLES,
+    ClassWeights,
     Duplicates,
     Json,
     NodeModel,
@@ -26,19 +28,17 @@ from .options import (
     check_output,
     option,
     print_json,
-    write_table,
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..classify import NodeBaseline, NodeClassifier, NodeDataset, NodeRun
+    from ..classify import NodeBaseline, NodeClassifier, NodeDataset
 
 CITATIONS = ("cora", "citeseer", "pubmed")
 GRAPH = f"A data set, or your own file of edges: {reading.EDGE_ENDINGS}."
 FEATURES = "With EDGES: table of the nodes' features, numbers or text. Default: a node's own indicator."
 LABELS = "With EDGES: table of nodes and labels, with gaps; perhaps a column split (train, test, ...)."
 ALPHA = "ndcn only: weight of a node's own state, in [0, 1]. Default: 0.5; paper 0."
+CLASS_WEIGHT = "Weights of the classes in training; balanced: the inverse of their sizes."
 OUT = "Table to write, .csv or .parquet: node, predicted class, probabilities, label if known, split; by the first run."
 RESUME = "With --save: continue from SAVE.checkpoint if it is there; the result is that of a run never interrupted."
 
@@ -61,6 +61,7 @@ def classify(
     epochs: Annotated[int | None, option("Training epochs. Default: the model's own.", min=1)] = None,
     runs: Annotated[int, option("Independent runs, from SEED, SEED + 1, ..., on one split.", min=1)] = 1,
     jobs: Annotated[int | None, option("Processes, one thread each. Default: one for each core.", min=1)] = None,
+    class_weight: Annotated[ClassWeights, option(CLASS_WEIGHT)] = ClassWeights.none,
     test: Annotated[
         float | None, option("With EDGES: share of labelled nodes held out for test. Default: 0.2.")
     ] = None,
@@ -82,7 +83,8 @@ def classify(
     not with the paper's preset).
 
     With --save, a checkpoint of each run is kept beside the model about every 20 seconds while it trains. After Ctrl-C, which
-    ends after the current epoch, or a crash, the same command with --resume continues from there.
+    ends after the current epoch, or a crash, the same command with --resume continues from there. Of several runs, those that
+    finished before Ctrl-C are reported and written.
 
     Example: ndcn classify edges.csv --features features.csv --labels labels.csv --out predictions.csv
     """
@@ -109,42 +111,32 @@ def classify(
         published = _read("models", "ndcn", graph) if preset is Preset.paper and kind == "citations" else {}
         given = {name: value for name, value in (("T", terminal), ("alpha", alpha)) if value is not None}
         settings |= {**published, **given, "preset": preset.value}
+    if class_weight is not ClassWeights.none:
+        settings["class_weight"] = class_weight.value
     estimators = [_estimator(model, seed=seed + k, **settings) for k in range(runs)]
-    from ..classify import datasets
-
-    if kind == "own":
-        held_out: dict[str, Any] = {"test": test, "validation": validation, "seed": seed}
-        reader: dict[str, Any] = {"fill": fill, "duplicates": duplicates.value, **asdict(how)}
-        found = datasets.node_tables(graph, features, labels, **held_out, **reader)
-    else:
-        found = datasets.karate_club() if kind == "karate" else datasets.planetoid(graph, data)
+    held_out = {"test": test, "validation": validation, "seed": seed}
+    found = _data(kind, graph, features, labels, data, {**held_out, "fill": fill, "duplicates": duplicates.value}, how)
     notes(found.notes)
     validated = preset is not Preset.paper and bool(found.val_mask.any())
     if not sys.stderr.isatty():
         note(f"training {model.value} on {found!r}")
     began = time.monotonic()
-    done = fit_nodes(estimators, found, validated, jobs, save, resume)
-    seconds = time.monotonic() - began
-    if out is not None:
-        write_table(_table(done[0].estimator, found), out)
-    if save is not None:
-        _save(done[0].estimator, found, save)
+    files = None if save is None else Files(save, runs)
+    done = fit_nodes(estimators, found, validated, jobs, files, resume)
     facts: dict[str, Any] = {
         "dataset": graph,
         "model": model.value,
         "preset": preset.value if model is NodeModel.ndcn else None,
-        **_measured(found, done),
+        "runs_asked": runs,
+        **measured(found, done),
         "validated": validated,
         "paper": _paper(graph, model) if kind == "citations" else None,
-        "seconds": seconds,
+        "seconds": time.monotonic() - began,
         "seed": seed,
-        "out": None if out is None else str(out),
-        "save": None if save is None else str(save),
+        **written(done, found, out, files),
     }
-    if as_json:
-        print_json(facts)
-    else:
-        _print(facts, found)
+    (print_json if as_json else partial(print_classified, data=found))(facts)
+    end_runs(len(done), runs, files)
 
 
 # What is asked for ----------------------------------------------------------------------------------------------
@@ -162,6 +154,18 @@ def _kind(graph: str) -> str:
         known = ", ".join(("karate", *CITATIONS))
         raise FileNotFoundError(f"there is no file {graph}, and no data set of that name; known are {known}")
     return "own"
+
+
+def _data(
+    kind: str, graph: str, features: Path | None, labels: Path | None, folder: Path | None, given: dict[str, Any],
+    how: reading.NodeTableOptions,
+) -> NodeDataset:  # fmt: skip
+    """The data set that was asked for, from its files."""
+    from ..classify import datasets
+
+    if kind == "own":
+        return datasets.node_tables(graph, features, labels, **given, **asdict(how))
+    return datasets.karate_club() if kind == "karate" else datasets.planetoid(graph, folder)
 
 
 def _check_data(kind: str, graph: str, data: Path | None, of_own: dict[str, object]) -> None:
@@ -210,83 +214,3 @@ def _paper(graph: str, model: NodeModel) -> dict[str, float | None] | None:
     """The paper's mean and, where it has one, standard deviation, as shares."""
     percent = _read("paper", graph, model.value)
     return percent and {"accuracy": percent[0] / 100, "std": percent[1] / 100 if len(percent) > 1 else None}
-
-
-def _save(estimator: NodeClassifier, data: NodeDataset, path: Path) -> None:
-    import numpy as np
-
-    estimator.classes_ = np.array(data.classes)  # it was trained on their places among these
-    estimator.save(path)
-
-
-# What is said ---------------------------------------------------------------------------------------------------
-
-
-def _table(estimator: NodeClassifier | NodeBaseline, data: NodeDataset) -> pd.DataFrame:
-    """For each node: the predicted class, the probability of each, the class if it is known, and what the node was for."""
-    import numpy as np
-    import pandas as pd
-
-    classes = np.array([*data.classes, ""], dtype=object)
-    probabilities = estimator.predict_proba().numpy()
-    part = np.full(len(probabilities), "", dtype=object)
-    for word, mask in (("train", data.train_mask), ("validation", data.val_mask), ("test", data.test_mask)):
-        part[mask.numpy()] = word
-    columns = {f"p({name})": probabilities[:, k] for k, name in enumerate(data.classes)}
-    return pd.DataFrame(
-        {
-            "node": list(data.graph.nodes),
-            "predicted": classes[probabilities.argmax(axis=1)],
-            **columns,
-            "known": (data.labels >= 0).numpy(),
-            "label": classes[data.labels.numpy()],  # -1 is the last: none
-            "split": part,
-        }
-    )
-
-
-def _measured(data: NodeDataset, done: list[NodeRun]) -> dict[str, Any]:
-    """Accuracies on the test and validation nodes, and what they were measured on."""
-    accuracies = [run.accuracy for run in done if run.accuracy is not None]
-    chosen = [run.validation for run in done if run.validation is not None]
-    recall = {name: mean(run.recall[name] for run in done) for name in done[0].recall}
-    common = data.labels[data.train_mask].bincount().argmax()
-    masks = {"train": data.train_mask, "validation": data.val_mask, "test": data.test_mask}
-    return {
-        "accuracy": mean(accuracies) if accuracies else None,
-        "std": stdev(accuracies) if len(accuracies) > 1 else None,
-        "runs": len(done),
-        "accuracies": accuracies,
-        "validation_accuracy": mean(chosen) if chosen else None,
-        "commonest_class": (data.labels[data.test_mask] == common).double().mean().item() if accuracies else None,
-        "balanced_accuracy": mean(recall.values()) if recall else None,
-        "recall": recall,
-        "nodes": data.graph.num_nodes,
-        "edges": data.graph.num_edges,
-        "features": int(data.features.shape[1]),
-        "classes": list(data.classes),
-        "split": {name: int(mask.sum()) for name, mask in masks.items()},
-    }
-
-
-def _print(facts: dict[str, Any], data: NodeDataset) -> None:
-    paper, recall = facts["paper"], facts["recall"]
-    published = ", the paper's preset" if facts["preset"] == "paper" else ""
-    typer.echo(f"{facts['model']}{published} on {data!r}")
-    if facts["accuracy"] is None:
-        typer.echo("no test nodes: the accuracy is not known")
-    else:
-        several = f" over {facts['runs']} runs" if facts["runs"] > 1 else ", one run"
-        theirs = "" if paper is None else f"; the paper: {_percent(paper['accuracy'], paper['std'])}"
-        ours = _percent(facts["accuracy"], facts["std"])
-        typer.echo(f"test accuracy {ours} of {facts['split']['test']} nodes{several}{theirs}")
-        worst = min(recall, key=lambda name: recall[name])
-        balanced = _percent(facts["balanced_accuracy"])
-        typer.echo(f"balanced accuracy {balanced}; lowest recall: {worst}, {_percent(recall[worst])}")
-        typer.echo(f"(always the most common class of training: {_percent(facts['commonest_class'])})")
-    written = [path for path in (facts["out"], facts["save"]) if path is not None]
-    typer.echo(f"{facts['seconds']:.1f} s" + "".join(f"\nwritten to {path}" for path in written))
-
-
-def _percent(value: float, spread: float | None = None) -> str:
-    return f"{100 * value:.1f}" + ("" if spread is None else f" ± {100 * spread:.1f}") + " %"

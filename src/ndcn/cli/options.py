@@ -18,6 +18,7 @@ from .given import refuse_inputs
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..classify import NodeClassifier
     from ..data import Calendar
     from ..regressor import DynamicsRegressor
 
@@ -97,6 +98,10 @@ class SeriesKind(Choice, names=("totals", "counts", "values")):
 
 class Duplicates(Choice, names=("error", "sum", "first")):
     """What to do with repeated edges, as in ``Graph.from_edges``."""
+
+
+class ClassWeights(Choice, names=("none", "balanced")):
+    """Weights of classes in training."""
 
 
 class Loss(Choice, names=("l1", "l2", "huber")):
@@ -187,6 +192,22 @@ def load_dynamics(path: Path) -> DynamicsRegressor:
         raise ValueError(
             f"{path} holds a {type(found).__name__}, which has no dynamics to predict; `ndcn classify --out` writes the classes "
             "of nodes, and ndcn.load reads this file in Python"
+        )
+    return found
+
+
+def load_classifier(path: Path) -> NodeClassifier:
+    """Read a node classifier.
+
+    Raises:
+        ValueError: the file holds a model of dynamics, is damaged or is no model file.
+    """
+    import ndcn
+
+    found = ndcn.load(path)
+    if not isinstance(found, ndcn.NodeClassifier):
+        raise ValueError(
+            f"{path} holds a {type(found).__name__}, which has no classes; `ndcn classify --save` writes a classifier"
         )
     return found
 

@@ -9,7 +9,7 @@ import typer
 
 from . import reading
 from .guard import data_notes, note
-from .options import PAGES, Json, ModelFile, States, check_output, load_dynamics, option, print_json
+from .options import PAGES, Json, ModelFile, States, check_output, option, print_json
 
 DATA = (
     "Folder with data on the graph that the model was trained on, or, with STATES, a file of edges: then the truth and the "
@@ -26,17 +26,29 @@ def report(
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
 ) -> None:
-    """Write an interactive page: observed states, prediction, errors, and what comes next.
+    """Write an interactive page: observed states, prediction, errors, and what comes next; or the classes of nodes.
 
     It is one HTML file that opens in a browser from disk, without server or network. Times are dates if the data have
     dates.
 
+    Of a classifier (`ndcn classify --save`) the page shows classes, their probabilities and where they came from, judged
+    by its test nodes; it needs no data.
+
     Example: ndcn report model.ndcn data --out report.html, or: ndcn report model.ndcn edges.csv states.csv
     """
     check_output(out, PAGES)
-    from ..report import write_report
+    import ndcn
 
-    estimator = load_dynamics(model)
+    from ..report import write_class_report, write_report
+
+    estimator = ndcn.load(model)
+    if isinstance(estimator, ndcn.NodeClassifier):
+        if data is not None:
+            raise ValueError(f"{model} is a classifier, which holds its graph and labels: give no data, only --out")
+        if not as_json:
+            note("classifying and laying out the network ...")
+        _say(out, write_class_report(estimator, out, model_name=str(model)), estimator.graph_.num_nodes, as_json)
+        return
     how = how.or_as(estimator, states)
     known = None if data is None else how.read(data, states)
     words = [str(path) for path in (data, states) if path is not None] + how.words()
@@ -45,7 +57,11 @@ def report(
     if not as_json:
         note("predicting and laying out the network ...")
     size = write_report(estimator, out, known, model_name=str(model), data_words=words)
+    _say(out, size, estimator.train_[0].graph.num_nodes, as_json)
+
+
+def _say(out: Path, size: int, nodes: int, as_json: bool) -> None:
     if as_json:
-        print_json({"out": str(out), "bytes": size, "nodes": estimator.train_[0].graph.num_nodes})
+        print_json({"out": str(out), "bytes": size, "nodes": nodes})
     else:
         typer.echo(f"written to {out}, {size / 1e6:.2g} MB; open it in a browser: {out.absolute().as_uri()}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import networks, operators
 from .graph import Graph
-from .labels import label_index as label_index
+from .labels import label_index as label_index, place_of as place_of
 from .operators import (
     Operator as Operator,
     kipf as kipf,

@@ -23,6 +23,16 @@ def checked_labels(nodes: Sequence[Hashable] | None, n: int) -> Sequence[Hashabl
     return range(n) if labels == tuple(range(n)) else labels
 
 
+def place_of(nodes: Sequence[Hashable], name: Hashable) -> int | None:
+    """The place of the node with this label, or whose label reads the same as text; None if there is none.
+
+    Example:
+        >>> place_of(["ann", 7], "7")
+        1
+    """
+    return next((k for k, label in enumerate(nodes) if label == name or str(label) == str(name)), None)
+
+
 def label_index(labels: Any) -> pd.Index:
     """Labels as a flat pandas index, also where they are tuples."""
     return pd.Index(labels, tupleize_cols=False)

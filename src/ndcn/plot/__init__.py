@@ -10,6 +10,7 @@ from __future__ import annotations
 from . import layout as layout, maps as maps, style as style
 from .animation import animate
 from .comparison import compare
+from .confidence import reliability
 from .curves import error_curves, error_over_time, training_curve, trajectories
 from .fan import forecast
 from .figures import panels
@@ -34,6 +35,7 @@ __all__ = [
     "network",
     "network_test",
     "panels",
+    "reliability",
     "surface",
     "table",
     "training_curve",

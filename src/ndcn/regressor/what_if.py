@@ -13,7 +13,7 @@ import torch
 from scipy import sparse
 
 from .._support.wording import some
-from ..graph import Graph
+from ..graph import Graph, place_of
 
 FORMS = (
     '"remove NODE", "cut A B" (both ways) or "cut A->B" (A no longer acts on B), "shock NODE +5", "shock NODE x*0.5"'
@@ -155,9 +155,9 @@ def node_place(graph: Graph, name: Hashable) -> int:
     Raises:
         ValueError: there is no such node.
     """
-    for k, label in enumerate(graph.nodes):
-        if label == name or str(label) == str(name):
-            return k
+    place = place_of(graph.nodes, name)
+    if place is not None:
+        return place
     near = get_close_matches(str(name).casefold(), [str(label).casefold() for label in graph.nodes], n=1)
     meant = [str(label) for label in graph.nodes if near and str(label).casefold() == near[0]]
     hint = f"; did you mean {meant[0]!r}?" if meant else f"; {QUOTES}" if " " in str(name) else ""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._support.files import write
 from ..data import Dataset, Trajectory
+from .classes import gather_classes
 from .comparison import Comparison as Comparison
 from .gather import gather
-from .page import page
+from .page import CLASSES, page
 
 if TYPE_CHECKING:
+    from ..classify import NodeClassifier
     from ..regressor import DynamicsRegressor
 
 
@@ -48,16 +50,51 @@ def write_report(
         ...     write_report(reg, f"{folder}/report.html", data) < 200_000
         True
     """
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of a file")
+    path = _checked(path)
     if data is not None and not isinstance(data, (Trajectory, Dataset)):
         raise TypeError(
             f"data must be an ndcn.Trajectory or Dataset, got {type(data).__name__}; Trajectory.load reads a folder, ndcn.read "
             "two files"
         )
     estimator._fitted()
-    text = page(gather(estimator, data, model_name, data_words), comparison)
+    return _written(path, page(gather(estimator, data, model_name, data_words), comparison))
+
+
+def write_class_report(
+    classifier: NodeClassifier, path: str | Path, mask: Any = None, *, model_name: str = "model.ndcn"
+) -> int:
+    """Write the page of a node classifier: one HTML file, as ``write_report``; return its size in bytes.
+
+    Args:
+        classifier: a fitted NodeClassifier.
+        path: the file to write.
+        mask: the nodes that it is judged by, shape (n,), bool; by default those held out, as in ``NodeClassifier.calibration``.
+        model_name: name of the model in the commands that the page gives.
+
+    Raises:
+        ValueError: ``path`` is a folder, or the mask is empty or holds a node without a class.
+
+    Example:
+        >>> import ndcn, tempfile
+        >>> data = ndcn.datasets.karate_club()
+        >>> clf = ndcn.NodeClassifier(T=2.0, hidden=8, epochs=5)
+        >>> clf = clf.fit(data.graph, data.features, data.labels, data.train_mask)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_class_report(clf, f"{folder}/report.html") < 200_000
+        True
+    """
+    path = _checked(path)
+    classifier._fitted()
+    return _written(path, page(gather_classes(classifier, mask, model_name), kind=CLASSES))
+
+
+def _checked(path: str | Path) -> Path:
+    if Path(path).is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file")
+    return Path(path)
+
+
+def _written(path: Path, text: str) -> int:
     raw = text.encode()
     write(path, lambda new: new.write_bytes(raw))
     return len(raw)

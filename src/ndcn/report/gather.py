@@ -48,7 +48,7 @@ def gather(
     frames = (frames_of if fitted.ahead is None else forecast_frames)(estimator, about.run)
     scores = measured(estimator, frames)
     shown, notes = _thinned(frames)
-    graph, about_links = _graph(about.graph)
+    graph, about_links = drawn(about.graph)
     times = frames.times[shown]
     shift = shift_of(about.calendar)
     judged = None if frames.measured is None else frames.measured[0].times.numpy()
@@ -95,7 +95,8 @@ def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:
     return shown, [f"{len(shown)} of {total} moments are shown, to keep the page small; the scores use all of them."]
 
 
-def _graph(graph: Graph) -> tuple[dict[str, Any], list[str]]:
+def drawn(graph: Graph) -> tuple[dict[str, Any], list[str]]:
+    """Places, links and names of a network, and what the reader has to know about them."""
     u, v, weight = layout.links(graph)
     notes = []
     if len(u) > MOST_LINKS:

@@ -7,6 +7,7 @@ import hashlib
 import html
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from importlib import resources
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import Any
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from .._support.registries import SECTIONS
+from .._support.registries import CLASS_SECTIONS, SECTIONS
+from .._support.registry import Registry
 from ..plot import style
 from .comparison import Comparison, comparison_card
 from .encode import script_json
@@ -31,15 +33,28 @@ CARD = """<section class="card" id="{name}" aria-labelledby="{name}-title">
 STATE_COLOURS = 33
 
 
-def page(content: dict[str, Any], comparison: Comparison | None = None) -> str:
+@dataclass(frozen=True)
+class Kind:
+    """A kind of page: its template and its first script in ``assets``, and the registry of its sections."""
+
+    template: str
+    root: str
+    sections: Registry
+
+
+DYNAMICS = Kind("report.html", "main", SECTIONS)
+CLASSES = Kind("classifier.html", "classifier", CLASS_SECTIONS)
+
+
+def page(content: dict[str, Any], comparison: Comparison | None = None, kind: Kind = DYNAMICS) -> str:
     """The page with its content; a policy in it forbids every request, and every script but that of ndcn.
 
     Example:
         >>> page({"title": "Forecast of cases"}).startswith("<!doctype html>")
         True
     """
-    sections = [name for name in SECTIONS if content.get(name) is not None]
-    script = joined(scripts(sections))
+    sections = [name for name in kind.sections if content.get(name) is not None]
+    script = joined(scripts(sections, kind), kind.root)
     style = _read("report.css")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
@@ -50,17 +65,20 @@ def page(content: dict[str, Any], comparison: Comparison | None = None) -> str:
         "TITLE": html.escape(content["title"]),
         "STYLE": style,
         "COMPARISON": comparison_card(comparison),
-        "SECTIONS": "\n".join(CARD.format(name=name, title=html.escape(SECTIONS[name].title)) for name in sections),
+        "SECTIONS": "\n".join(
+            CARD.format(name=name, title=html.escape(kind.sections[name].title)) for name in sections
+        ),
         "CONTENT": script_json({**content, "sections": sections, "colours": _state_colours()}),
         "SCRIPT": script,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _read("report.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _read(kind.template))
 
 
-def scripts(sections: Iterable[str] = SECTIONS) -> dict[str, str]:
-    """The page's modules by name, as they are written: `main`, the `sections/...`, and all that they import."""
-    found = {f"sections/{name}": _read_script(SECTIONS[name]) for name in sections}
-    wanted = ["main", *(name for text in found.values() for name in IMPORT.findall(text))]
+def scripts(sections: Iterable[str] | None = None, kind: Kind = DYNAMICS) -> dict[str, str]:
+    """The page's modules by name, as they are written: its root, the `sections/...`, and all that they import."""
+    names = kind.sections if sections is None else sections
+    found = {f"sections/{name}": _read_script(kind.sections[name]) for name in names}
+    wanted = [kind.root, *(name for text in found.values() for name in IMPORT.findall(text))]
     while wanted:
         name = wanted.pop()
         if name not in found:
@@ -69,11 +87,11 @@ def scripts(sections: Iterable[str] = SECTIONS) -> dict[str, str]:
     return found
 
 
-def joined(modules: dict[str, str]) -> str:
+def joined(modules: dict[str, str], root: str = "main") -> str:
     """Modules as one script in one function, each after those it imports; a cycle is refused.
 
     A page opened from disk cannot load modules, so that their import and export statements are taken out. A section is a
-    block, so that its names are its own; `main` comes after all of them.
+    block, so that its names are its own; the root comes after all of them.
 
     Example:
         >>> two = {"main": 'import { a } from "./word.js";\\nalert(a);\\n', "word": 'export const a = "hello";\\n'}
@@ -86,7 +104,7 @@ def joined(modules: dict[str, str]) -> str:
     """
     sections = [name for name in modules if name.startswith("sections/")]
     before = {  # lists, not sets, so that the order is always the same
-        name: [*IMPORT.findall(text), *(sections if name == "main" else ())] for name, text in modules.items()
+        name: [*IMPORT.findall(text), *(sections if name == root else ())] for name, text in modules.items()
     }
     bodies = []
     for name in TopologicalSorter(before).static_order():

@@ -13,9 +13,10 @@ import torch
 from .._support.checks import dtype_name, dtype_named
 from .._support.version import __version__
 from ..data import Trajectory, split
-from .section import PageContext
+from .section import ClassContext, PageContext
 
 if TYPE_CHECKING:
+    from ..classify import NodeClassifier
     from ..regressor import DynamicsRegressor
 
 OPTIONS = (  # settings that `ndcn fit` has options for, besides model and seed
@@ -44,13 +45,7 @@ def repetition(page: PageContext) -> dict[str, Any]:
     report = ["ndcn", "report", page.model_name, *words, "--out", "report.html"]
     return {
         "settings": {k: {"value": _text(v), "default": v == default[k]} for k, v in settings.items()},
-        "versions": {
-            "ndcn": __version__,
-            "Python": platform.python_version(),
-            "torch": torch.__version__,
-            "NumPy": np.__version__,
-            "SciPy": scipy.__version__,
-        },
+        "versions": _versions(),
         "fingerprints": prints,
         "commands": [*_fit(page, settings, default, words), shlex.join(report)],
         "note": note,
@@ -59,10 +54,33 @@ def repetition(page: PageContext) -> dict[str, Any]:
     }
 
 
-def _settings(estimator: DynamicsRegressor) -> dict[str, Any]:
+def repetition_of_classifier(page: ClassContext) -> dict[str, Any]:
+    """The same of a classifier; the file does not know the files of features and labels that it was trained on."""
+    settings, default = _settings(page.classifier), _settings(type(page.classifier)())
+    report = ["ndcn", "report", page.model_name, "--out", "report.html"]
+    return {
+        "settings": {k: {"value": _text(v), "default": v == default[k]} for k, v in settings.items()},
+        "versions": _versions(),
+        "fingerprints": {"graph": page.classifier.graph_.fingerprint},
+        "commands": [shlex.join(report)],
+        "note": None,
+    }
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "ndcn": __version__,
+        "Python": platform.python_version(),
+        "torch": torch.__version__,
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+    }
+
+
+def _settings(estimator: DynamicsRegressor | NodeClassifier) -> dict[str, Any]:
     found = estimator.get_params(deep=False)
     for name in ("checkpoint", "progress", "jobs"):  # they do not change the result
-        del found[name]
+        found.pop(name, None)
     found["dtype"], found["device"] = dtype_name(dtype_named(found["dtype"])), str(found["device"])
     return found
 

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import torch
+
+    from ..classify import NodeClassifier
     from ..forecast import Forecast
     from ..regressor import DynamicsRegressor
     from .frames import Frames
@@ -37,6 +40,23 @@ class PageContext:
 
 
 @dataclass(frozen=True)
+class ClassContext:
+    """What a section of the page of a classifier may be about.
+
+    Attributes:
+        classifier: fitted.
+        judged: the nodes that it is judged by, shape (n,), bool; none if no node of known class was held out.
+        probabilities: of the classes, shape (n, c).
+        model_name: name of the model in the commands that the page gives.
+    """
+
+    classifier: NodeClassifier
+    judged: torch.Tensor
+    probabilities: torch.Tensor
+    model_name: str
+
+
+@dataclass(frozen=True)
 class Section:
     """A card of the page below the network.
 
@@ -44,9 +64,10 @@ class Section:
         title: its heading.
         script: a file in ``assets/sections``, or the path of another. It calls ``section(name, (part, element) => ...)``
             of ``../sections.js``, which fills the element from the part.
-        part: returns the content of the section as JSON holds it; None leaves the section out.
+        part: returns the content of the section as JSON holds it, from a ``PageContext`` or, on the page of a classifier, a
+            ``ClassContext``; None leaves the section out.
     """
 
     title: str
     script: str | Path
-    part: Callable[[PageContext], dict[str, Any] | None]
+    part: Callable[[Any], dict[str, Any] | None]

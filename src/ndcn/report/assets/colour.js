@@ -68,11 +68,62 @@ function errorColouring(scale, sameScale) {
   };
 }
 
+// Classes --------------------------------------------------------------------------------------------------------
+
+const GOLDEN = 137.508; // degrees between the hues of classes beyond the palette
+
+function hueColour(code) {
+  const light = themeNow() === "dark" ? 0.68 : 0.45;
+  const hue = (code * GOLDEN) % 360;
+  const spread = 0.55 * Math.min(light, 1 - light);
+  const part = (n) => {
+    const k = (n + hue / 30) % 12;
+    return Math.round(255 * (light - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return `#${[0, 8, 4].map((n) => part(n).toString(16).padStart(2, "0")).join("")}`;
+}
+
+// The last of the palette is grey, as is a node without a class.
+export function classColour(code) {
+  const known = palette();
+  return code < known.length - 1 ? known[code] : hueColour(code);
+}
+
+const FAINT = 0.18; // of its colour is left to a class that is no likelier than the others
+let classRamps = { theme: null };
+
+// Shades of all classes, from faint to full, and how many each has.
+function classRamp() {
+  if (classRamps.theme === themeNow()) return classRamps;
+  const count = Math.min(SHADES, CONTENT.classes.names.length);
+  const levels = Math.min(16, Math.floor(SHADES / count));
+  const ground = rgb(ink("card"));
+  const ramp = Array.from({ length: count * levels }, (_, s) => {
+    const share = levels > 1 ? FAINT + ((1 - FAINT) * (s % levels)) / (levels - 1) : 1;
+    const full = rgb(classColour(Math.floor(s / levels)));
+    return `rgb(${full.map((c, j) => Math.round(ground[j] + share * (c - ground[j]))).join(",")})`;
+  });
+  classRamps = { theme: themeNow(), ramp, levels, count };
+  return classRamps;
+}
+
+// A class as its place, plus how sure it is, from 0 to just below 1.
+function classColouring(kind) {
+  if (kind === "confidence") return plainColouring(1 / Math.max(2, CONTENT.classes.names.length), 1, 1);
+  const { ramp, levels, count } = classRamp();
+  const shade = (x) => (Math.floor(x) % count) * levels + Math.floor((x % 1) * levels);
+  return { ramp, shade: (x) => (Number.isNaN(x) ? -1 : shade(x)) };
+}
+
 // How one kind of states is coloured: a ramp, and the shade 0..255 of a number, or -1 where there is none.
 export function colouring(kind, feature, sameScale) {
+  if (CONTENT.classes) return classColouring(kind);
   const scale = CONTENT.scales[feature];
   if (kind === "error") return errorColouring(scale, sameScale);
-  const [low, high, gamma] = kind === "std" ? [0, scale.std, 1] : [scale.low, scale.high, scale.gamma];
+  return kind === "std" ? plainColouring(0, scale.std, 1) : plainColouring(scale.low, scale.high, scale.gamma);
+}
+
+function plainColouring(low, high, gamma) {
   return {
     ramp: STATE_RAMP,
     low,

@@ -22,13 +22,13 @@ async function inflate(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-async function integers(packed) {
+export async function integers(packed) {
   const raw = await inflate(packed.data);
   return packed.bits === 16 ? new Uint16Array(raw.buffer) : new Uint32Array(raw.buffer);
 }
 
 // Numbers whose first bytes come first, then their second ones, ...
-async function numbers(packed) {
+export async function numbers(packed) {
   const planes = await inflate(packed.data);
   const Form = FORMS[packed.kind];
   const width = Form.BYTES_PER_ELEMENT;
@@ -51,7 +51,8 @@ function shortest(x) {
   return Number(x.toPrecision(9));
 }
 
-// States of one kind, one row of nodes for each moment of each feature; null where the model has none.
+// States of one kind, one row of nodes for each moment of each feature; null where the model has none. A classifier has
+// others, which classes.js puts here.
 export const STATE_KINDS = ["truth", "prediction", "error", "std", "lower", "upper"];
 export const STATES = {};
 export const GRAPH = {};

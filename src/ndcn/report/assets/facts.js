@@ -2,10 +2,9 @@
 
 import { CONTENT, FORECAST, FRAMES, framesOf, partNames } from "./data.js";
 import { byId, make } from "./dom.js";
+import { factElement, networkFact } from "./factlist.js";
 import { percent, shortNumber, spanText } from "./format.js";
 import { WORDS } from "./words.js";
-
-// Each fact is [name, text, note or null].
 
 function bestBaseline(part) {
   const baselines = CONTENT.scores.rows.slice(1).map((row) => [row.parts[part]?.normalized_l1, row.name]);
@@ -29,11 +28,6 @@ function errorFacts() {
   return parts.train ? [errorFact("train")] : [];
 }
 
-function networkFact() {
-  const { n, edges, directed } = CONTENT.graph;
-  return [WORDS.facts.network, WORDS.facts.nodes(n), WORDS.facts.edges(edges, directed)];
-}
-
 function timeFacts() {
   const words = WORDS.facts;
   const facts = [];
@@ -53,11 +47,6 @@ function modelFact() {
   if (members > 1) notes.push(WORDS.facts.members(members));
   if (parameters) notes.push(WORDS.facts.parameters(parameters));
   return [WORDS.facts.model, model, notes.join(", ") || null];
-}
-
-function factElement([name, text, note]) {
-  const below = note ? make("dd", { class: "quiet" }, note) : null;
-  return make("div", {}, make("dt", {}, name), make("dd", {}, text), below);
 }
 
 function subtitle() {

@@ -1,6 +1,6 @@
-// Putting it together: theme, keys, and what happens when the window changes.
+// Putting the page of dynamics together, and its keys.
 
-import { darkWished, forgetInks, themeNow } from "./colour.js";
+import { begin } from "./begin.js";
 import { FEATURES, unpack } from "./data.js";
 import { byId, make } from "./dom.js";
 import { startDownloads } from "./downloads.js";
@@ -11,26 +11,9 @@ import { setLayout, startPanels } from "./panels.js";
 import { startRanking } from "./ranking.js";
 import { startSearch } from "./search.js";
 import { startSections } from "./sections.js";
-import { change, redrawAll, state, togglePin } from "./state.js";
+import { change, state, togglePin } from "./state.js";
+import { startTheme, switchTheme } from "./theme.js";
 import { moveByKey, setPlaying, startTimeline } from "./timeline.js";
-import { WORDS } from "./words.js";
-
-const page = document.documentElement;
-
-function themeChanged() {
-  forgetInks();
-  change({ theme: state.theme + 1 });
-}
-
-function switchTheme() {
-  page.dataset.theme = themeNow() === "dark" ? "light" : "dark";
-  themeChanged();
-}
-
-function startTheme() {
-  byId("theme").addEventListener("click", switchTheme);
-  darkWished.addEventListener("change", themeChanged);
-}
 
 function startVariable() {
   if (FEATURES.length < 2) return;
@@ -70,8 +53,7 @@ function startKeys() {
   });
 }
 
-async function start() {
-  if (typeof DecompressionStream === "undefined") throw new Error(WORDS.page.oldBrowser);
+begin(async () => {
   await unpack();
   startVariable();
   startRanking();
@@ -85,15 +67,4 @@ async function start() {
   startKeys();
   startTheme();
   openOnTheMostInteresting();
-  new ResizeObserver(() => change({ size: state.size + 1 })).observe(page);
-  redrawAll();
-  requestAnimationFrame(() => {
-    page.dataset.ready = String(Math.round(performance.now()));
-  });
-}
-
-start().catch((error) => {
-  page.dataset.failed = "";
-  byId("notes").replaceChildren(make("p", { class: "note" }, WORDS.page.failed(error.message)));
-  throw error;
 });

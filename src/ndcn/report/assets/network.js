@@ -1,5 +1,6 @@
 // Drawing of the network: where its nodes are, its links, its states as colours, and marks of nodes looked at.
 
+import { classText } from "./classes.js";
 import { colouring, ink } from "./colour.js";
 import { CONTENT, GRAPH, NODES, nodeName, shownFrame, snapshot, value } from "./data.js";
 import { roundedNumber, shortNumber, timeText } from "./format.js";
@@ -175,12 +176,17 @@ export function drawNetwork(surface, kind, width, height) {
   return missing;
 }
 
+function valueText(kind, node) {
+  if (CONTENT.classes) return classText(kind, node);
+  return shortNumber(value(kind, state.feature, shownFrame(kind, state.frame), node));
+}
+
 export function drawTip(surface, g, kind, width) {
   const i = state.hover;
   if (i === null) return;
   const name = nodeName(i);
   const short = name.length > 28 ? `${name.slice(0, 27)}…` : name;
-  const words = `${short}  ${shortNumber(value(kind, state.feature, shownFrame(kind, state.frame), i))}`;
+  const words = `${short}  ${valueText(kind, i)}`;
   const wide = 6.6 * words.length + 14;
   const x = Math.max(2, Math.min(width - wide - 2, g.x[i] - wide / 2));
   const y = g.y[i] > 44 ? g.y[i] - g.r - 30 : g.y[i] + g.r + 8;
@@ -189,6 +195,7 @@ export function drawTip(surface, g, kind, width) {
 }
 
 export function drawScale(surface, kind, width) {
+  if (CONTENT.classes && kind !== "confidence") return; // the legend names the classes
   const colours = colouring(kind, state.feature, state.same);
   const bar = Math.min(width, 260);
   const left = (width - bar) / 2;
@@ -210,6 +217,7 @@ export function panelName(kind) {
 // What has to be known about the colours of a picture.
 export function caption(kind, missing) {
   const words = WORDS.panels;
+  if (CONTENT.classes) return missing ? WORDS.classes.missing(missing) : WORDS.classes.captions[kind];
   if (missing === NODES) return kind === "prediction" ? words.noForecast : words.noData;
   const parts = missing ? [words.unobserved(missing)] : [];
   if (kind === "error") {

@@ -21,8 +21,9 @@ import { change, choose, state, togglePin, watch } from "./state.js";
 import { CanvasSurface, fitted } from "./surface.js";
 import { WORDS } from "./words.js";
 
+const OF_CLASSES = ["label", "predicted", "confidence"];
 const wanted = CONTENT.states.truth ? ["truth", "prediction", "error"] : ["prediction", "std"];
-export const panelKinds = wanted.filter((kind) => CONTENT.states[kind]);
+export const panelKinds = CONTENT.classes ? OF_CLASSES : wanted.filter((kind) => CONTENT.states[kind]);
 export const panels = [];
 
 const WHOLE = { k: 1, x: 0.5, y: 0.5 };
@@ -78,9 +79,13 @@ class Panel {
     if (this.note.textContent !== words) this.note.textContent = words;
     const name = panelName(this.kind);
     if (this.name.textContent !== name) this.name.textContent = name;
-    const label = WORDS.panels.label(name, NODES, FEATURES[state.feature], spokenTime(state.frame));
-    this.canvas.setAttribute("aria-label", label);
+    this.canvas.setAttribute("aria-label", panelLabel(name));
   }
+}
+
+function panelLabel(name) {
+  if (CONTENT.classes) return WORDS.classes.panel(name, NODES);
+  return WORDS.panels.label(name, NODES, FEATURES[state.feature], spokenTime(state.frame));
 }
 
 // Pointer, wheel and keys ------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 // What is being looked at; what depends on a change of it is drawn again, once for each frame of the screen.
 
+import { classReading } from "./classes.js";
 import { palette } from "./colour.js";
-import { nodeName, value } from "./data.js";
+import { CONTENT, nodeName, value } from "./data.js";
 import { byId } from "./dom.js";
 import { shortNumber, spokenTime } from "./format.js";
 import { WORDS } from "./words.js";
@@ -95,6 +96,7 @@ export function togglePin(node) {
 }
 
 export function reading(node) {
+  if (CONTENT.classes) return classReading(node);
   const values = [];
   for (const [kind, word] of Object.entries(WORDS.nodes.spoken)) {
     const x = value(kind, state.feature, state.frame, node);

@@ -56,7 +56,15 @@ export const WORDS = {
   },
 
   panels: {
-    names: { truth: "Truth", prediction: "Prediction", error: "Error", std: "Standard deviation" },
+    names: {
+      truth: "Truth",
+      prediction: "Prediction",
+      error: "Error",
+      std: "Standard deviation",
+      label: "Label",
+      predicted: "Predicted class",
+      confidence: "Confidence",
+    },
     label: (panel, count, feature, time) =>
       `${panel}: ${count} nodes coloured by ${feature} at ${time}. Arrow keys move from node to node.`,
     map: "Map",
@@ -109,6 +117,44 @@ export const WORDS = {
       forecast: "forecast",
       band: "± 2 standard deviations",
     },
+  },
+
+  // The page of a classifier.
+  classes: {
+    subtitle: "labels, predicted classes, how sure they are, and where they came from",
+    accuracy: "accuracy",
+    onNodes: (count) => (count ? `on ${counted(count, "node")} held out` : "no node was held out"),
+    ece: "calibration error",
+    asTrained: "probabilities as trained",
+    calibrated: (temperature) => `calibrated, temperature ${temperature}`,
+    classCount: "classes",
+    trainedOn: (count) => `learned from ${counted(count, "label")}`,
+    time: "time of diffusion T",
+    paler: "paler: less certain; grey: label not known",
+    unknown: "not known",
+    missing: (count) => `${counted(count, "node")} without a label`,
+    captions: { label: "", predicted: "paler: less certain", confidence: "probability of the predicted class" },
+    panel: (panel, count) => `${panel} of ${count} nodes. Arrow keys move from node to node.`,
+    percent: (p) => `${(100 * p).toFixed(1)} %`,
+    signed: (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(3)}`,
+    reading: (node, predicted, label) => `${node}: predicted ${predicted}; label ${label}`,
+    probabilities: "Probabilities",
+    labelled: (label, verdict) => `Label: ${label} (${verdict}).`,
+    right: "predicted right",
+    wrong: "predicted wrong",
+    unlabelled: "Label not known.",
+    splits: { "": "", train: "Trained on.", validation: "Validation node.", test: "Test node." },
+    whyTitle: "Where this class came from",
+    why: (first, second) =>
+      `The log-odds of ${first} against ${second} are a sum over all nodes. ` +
+      `These count most; a minus speaks for ${second}.`,
+    whyColumns: ["node", "label", "split", "contribution"],
+    rest: "all other nodes",
+    bias: "bias",
+    sum: "log-odds",
+    elsewhere: "Where its class came from, with the share of every node:",
+    command: (model, node) => `ndcn explain ${model} ${node}`,
+    noneChosen: "Click a node or find one by name to see where its class came from.",
   },
 
   charts: {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..repeat import repetition
+from ..repeat import repetition, repetition_of_classifier
 from ..section import Section
 
 SECTION = Section("Reproduce it", "repeat.js", repetition)
+OF_CLASSIFIER = Section("Reproduce it", "repeat.js", repetition_of_classifier)
