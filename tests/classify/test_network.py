@@ -137,5 +137,8 @@ def test_feature_table() -> None:
         assert torch.autograd.gradcheck(table.times, weight)
         generator = torch.Generator()
         assert torch.autograd.gradcheck(lambda w: table.times(w, 0.5, generator.manual_seed(0)), weight)  # noqa: B023
+        some = torch.tensor([0, 3, 4, 19])
+        torch.testing.assert_close(table.times(weight, rows=some), expected[some] @ weight)
+        assert torch.autograd.gradcheck(lambda w: table.times(w, 0.5, generator.manual_seed(0), some), weight)  # noqa: B023
     mean = torch.stack([table.times(weight, 0.5, generator) for _ in range(3000)]).mean(dim=0)
     assert (mean - dense @ weight).abs().max() < 0.2

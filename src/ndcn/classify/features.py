@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
-from torch.nn.functional import embedding_bag
 
 
 class FeatureTable:
@@ -40,41 +39,51 @@ class FeatureTable:
             csr = sparse.diags_array(np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)) @ csr
         csr.sort_indices()
         self.shape: tuple[int, int] = csr.shape
-        order = sparse.csr_array((np.arange(1, csr.nnz + 1), csr.indices, csr.indptr), shape=csr.shape).T.tocsr()
-        order.sort_indices()
-
-        def index(array: np.ndarray) -> torch.Tensor:
-            return torch.from_numpy(array.astype(np.int64)).to(device)
-
-        self.values = torch.from_numpy(csr.data).to(device, dtype)
-        self.rows = (index(csr.indices), index(csr.indptr))
-        self.columns = (index(order.indices), index(order.indptr))
-        self.by_column = index(order.data - 1)  # position in ``values`` of each entry, column by column
+        self.device = torch.device(device)
+        self.values = torch.from_numpy(csr.data).to(dtype)
+        self.matrix = sparse.csr_array((self.values.numpy(), csr.indices, csr.indptr), shape=csr.shape)
+        self.rows = tuple(torch.from_numpy(part.astype(np.int64)) for part in (csr.indices, csr.indptr))
 
     def times(
-        self, weight: torch.Tensor, dropout: float = 0.0, generator: torch.Generator | None = None
+        self,
+        weight: torch.Tensor,
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+        rows: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """F W, shape (n, h); with dropout p each entry of F is dropped with probability p and else divided by 1 - p."""
-        values = self.values
+        """F W, shape (n, h), or its given rows, shape (r, h).
+
+        With dropout p each entry of F is dropped with probability p and else divided by 1 - p. Only what is kept is
+        multiplied.
+        """
+        matrix = self.matrix if rows is None else self.matrix[rows.cpu().numpy()]
         if dropout > 0:
-            kept = torch.rand(values.shape, generator=generator, dtype=values.dtype, device=values.device) >= dropout
-            values = values * kept / (1 - dropout)
-        return _Product.apply(weight, self, values)
-
-
-def _gather(rows: tuple[torch.Tensor, torch.Tensor], table: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Row i of the result: the sum of ``values[e] * table[column of e]`` over the entries e of row i."""
-    columns, offsets = rows
-    return embedding_bag(columns, table, offsets, mode="sum", per_sample_weights=values, include_last_offset=True)
+            some = torch.rand(matrix.nnz, generator=generator, dtype=self.values.dtype, device=self.device)
+            kept = (some >= dropout).cpu().numpy()
+            begins = np.concatenate([[0], np.cumsum(kept, dtype=matrix.indptr.dtype)])[matrix.indptr]
+            matrix = sparse.csr_array(
+                (matrix.data[kept] / (1 - dropout), matrix.indices[kept], begins), shape=matrix.shape
+            )
+        product: torch.Tensor = _Product.apply(weight, matrix)
+        return product
 
 
 class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, weight: torch.Tensor, table: FeatureTable, values: torch.Tensor) -> torch.Tensor:
-        ctx.table, ctx.values = table, values
-        return _gather(table.rows, weight, values)
+    """M W and M^T G for a sparse M of scipy: on CPUs several times faster than torch's own, which need M^T as a copy."""
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        table: FeatureTable = ctx.table
-        return _gather(table.columns, grads[0].contiguous(), ctx.values[table.by_column]), None, None
+    def forward(ctx: Any, weight: torch.Tensor, matrix: sparse.csr_array) -> torch.Tensor:
+        ctx.matrix = matrix
+        return _multiplied(matrix, weight)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return _multiplied(ctx.matrix.T, grads[0]), None
+
+
+def _multiplied(matrix: sparse.sparray, dense: torch.Tensor) -> torch.Tensor:
+    if dense.device.type == "cpu":
+        return torch.from_numpy(matrix @ dense.detach().numpy())
+    csr = matrix.tocsr()
+    indptr, indices, values = (torch.from_numpy(part).to(dense.device) for part in (csr.indptr, csr.indices, csr.data))
+    return torch.sparse_csr_tensor(indptr, indices, values, size=csr.shape) @ dense

@@ -126,13 +126,11 @@ class DiffusionClassifier(nn.Module):
         """X(0), or X(0) W_d, of each pass side by side: (n, passes * width). What is dropped differs between them."""
         columns = []
         for _ in range(passes):
-            entry = table.times(weight, self.dropout if self.training else 0.0, self.generator)
             rows = None
             if self.training and self.row_dropout > 0:
-                some = torch.rand(len(entry), generator=self.generator, dtype=torch.float32, device=entry.device)
-                kept = some >= self.row_dropout
-                rows = kept.nonzero().flatten()
-                entry = entry[rows]
+                some = torch.rand(table.shape[0], generator=self.generator, dtype=torch.float32, device=weight.device)
+                rows = (some >= self.row_dropout).nonzero().flatten()
+            entry = table.times(weight, self.dropout if self.training else 0.0, self.generator, rows)
             x = ACTIVATIONS[self.activation](entry + self.encoder.bias)
             if self.training and self.hidden_dropout > 0:
                 some = torch.rand(x.shape, generator=self.generator, dtype=x.dtype, device=x.device)
@@ -140,7 +138,7 @@ class DiffusionClassifier(nn.Module):
             if readout is not None:
                 x = x @ readout.T
             if rows is not None:
-                x = x.new_zeros(len(kept), x.shape[1]).index_copy(0, rows, x / (1 - self.row_dropout))
+                x = x.new_zeros(table.shape[0], x.shape[1]).index_copy(0, rows, x / (1 - self.row_dropout))
             columns.append(x)
         return torch.cat(columns, dim=1) if passes > 1 else columns[0]
 
