@@ -68,13 +68,13 @@ def test_the_sentence_tells_horizons_apart() -> None:
     table = Table((1, 3, 7, 14, 28), (("combination", "", (0.8, 0.9, 1.2, 1.5, None)),), ("a",) * 5)
     kept = ("combination", "combination", "combination", "drift", "combination")
     ratios, margins = (0.8, 0.9, 1.3, 1.0, 0.5), (0.1, 0.2, 0.1, 0.1, float("inf"))
-    lines = _verdicts(table, kept, ("mean", "mean", "level", "drift", "mean"), ratios, margins)
+    lines = _verdicts(table, kept, ratios, margins)
     assert lines == [
-        (1, "combination, 20 % more accurate than the best simple guess, now mean"),
-        (3, "combination, 10 % more accurate than the best simple guess, now mean; may be chance"),
-        (7, "combination, 30 % less accurate than the best simple guess, now level; persistence was more accurate"),
+        (1, "combination, 20 % more accurate than the best simple guess"),
+        (3, "combination, 10 % more accurate than the best simple guess; may be chance"),
+        (7, "combination, 30 % less accurate than the best simple guess; persistence was more accurate"),
         (14, "drift alone, which was the more accurate; persistence was more accurate"),
-        (28, "combination, 50 % more accurate than the best simple guess, now mean; too few to be sure"),
+        (28, "combination, 50 % more accurate than the best simple guess; too few to be sure"),
     ]
 
 

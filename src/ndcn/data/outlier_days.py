@@ -47,7 +47,8 @@ def odd_days(z: np.ndarray, floor: float) -> list[Outlier]:
     size = np.where(alone, deviation, 0.0) / usual_size(deviation, floor)
     active = np.maximum(np.isfinite(z).sum(axis=1), 1)
     odd = np.any([(sign * size > SIDED).sum(axis=1) / active > COMMON for sign in (1, -1)], axis=0)
-    mean = np.minimum(np.abs(np.nan_to_num(size)), SURE).sum(axis=1) / active
+    loud = np.minimum(np.abs(np.nan_to_num(size)), SURE)
+    mean = (loud.sum(axis=1) - loud.max(axis=1)) / np.maximum(active - 1, 1)  # one node alone is no wrong day
     rows = np.pad(mean, AROUND)
     nearby = np.max([rows[k : k + len(mean)] for k in range(2 * AROUND + 1) if k != AROUND], axis=0)
     odd |= mean > np.maximum(LOUD * nearby, 1.0)

@@ -130,7 +130,7 @@ class Forecast:
     def verdicts(self, feature: int = 0) -> list[tuple[int, str]]:
         """(steps ahead, what is used and how it had done beside the best simple guess) for each horizon of a feature."""
         k = feature
-        return _verdicts(self.tables[k], self.chosen[k], self.reference[k], self.ratios[k], self.margins[k])
+        return _verdicts(self.tables[k], self.chosen[k], self.ratios[k], self.margins[k])
 
     def _repr_html_(self) -> str:
         rows = [("forecast", f"{self.horizon} steps of {self.step:.4g} after t = {self.start:.4g}")]
@@ -351,26 +351,24 @@ SHOWN = 3  # outliers that a note names
 
 
 def _verdicts(
-    table: Table, kept: Sequence[str], reference: Sequence[str], ratios: Sequence[float], margins: Sequence[float]
+    table: Table, kept: Sequence[str], ratios: Sequence[float], margins: Sequence[float]
 ) -> list[tuple[int, str]]:
     """For each horizon, what is used and how its past error compares with the best simple guess online."""
     own = next((errors for name, _, errors in table.rows if name == "combination"), (None,) * len(table.horizons))
     lines = []
-    for h, name, simple, ratio, margin, error in zip(
-        table.horizons, kept, reference, ratios, margins, own, strict=True
-    ):
+    for h, name, ratio, margin, error in zip(table.horizons, kept, ratios, margins, own, strict=True):
         if name != "combination":
             said = f"{name} alone, which was the more accurate"
         elif not np.isfinite(ratio):
-            said = f"combination; too few past forecasts to compare it with the best simple guess, now {simple}"
+            said = "combination; too few past forecasts to compare it with the best simple guess"
         elif abs(ratio - 1) <= SAME:
-            said = f"combination, as accurate as the best simple guess, now {simple}"
+            said = "combination, as accurate as the best simple guess"
         else:
             size, side = f"{100 * abs(1 - ratio):.0f} %", "more" if ratio < 1 else "less"
             doubt = (
                 "" if abs(ratio - 1) > margin else "; may be chance" if np.isfinite(margin) else "; too few to be sure"
             )
-            said = f"combination, {size} {side} accurate than the best simple guess, now {simple}{doubt}"
+            said = f"combination, {size} {side} accurate than the best simple guess{doubt}"
         if error is not None and error > 1 + SAME:
             said += "; persistence was more accurate"
         lines.append((h, said))

@@ -374,6 +374,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         if not isinstance(data, (Trajectory, Dataset)):
             return score_of_runs(self, data)
         run = one_run(data, "a score")
+        self._fitted()
         check_scored_times(self, run)
         return metrics.r2(self.predict(run.times, graph=run.graph, x0=x0, t0=t0), run)
 
