@@ -165,7 +165,7 @@ def test_after_a_wave_nothing_is_added() -> None:
     level = np.r_[0.5 * np.ones(40), 8 * np.ones(12), 0.01 * np.ones(14)]
     cases = np.random.default_rng(2).poisson(level[:, None] * np.ones(60)).astype(float)
     found = forecast.auto(trajectory(cases), horizon=7, progress=False)
-    assert found.mean([66.0]).states.sum() <= found.predict([66.0]).states.sum() + cases[-7:].mean(axis=0).sum()
+    assert found.mean([66.0]).states.sum() <= found.path[1].sum() + cases[-7:].mean(axis=0).sum()
 
 
 def test_nodes_that_were_never_observed_are_in_no_sum(epidemic: np.ndarray) -> None:
@@ -237,7 +237,7 @@ def test_without_past_errors_it_says_what_to_do(epidemic: np.ndarray) -> None:
     found = replace(forecast.auto(trajectory(epidemic), horizon=4), past=())
     with pytest.raises(ValueError, match=r"written by ndcn 0\.2 or earlier\. Fit it again"):
         found.groups({0: "a"}, [80.0])
-    np.testing.assert_allclose(found.mean([80.0]).states, found.predict([80.0]).states, rtol=1e-5)
+    np.testing.assert_allclose(found.mean([80.0]).states, found.predict([80.0]).states, atol=0.05)  # one decimal
 
 
 def test_what_cannot_be_done_is_said(epidemic: np.ndarray) -> None:

@@ -131,7 +131,7 @@ def test_a_graph_with_positions_is_drawn_there() -> None:
 def test_pairs_repel_as_on_the_mesh(monkeypatch: pytest.MonkeyPatch) -> None:
     x = 8 * np.random.default_rng(0).random((100, 2))
     direct = layout._repulsion(x)
-    monkeypatch.setattr(layout, "DIRECT", 0)
+    monkeypatch.setattr(layout, "FEW", 0)
     far = layout._repulsion(x)
     assert np.corrcoef(direct.ravel(), far.ravel())[0, 1] > 0.9
     assert np.abs(direct.sum(axis=0)).max() < 1e-9  # each pair repels both alike

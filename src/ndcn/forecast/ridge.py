@@ -58,22 +58,31 @@ def filled(y: np.ndarray, observed: np.ndarray) -> np.ndarray:
 def common_mean(panel: Panel, y: np.ndarray) -> np.ndarray:
     """The mean over nodes at each time, shape (T, 1).
 
+    What a node is further from its usual distance to ``plain_mean`` than it was on average of late does not count.
+    """
+    plain, weight = plain_mean(panel, y)
+    if not panel.kind.positive:
+        return plain
+    away = y - plain
+    away -= trailing_mean(away, RECENT)
+    most = trailing_mean(np.abs(away), RECENT)
+    return np.asarray(plain + (weight * (np.clip(away, -most, most) - away)).sum(axis=1, keepdims=True))
+
+
+def plain_mean(panel: Panel, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean over nodes at each time, shape (T, 1), and their weights, shape (T, n).
+
     Where values are at least 0, nodes count by their mean so far, as far as ``even_weights`` lets them (the logarithm of a
-    small count is mostly noise), and the highest fortieth is cut off; and what a node is further from its usual distance to
-    that mean than it was on average of late does not count. Else all count alike, without the ends.
+    small count is mostly noise), and the highest fortieth is cut off. Else all count alike, without the ends.
     """
     if not panel.kind.positive:
-        return np.asarray(trim_mean(y, TRIM, axis=1)[:, None])
+        return np.asarray(trim_mean(y, TRIM, axis=1)[:, None]), np.full(y.shape, 1.0 / y.shape[1])
     flow = np.diff(panel.values, axis=0, prepend=panel.values[:1]) if panel.kind.cumulative else panel.values
     size = np.where(panel.shifted, 0.0, np.cumsum(np.maximum(flow, 0.0), axis=0)) + 1e-12
     weight = size * even_weights(size, 0.0, COMMON)
     weight /= weight.sum(axis=1, keepdims=True)
     low, high = np.quantile(y, [0.0, 1 - TRIM / 2], axis=1)[..., None]
-    plain = (weight * np.clip(y, low, high)).sum(axis=1, keepdims=True)
-    away = y - plain
-    away -= trailing_mean(away, RECENT)
-    most = trailing_mean(np.abs(away), RECENT)
-    return np.asarray(plain + (weight * (np.clip(away, -most, most) - away)).sum(axis=1, keepdims=True))
+    return (weight * np.clip(y, low, high)).sum(axis=1, keepdims=True), weight
 
 
 def _past(z: np.ndarray, lags: int) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..data import Panel, capped
-from .ridge import common_mean, filled
+from .ridge import filled, plain_mean
 from .transforms import View
 
 MOST_DELAY = 7  # steps
@@ -50,7 +50,7 @@ def forecasts(panel: Panel, origins: np.ndarray, horizons: np.ndarray) -> np.nda
     """
     x, w, far = panel.values, panel.kind.window, int(horizons.max())
     y = filled(View("log", panel.kind.cumulative, w).series(x), panel.observed)
-    W = common_mean(panel, y)[:, 0]
+    W = plain_mean(panel, y)[0][:, 0]  # nodes behind the others are far from it, and count all the same
     middle = (w - 1) // 2  # a mean over w steps is that of its middle
     course = _course(W, origins, far + middle + MOST_DELAY, 2 * w)
     ahead, delays = np.arange(1, far + 1) + middle, np.arange(-MOST_DELAY, MOST_DELAY + 1)
