@@ -38,7 +38,7 @@ def classifier() -> ndcn.NodeClassifier:
     labels = np.array([SCRIPT, "Officer & more"], dtype=object)[data.labels.numpy()]
     labels[9] = None
     validation = data.test_mask.numpy() & (np.arange(34) % 3 == 1)
-    clf = ndcn.NodeClassifier(T=2.0, hidden=8, epochs=20, progress=False)
+    clf = ndcn.NodeClassifier(T=2.0, hidden=8, epochs=60, progress=False)
     return clf.fit(graph, data.features, labels, data.train_mask, validation)
 
 

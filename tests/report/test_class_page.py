@@ -198,7 +198,7 @@ def test_a_node_that_is_found_is_explained(shown: Any) -> None:
     clf = pages.classifier()
     shown.fill("#search", "n20")
     shown.press("#search", "Enter")
-    shown.wait_for_function("document.querySelector('#node-card .node-name').textContent === 'n20'")
+    shown.locator("#node-card .node-name", has_text="n20").wait_for()
     why = clf.explain("n20")
     rows = [row.inner_text().split("\t") for row in shown.locator("#why tbody tr").all()]
     assert [row[0].strip() for row in rows[:6]] == [str(name) for name in why.table.node.head(6)]
