@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,6 +15,15 @@ import pytest
 from miniature import result, some_runs
 from ndcn.experiments import store as module
 from ndcn.experiments.store import Store
+
+
+def test_a_new_store_waits_for_whoever_is_making_it(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")  # a lock that SQLite's own timeout does not wait for when a log is to be started
+    threading.Timer(0.3, lambda: other.execute("ROLLBACK")).start()
+    with Store(tmp_path / "a.sqlite") as store:
+        assert store.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    other.close()
 
 
 def test_what_is_added_is_found_again(tmp_path: Path) -> None:

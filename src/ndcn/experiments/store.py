@@ -24,6 +24,7 @@ from .spec import Run
 
 APPLICATION = 0x6E64636E  # "ndcn", written into the file's header
 VERSION = 1
+WAIT = 60.0  # seconds for which a command waits while others write
 STALE = 30.0  # seconds without a sign of life, after which a claim is nobody's
 
 SCHEMA = """
@@ -75,7 +76,7 @@ class Store:
             raise ValueError(f"{path} cannot be used as a store of results: {error}") from error
 
     def _connected(self, place: str | Path, *, uri: bool = False) -> sqlite3.Connection:
-        return sqlite3.connect(place, timeout=60, isolation_level=None, uri=uri)
+        return sqlite3.connect(place, timeout=WAIT, isolation_level=None, uri=uri)
 
     def _read_only(self) -> sqlite3.Connection:
         """A connection that changes nothing; to a copy, where SQLite needs to write beside a file that it reads."""
@@ -106,7 +107,7 @@ class Store:
             self._check()  # before anything is changed
         finally:
             self.connection.execute("ROLLBACK")
-        self.connection.execute("PRAGMA journal_mode = WAL")
+        self._keep_a_log()
         self.connection.execute("PRAGMA synchronous = NORMAL")
         with self._transaction():
             if self._check():  # another command may have been faster
@@ -115,6 +116,18 @@ class Store:
                 self.connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 self.connection.execute(f"PRAGMA user_version = {VERSION}")
             self.connection.execute("DELETE FROM claims WHERE seen < ?", (time.time() - STALE,))
+
+    def _keep_a_log(self) -> None:
+        """Switch to a write-ahead log. SQLite does not wait for others here, whatever the timeout: so this does."""
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                self.connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:  # Python 3.10 does not tell SQLite's error code
+                    raise
+            time.sleep(0.01)
 
     def _check(self) -> bool:
         """Whether the file is new; refuses those of something else."""
