@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import warnings
 
 import numpy as np
@@ -12,7 +14,7 @@ import ndcn
 from finding import plain
 from ndcn import Interaction, Trajectory, laws, networks, simulate
 from ndcn.identify import discover, estimate
-from ndcn.identify.clock import in_time, time_is_over, time_limit
+from ndcn.identify.clock import in_time, interrupted, time_is_over, time_limit
 from ndcn.identify.doubts import doubt_of_numbers, undecided
 from ndcn.identify.library import MOST_STARTS, library
 from ndcn.identify.observations import observed
@@ -178,3 +180,24 @@ def test_a_term_that_is_not_finite_is_told(text: str) -> None:
 def test_sums_and_powers_of_ones_own(text: str) -> None:
     what = Interaction(terms=[text], without=plain("x").without)
     assert discover([heat(networks.grid(16), 8)], what).evidence.explained
+
+
+def test_the_first_interrupt_gives_the_best_law_so_far_and_the_second_ends_everything() -> None:
+    graph = networks.grid(9)
+    x0 = torch.linspace(0.5, 3.0, 9, dtype=torch.float64).reshape(-1, 1)
+    data = simulate(Odd(), graph, x0, np.linspace(0, 1, 20))
+    before = signal.getsignal(signal.SIGINT)
+    later = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
+    later.start()
+    with pytest.warns(UserWarning, match="Ctrl-C ended the search"):
+        found = discover([data], Interaction())
+    later.join()
+    assert found.evidence.explained is False
+    assert signal.getsignal(signal.SIGINT) is before
+    with time_limit(None):
+        assert not time_is_over()
+        signal.raise_signal(signal.SIGINT)
+        assert time_is_over()
+        assert interrupted()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)

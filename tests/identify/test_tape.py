@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from ndcn.identify.tape import Tape, record, roll
+from ndcn.identify.tape import KernelTape, PlainTape, Tape, record, roll
 from ndcn.laws import Equation, network as network_module
 from ndcn.laws.network import Network
+from ndcn.solve import law_kernel_in_use
 from problems import SIGNED_GRAPHS, equation, heat, states
 
 SPANS = torch.tensor([0.1, 0.3, 0.2], dtype=torch.float64)
@@ -58,7 +59,7 @@ def test_tangent_and_adjoint_are_transposes(name: str, graph: str) -> None:
     size = tape.states[0].numel()
     v = rng.standard_normal((size, 2))
     w = [rng.standard_normal((size, 2)) for _ in range(len(tape.states))]
-    forward = list(tape.tangent(v, False))
+    forward = list(tape.tangent(v))
     back = tape.adjoint(w)
     left = sum((a * b).sum(0) for a, b in zip(w, forward, strict=True))
     np.testing.assert_allclose(left, (back * v).sum(0), rtol=1e-12)
@@ -70,10 +71,10 @@ def test_tangents_are_derivatives(name: str) -> None:
     network, x0, tape, h = Network(graph), states(graph, model.features), tape_of(model), 1e-5
     v = torch.randn(x0.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     up, down = (roll(model, network, x0 + s * h * v, SPANS, SPLINE_STEPS) for s in (1, -1))
-    found = np.stack(list(tape.tangent(v.reshape(-1, 1).numpy(), False)))
+    found = np.stack(list(tape.tangent(v.reshape(-1, 1).numpy())))
     np.testing.assert_allclose(found.ravel(), ((up - down) / (2 * h)).numpy().ravel(), atol=1e-7, rtol=1e-6)
     p = model.parameters
-    columns = np.stack(list(tape.tangent(np.zeros((x0.numel(), len(p))), True)))
+    columns = np.stack(tape.sensitivities())
     for k in range(len(p)):
         e = torch.zeros_like(p)
         e[k] = h
@@ -99,12 +100,46 @@ def test_explosions_are_none() -> None:
     assert record(wild, Network(graph), x0, 20 * SPANS, (8, 8, 8)) is None
 
 
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Equation, "kernel", lambda self, network: None)
+
+
 def test_derivatives_of_few_states_at_once_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain(monkeypatch)
     together = tape_of(TWO)
     monkeypatch.setattr(network_module, "AT_ONCE", 1)
-    for one, other in zip(together.steps, tape_of(TWO).steps, strict=True):
+    few = tape_of(TWO)
+    assert isinstance(together, PlainTape)
+    assert isinstance(few, PlainTape)
+    for one, other in zip(together.steps, few.steps, strict=True):
         for a, b in zip(one, other, strict=True):
             assert a.h == b.h
             for k in range(4):
                 np.testing.assert_allclose(a.J[k].toarray(), b.J[k].toarray(), rtol=1e-12)
                 np.testing.assert_allclose(a.C[k], b.C[k], rtol=1e-12)
+
+
+@pytest.mark.skipif(law_kernel_in_use() == "torch", reason="the compiled kernel was not built")
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("graph", ["signed", "directed", "edgeless"])
+def test_compiled_tapes_are_as_plain_ones(name: str, graph: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = tape_of(MODELS[name], graph)
+    plain(monkeypatch)
+    expected = tape_of(MODELS[name], graph)
+    assert isinstance(compiled, KernelTape)
+    assert isinstance(expected, PlainTape)
+    torch.testing.assert_close(compiled.states, expected.states, rtol=1e-12, atol=1e-12)
+    rng = np.random.default_rng(0)
+    rows = expected.states[0].numel()
+    for columns in (1, 4, 7, 18):
+        v = rng.standard_normal((rows, columns))
+        w = [rng.standard_normal((rows, columns)) for _ in expected.states]
+        weights = [rng.uniform(size=(rows, 1)) for _ in expected.states]
+        for found, other in (
+            (list(compiled.tangent(v)), list(expected.tangent(v))),
+            (compiled.adjoint(w), expected.adjoint(w)),
+            (compiled.gram(v, weights), expected.gram(v, weights)),
+            (compiled.sensitivities(), expected.sensitivities()),
+            (compiled.memory(weights), expected.memory(weights)),
+        ):
+            np.testing.assert_allclose(found, other, rtol=1e-11, atol=1e-12)

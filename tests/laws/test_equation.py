@@ -12,9 +12,10 @@ from hypothesis import given, strategies as st
 from ndcn import Graph, laws
 from ndcn.identify.known_law import checked_law
 from ndcn.identify.library import library
-from ndcn.laws import Equation, Model, Term, values_of
+from ndcn.laws import Equation, Model, Term
 from ndcn.laws.formula import Formula
 from ndcn.laws.network import Network
+from ndcn.laws.terms import values_of
 from problems import GRAPHS, SIGNED_GRAPHS, equation, states
 
 VW = ("v", "w")

@@ -33,11 +33,11 @@ class Progress:
             self.task = self.bar.add_task(self.name, total=self.total, completed=self.done, note="")
         return self
 
-    def update(self, done: int, loss: float | None = None) -> None:
+    def update(self, done: int, loss: float | None = None, note: str = "") -> None:
         """Say how far it is; drawn ten times a second at most."""
         if self.bar is not None and (done == self.total or time.monotonic() - self.drawn > 0.1):
             self.drawn = time.monotonic()
-            self.bar.update(self.task, completed=done, note="" if loss is None else f"loss {loss:.4g}")
+            self.bar.update(self.task, completed=done, note=note if loss is None else f"loss {loss:.4g}")
 
     def __exit__(self, *error: object) -> None:
         if self.bar is not None:

@@ -9,10 +9,15 @@ import typer
 from .options import Json, print_json
 
 KERNELS = {"compiled": "compiled", "torch": "torch (no compiled one was built for this machine)"}
+# What is slower without compiled laws: docs/performance.md, Laws.
+LAWS = {
+    "compiled": "compiled",
+    "torch": "torch (no compiled ones were built: finding and simulating laws takes several times as long)",
+}
 
 
 def doctor(as_json: Json = False) -> None:
-    """Show the versions of ndcn, Python and torch, the kernel in use and the number of threads.
+    """Show the versions of ndcn, Python and torch, which compiled parts are in use and the number of threads.
 
     Example: ndcn doctor
     """
@@ -20,14 +25,16 @@ def doctor(as_json: Json = False) -> None:
 
     import ndcn
 
-    from ..solve import kernel_in_use
+    from ..solve import kernel_in_use, law_kernel_in_use
 
     kernel = kernel_in_use()
+    laws = law_kernel_in_use()
     about = {
         "ndcn": ndcn.__version__,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "kernel": kernel,
+        "laws": laws,
         "threads": torch.get_num_threads(),
         "cuda": torch.cuda.is_available(),
         "system": platform.platform(),
@@ -35,5 +42,6 @@ def doctor(as_json: Json = False) -> None:
     if as_json:
         print_json(about)
         return
-    for name, value in {**about, "kernel": KERNELS[kernel], "cuda": "yes" if about["cuda"] else "no"}.items():
+    words = {"kernel": KERNELS[kernel], "laws": LAWS[laws], "cuda": "yes" if about["cuda"] else "no"}
+    for name, value in {**about, **words}.items():
         typer.echo(f"{name:8}{value}")

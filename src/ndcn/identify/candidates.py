@@ -64,7 +64,8 @@ def _ranked_sets(form: WeakForm, feature: int) -> tuple[list[RankedSupport], lis
     """Polynomial self terms with one coupling or none; with one coupling and one curve; any sets, by beam search."""
     terms = form.terms[feature]
     polynomials = tuple(k for k, term in enumerate(terms) if not term.coupling and _is_polynomial(term))
-    with_coupling = [form.solved(feature, (*polynomials, k)) for k, term in enumerate(terms) if term.coupling]
+    couplings = [(*polynomials, k) for k, term in enumerate(terms) if term.coupling]
+    with_coupling = form.solved_all(feature, couplings)
     without = form.solved(feature, polynomials)
     return (
         [_ranked(form, feature, support) for support in (*with_coupling, without)],
@@ -87,13 +88,15 @@ def _with_one_curve(
     for support in sorted(with_coupling, key=lambda s: s.rest):
         couplings.setdefault(terms[support.members[-1]].family, support.members[-1])
     curves = [k for k, term in enumerate(terms) if not term.coupling and k not in polynomials]
-    best: dict[tuple, RankedSupport] = {}
+    sets = []
     for degrees in ((0, 1), (1, 2)):
         few = tuple(k for k in polynomials if _degree(terms[k]) in degrees)
-        for curve, coupling in product(curves, couplings.values()):
-            one = _ranked(form, feature, form.solved(feature, (*few, curve, coupling)))
-            family = terms[curve].family
-            best[family] = min(best.get(family, one), one, key=lambda ranked: ranked.score(HIGH_PRICE))
+        sets += [(*few, curve, coupling) for curve, coupling in product(curves, couplings.values())]
+    best: dict[tuple, RankedSupport] = {}
+    for support in form.solved_all(feature, sets):
+        one = _ranked(form, feature, support)
+        family = terms[support.members[-2]].family  # of the curve
+        best[family] = min(best.get(family, one), one, key=lambda ranked: ranked.score(HIGH_PRICE))
     return list(best.values())
 
 

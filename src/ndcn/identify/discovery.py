@@ -14,7 +14,7 @@ from torch.linalg import LinAlgError
 from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
-from .clock import time_is_over, time_limit
+from .clock import interrupted, time_is_over, time_limit
 from .doubts import doubt_of_numbers, no_motion, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .interaction import Interaction
@@ -75,6 +75,8 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
                 f"no law could be computed from these data ({reason}): states that jump back and forth, or hardly move, do not tell one. "
                 'See their range and gaps with `ndcn inspect`, or use model="ndcn", which assumes less'
             ) from error
+        if found is None and interrupted():
+            raise KeyboardInterrupt
         if found is None and time_is_over():
             raise ValueError(
                 f"no law was found within {what.time_limit:g} s: give the search more time, or fewer nodes or snapshots"
@@ -84,8 +86,8 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
                 "no law of this form could be fitted to the data: all candidates diverge along the trajectories. Take more snapshots "
                 'where the states change fastest, or use model="ndcn", which assumes less'
             )
-        if what.time_limit is not None and time_is_over():
-            found = _out_of_time(found, what.time_limit)
+        if time_is_over():
+            found = _out_of_time(found, None if interrupted() else what.time_limit)
     return replace(found, seconds=time.monotonic() - began)
 
 
@@ -97,12 +99,16 @@ def _searched(task: _Task) -> FoundLaw | None:
     return found or _from_trajectories(task, noisy=rough >= CLEAN_BELOW)
 
 
-def _out_of_time(found: FoundLaw, seconds: float) -> FoundLaw:
+def _out_of_time(found: FoundLaw, seconds: float | None) -> FoundLaw:
     """A law that was found in time is as good as without a limit; of another, say that there may be a better one."""
     if found.evidence.explained:
         return found
-    reason = f"the time limit of {seconds:g} s ended the search, and this is the best law so far"
-    warn(f"{reason}: give it more time, time_limit={10 * seconds:g}, or none")
+    if seconds is None:
+        reason = "Ctrl-C ended the search, and this is the best law so far"
+        warn(reason)
+    else:
+        reason = f"the time limit of {seconds:g} s ended the search, and this is the best law so far"
+        warn(f"{reason}: give it more time, time_limit={10 * seconds:g}, or none")
     return replace(found, evidence=replace(found.evidence, reason=f"{found.evidence.reason}; {reason}"))
 
 

@@ -9,7 +9,7 @@ import torch
 
 from .._support.warn import warn
 from ..data import Trajectory
-from ..laws import Equation, FreeModel, Term, values_of
+from ..laws import Equation, FreeModel, Term, term_values
 from .observations import Observations
 from .trajectory_fit import TrajectoryFit
 from .trajectory_stages import freedom
@@ -97,7 +97,7 @@ def warn_of_terms(own: Sequence[str], terms: Sequence[Term], data: Sequence[Obse
     for text in dict.fromkeys(own):
         starts = [term for term in terms if term.formula.text == text and term.output == 0]
         finite = (
-            all(bool(values_of(term, one.level, one.network).isfinite().all()) for one in data) for term in starts
+            all(bool(term_values(term, one.level, one.network).isfinite().all()) for one in data) for term in starts
         )
         if starts and not any(finite):
             warn(

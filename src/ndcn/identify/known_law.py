@@ -11,6 +11,7 @@ import torch
 
 from ..graph import Graph
 from ..laws import Law, Network, Slopes
+from ..solve import LawKernel
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,10 @@ class KnownLaw:
         every[:, :, :d, : len(values)] = columns.reshape(K, n, d, len(values))
         still = x.new_zeros(K, n, len(self.per_node))
         return Slopes(torch.cat([rate.reshape(K, n, d), still], dim=-1), own, edges, every)
+
+    def kernel(self, network: Network) -> LawKernel | None:
+        """None: a law's own ``forward`` is Python."""
+        return None
 
     def _with_nodes(self, p: torch.Tensor) -> Law:
         return _numbered(self._common, dict(zip(self.per_node, p.unbind(-1), strict=True)))

@@ -10,7 +10,7 @@ import torch
 
 from ..laws import Equation, Model, Term
 from .candidates import candidates
-from .clock import in_time, shown, time_is_over
+from .clock import in_time, noted, shown, time_is_over
 from .equation_fit import HOPEFUL_MISFIT, LAST_TRY, REFINING, SCREENING, UNSEEN_EXCESS, EquationFitter, FittedEquation
 from .observations import Observations, fastest_intervals, largest, spread_intervals
 from .pruning import plainer, pruned
@@ -126,6 +126,7 @@ class Search:
             if found is None:
                 continue
             logger.debug("%.2e %s", found.fit.misfit, found.equation)
+            noted(found.fit.excess)
             tried.append((guess, found))
             if found.fit.misfit >= PROMISING_MISFIT:
                 continue

@@ -27,6 +27,8 @@ def ends(
     model: Model, network: Network, x: torch.Tensor, spans: torch.Tensor, steps: int, method: Tableau = TSIT5
 ) -> torch.Tensor:
     """Where states x (K, n, d) go within spans (K,), in ``steps`` steps each."""
+    if (kernel := model.kernel(network)) is not None:
+        return torch.from_numpy(kernel.ends(x.numpy(), spans.numpy(), steps, method))
     h = (spans / steps)[:, None, None]
     for _ in range(steps):
         stages = [model.rate(x, network)]
@@ -45,7 +47,7 @@ def steps_needed(
     most: int = MOST_STEPS,
     method: Tableau = TSIT5,
 ) -> torch.Tensor:
-    """Steps for each span with which halving them moves no end by more than ``tolerance`` (d,), a power of 2, (K,).
+    """Steps for each span with which halving their length moves no end by more than ``tolerance`` (d,), a power of 2, (K,).
 
     Spans for which ``most`` do not suffice get 0: the model is too fast there, or explodes.
     """
@@ -66,6 +68,8 @@ def steps_needed(
 
 def derivatives(model: Model, network: Network, x: torch.Tensor, spans: torch.Tensor, steps: int) -> torch.Tensor:
     """Derivatives of ``ends`` by the parameters, (K, n, d, P); the starts do not depend on them."""
+    if (kernel := model.kernel(network)) is not None:
+        return torch.from_numpy(kernel.shots(x.numpy(), spans.numpy(), steps, TSIT5))
     K, n, d = x.shape
     P = len(model.parameters)
     S = np.zeros((K * n * d, P))

@@ -5,7 +5,8 @@ Nothing of size n x n is formed: derivatives are applied forwards and backwards 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,40 @@ import torch
 from scipy import sparse
 
 from ..laws import Model, Network
+from ..solve import CompiledTape, Steps
+
+
+class Tape(ABC):
+    """A trajectory and its derivatives. T_k takes derivatives of the first state to those at time k; rows are (n d)."""
+
+    states: torch.Tensor  # (T, n, d)
+
+    @abstractmethod
+    def sensitivities(self) -> Sequence[np.ndarray]:
+        """Derivatives of the state at each time by the parameters, (n d, P)."""
+
+    @abstractmethod
+    def tangent(self, v: np.ndarray) -> Iterable[np.ndarray]:
+        """Derivatives of the state at each time, T_k v, when those of the first are v (n d, M)."""
+
+    @abstractmethod
+    def adjoint(self, w: Sequence[np.ndarray]) -> np.ndarray:
+        """The transpose: sum_k T_k^T w_k."""
+
+    @abstractmethod
+    def decay(self) -> Iterable[np.ndarray]:
+        """About how much of itself each entry of the first state keeps until each time but the first, (n d, 1)."""
+
+    def gram(self, v: np.ndarray, weights: Sequence[np.ndarray]) -> np.ndarray:
+        """sum_k T_k^T w_k T_k v."""
+        return self.adjoint([w * along for w, along in zip(weights, self.tangent(v), strict=True)])
+
+    def memory(self, weights: Sequence[np.ndarray]) -> np.ndarray:
+        """About the diagonal of sum_k T_k^T w_k T_k: each node by itself."""
+        out = np.zeros_like(weights[0])
+        for w, kept in zip(weights[1:], self.decay(), strict=True):
+            out += w * kept**2
+        return out
 
 
 @dataclass(frozen=True)
@@ -26,14 +61,22 @@ class Step:
 
 
 @dataclass
-class Tape:
-    """A trajectory and the steps that led from each observation time to the next."""
+class PlainTape(Tape):
+    """The steps that led from each observation time to the next, as sparse matrices: for models without a compiled kernel."""
 
     states: torch.Tensor
     steps: list[list[Step]] = field(default_factory=list)
 
-    def tangent(self, v: np.ndarray, sources: bool) -> Iterator[np.ndarray]:
-        """Derivatives of the state at each time, when those of the first are v (n d, M); ``sources`` are parameters."""
+    def sensitivities(self) -> Sequence[np.ndarray]:
+        """By the columns of all stages as sources."""
+        P = next(step.C[0].shape[1] for steps in self.steps for step in steps)
+        return list(self._tangent(np.zeros((self.states[0].numel(), P)), sources=True))
+
+    def tangent(self, v: np.ndarray) -> Iterator[np.ndarray]:
+        """Step by step."""
+        return self._tangent(v, sources=False)
+
+    def _tangent(self, v: np.ndarray, *, sources: bool) -> Iterator[np.ndarray]:
         yield v
         for steps in self.steps:
             for s in steps:
@@ -45,18 +88,16 @@ class Tape:
                 v = v + s.h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
             yield v
 
-    def memory(self, weights: Sequence[np.ndarray]) -> np.ndarray:
-        """About the diagonal of sum_k T_k^T w_k T_k: each node by itself."""
-        kept = np.ones_like(weights[0])
-        out = np.zeros_like(weights[0])
-        for steps, w in zip(self.steps, weights[1:], strict=True):
+    def decay(self) -> Iterator[np.ndarray]:
+        """By the diagonals of Jacobians."""
+        kept = np.ones((self.states[0].numel(), 1))
+        for steps in self.steps:
             for s in steps:
                 kept = kept * np.exp(np.clip(s.h * s.J[0].diagonal()[:, None], -20, 2))
-            out += w * kept**2
-        return out
+            yield kept
 
     def adjoint(self, w: Sequence[np.ndarray]) -> np.ndarray:
-        """The transpose: sum_k T_k^T w_k, where T_k takes derivatives of the initial state to those at time k."""
+        """Step by step, backwards."""
         v = w[-1]
         for steps, here in zip(reversed(self.steps), reversed(w[:-1]), strict=True):
             for s in reversed(steps):
@@ -72,6 +113,39 @@ class Tape:
         return v
 
 
+@dataclass
+class KernelTape(Tape):
+    """The same in C."""
+
+    tape: CompiledTape
+
+    def __post_init__(self) -> None:
+        self.states = torch.from_numpy(self.tape.states)
+
+    def sensitivities(self) -> Sequence[np.ndarray]:
+        """As they were recorded."""
+        return list(self.tape.sensitivities)
+
+    def tangent(self, v: np.ndarray) -> Iterator[np.ndarray]:
+        """Interval by interval."""
+        return self.tape.tangent(v)
+
+    def gram(self, v: np.ndarray, weights: Sequence[np.ndarray]) -> np.ndarray:
+        """In one call."""
+        return self.tape.gram(v, np.stack(weights))
+
+    def adjoint(self, w: Sequence[np.ndarray]) -> np.ndarray:
+        """In one call."""
+        return self.tape.adjoint(np.stack(w))
+
+    def decay(self) -> Iterator[np.ndarray]:
+        """By the diagonals of Jacobians."""
+        steps = self.tape.steps
+        rates = self.tape.diagonals() * np.repeat(steps.h, steps.count)[:, None]
+        kept = np.cumsum(np.clip(rates, -20, 2), axis=0)[np.cumsum(steps.count) - 1]
+        return iter(np.exp(kept)[..., None])
+
+
 def roll(
     model: Model,
     network: Network,
@@ -84,6 +158,9 @@ def roll(
 
     States at which rates were taken, four in each step, join ``visited``.
     """
+    if visited is None and (kernel := model.kernel(network)) is not None:
+        found = kernel.roll(x0.numpy(), Steps.of(spans.numpy(), steps))
+        return None if found is None else torch.from_numpy(found)
     x = x0.unsqueeze(0)
     out = [x0]
     for span, count in zip(spans.tolist(), steps, strict=True):
@@ -107,6 +184,9 @@ def roll(
 
 def record(model: Model, network: Network, x0: torch.Tensor, spans: torch.Tensor, steps: Sequence[int]) -> Tape | None:
     """``roll`` with the tape of its derivatives."""
+    if (kernel := model.kernel(network)) is not None:
+        found = kernel.record(x0.numpy(), Steps.of(spans.numpy(), steps))
+        return None if found is None else KernelTape(found)
     visited: list[torch.Tensor] = []
     states = roll(model, network, x0, spans, steps, visited)
     if states is None:
@@ -117,7 +197,7 @@ def record(model: Model, network: Network, x0: torch.Tensor, spans: torch.Tensor
         slopes = model.slopes(some, network)
         jacobians += network.jacobians(slopes.own, slopes.edges)
         columns += list(slopes.columns.flatten(1, -2).numpy())
-    tape = Tape(states)
+    tape = PlainTape(states)
     stage = 0
     for span, count in zip(spans.tolist(), steps, strict=True):
         taken = []

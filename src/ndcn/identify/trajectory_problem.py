@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from ..laws import Model
+from ..laws import Model, Network
 from ..solve import RK4
 from .observations import Observations
 from .shooting import steps_needed
@@ -90,11 +90,21 @@ def steps_along(
     for which ``most`` do not suffice get 0.
     """
     steps = steps_needed(model, one.network, states[:-1], one.spans, tolerance, most, RK4)
-    fastest = []
-    for some in states[:-1].split(one.network.together()):
-        slopes = model.slopes(some, one.network)
-        unit = tolerance.expand_as(some).reshape(-1).numpy()  # features are compared by how large they are
-        sums = abs(one.network.jacobian(slopes.own, slopes.edges)) @ np.where(np.isfinite(unit), unit, 0.0) / unit
-        fastest.append(torch.from_numpy(sums).reshape(len(some), -1).amax(1))
-    stable = (one.spans * torch.cat(fastest) / STABLE).nan_to_num(torch.inf).clamp(max=most + 1).ceil().long()
+    fastest = torch.cat(
+        [_fastest(model, one.network, some, tolerance) for some in states[:-1].split(one.network.together())]
+    )
+    stable = (one.spans * fastest / STABLE).nan_to_num(torch.inf).clamp(max=most + 1).ceil().long()
     return torch.where((steps == 0) | (stable > most), 0, torch.maximum(steps, stable))
+
+
+def _fastest(model: Model, network: Network, states: torch.Tensor, unit: torch.Tensor) -> torch.Tensor:
+    """The largest sum of a row of |J| at each of some states (K, n, d), features being compared by how large they are, (K,)."""
+    each = unit.expand(states.shape[-1]).numpy()
+    size = np.where(np.isfinite(each), each, 0.0)
+    if (kernel := model.kernel(network)) is not None:
+        own, edges = (np.abs(part) @ size / each for part in kernel.jacobian(states.numpy()))
+        return torch.from_numpy(own + network.summed(edges)).flatten(1).amax(1)
+    slopes = model.slopes(states, network)
+    nodes = states.shape[0] * states.shape[1]
+    sums = abs(network.jacobian(slopes.own, slopes.edges)) @ np.tile(size, nodes) / np.tile(each, nodes)
+    return torch.from_numpy(sums).reshape(len(states), -1).amax(1)

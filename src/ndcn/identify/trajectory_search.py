@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from ..laws import Equation
-from .clock import in_time, shown, time_is_over
+from .clock import in_time, noted, shown, time_is_over
 from .observations import Observations
 from .posterior import pseudo_inverse
 from .search import Search
@@ -64,6 +64,7 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
     complete: list[TrajectoryFit | None] = []
     for fitted in in_time(candidates):
         logger.debug("along trajectories %.3f %s", fitted.excess, fitted.model)
+        noted(fitted.excess)
         if fitted.excess >= NOTHING_LEFT_EXCESS:
             unexplained.append(fitted)
             continue

@@ -16,7 +16,9 @@ from .trajectory_problem import TrajectoryProblem
 # nearly all of its efficiency.
 HUBER = 4.0
 EXACT_UNKNOWNS = 1000  # unknown entries of an initial state up to which a matrix of them is formed: 8 MB
-CG_TOLERANCE = 1e-5  # of the right-hand side, what may be left of it: steps lead down however exact they are, so this saves time alone
+# Of the right-hand side, what may be left of it. Steps lead down however exact they are, and what is wrong with the information on the
+# parameters is the square of this, 1e-6 of it.
+CG_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def normal_equations(
     columns: list[np.ndarray] = []
     for problem, tape in zip(problems, tapes, strict=True):
         sides = _right_sides(problem, tape, unit, draws)
-        S = list(tape.tangent(np.zeros((problem.x0.numel(), P)), True))
+        S = tape.sensitivities()
         Y = np.zeros((problem.x0.numel(), P + R))
         if move_initial:
             right = tape.adjoint(
@@ -122,7 +124,7 @@ def _add(
 ) -> None:
     """One trajectory's share of both, less what its initial state explains, as far as that was found out."""
     P = len(normal)
-    for k, followed in enumerate(tape.tangent(Y, False)):
+    for k, followed in enumerate(tape.tangent(Y)):
         left = np.hstack([S[k], sides.misses[k]]) - followed
         both = left[:, :P].T @ (sides.weights[k] * left)
         normal += both[:, :P]
@@ -148,16 +150,17 @@ def _best_initial_state(
         each = np.zeros((len(free), count))
         each[free, np.arange(count)] = 1
         A = np.diag(prior[free, 0])
-        for T, w in zip(tape.tangent(each, False), weights, strict=True):
-            A += T.T @ (w * T)
+        for T, w in zip(tape.tangent(each), weights, strict=True):
+            seen = w[:, 0] > 0
+            rows = np.sqrt(w[seen]) * T[seen]
+            A += rows.T @ rows
         size = np.sqrt(np.diag(A))
         return np.linalg.solve(A / np.outer(size, size), right[free] / size[:, None]) / size[:, None]
 
     def times(v: np.ndarray) -> np.ndarray:
         whole = np.zeros((len(free), v.shape[1]))
         whole[free] = v
-        forward = tape.tangent(whole, False)
-        return tape.adjoint([a * b for a, b in zip(weights, forward, strict=True)])[free] + prior[free] * v
+        return tape.gram(whole, weights)[free] + prior[free] * v
 
     return _conjugate_gradients(times, right[free], (prior + tape.memory(weights))[free], cg)
 

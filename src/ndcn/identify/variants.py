@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy.optimize import least_squares
 
-from ..laws import Equation, Network, Term, values_of
+from ..laws import Equation, Network, Term, term_values
 from .observations import Observations
 
 # Of a term's values squared, what another may leave open to take its place: values within 10 %, then fitted.
@@ -51,7 +51,7 @@ def richer(equation: Equation, data: Sequence[Observations], terms: Sequence[Ter
     for k, term in enumerate(equation.terms):
         if not term.coupling:
             continue
-        values = values_of(term, states, one.network)
+        values = term_values(term, states, one.network)
         families: dict[tuple[str, bool, int], list[Term]] = {}
         for other in _others(equation, k, terms):
             if len(other.values) > len(term.values):
@@ -75,10 +75,10 @@ def _others(equation: Equation, k: int, terms: Sequence[Term]) -> list[Term]:
 def _replaced(equation: Equation, k: int, rivals: Sequence[Term], one: Observations) -> list[Equation]:
     """The equation with another term in place of term k, the nearest first."""
     states = _some(one)
-    values = values_of(equation.terms[k], states, one.network)
+    values = term_values(equation.terms[k], states, one.network)
     found = []
     for other in rivals:
-        c, left = _projected(values, values_of(other, states, one.network))
+        c, left = _projected(values, term_values(other, states, one.network))
         if left < ALIKE_SHARE:
             coefficients = equation.coefficients.clone()
             coefficients[k] *= c
@@ -97,11 +97,11 @@ def _nearest(options: Sequence[Term], values: torch.Tensor, states: torch.Tensor
     """Of one family, the term whose values are nearest, up to a factor."""
 
     def left(term: Term) -> float:
-        share = _projected(values, values_of(term, states, network))[1]
+        share = _projected(values, term_values(term, states, network))[1]
         return share if share == share else float("inf")
 
     def misses(inner: np.ndarray) -> np.ndarray:
-        rival = values_of(replace(start, values=tuple(inner.tolist())), states, network).nan_to_num(0.0, 0.0, 0.0)
+        rival = term_values(replace(start, values=tuple(inner.tolist())), states, network).nan_to_num(0.0, 0.0, 0.0)
         c, _ = _projected(values, rival)
         out: np.ndarray = ((values - c * rival) / values.square().mean().sqrt().clamp(min=1e-300)).reshape(-1).numpy()
         return out

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ..laws import Model, Term, values_of
+from ..laws import Model, Term, term_values
 from .observations import Observations, integrals
 
 # Rows whose path may be off by more than this share of what they moved count less (docs/interaction.md, 9).
@@ -34,14 +34,35 @@ class WeakForm:
 
     def solved(self, feature: int, members: Sequence[int]) -> Support:
         """The best coefficients of some terms."""
-        index = list(members)
-        gram = self.gram[feature][np.ix_(index, index)]
-        moment = self.moment[feature][index]
-        size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
-        scaled = gram / np.outer(size, size) + SINGULAR * np.eye(len(index))
-        c = np.linalg.lstsq(scaled, moment / size, rcond=None)[0] / size
-        rest = 1 - float(2 * c @ moment - c @ gram @ c) / max(self.power[feature], 1e-300)
-        return Support(tuple(index), c, max(rest, 1e-15))
+        return self.solved_all(feature, [members])[0]
+
+    def solved_all(self, feature: int, sets: Sequence[Sequence[int]]) -> list[Support]:
+        """The best coefficients of each of some sets of terms; sets of the same size are solved together."""
+        out: dict[int, Support] = {}
+        sizes = [len(members) for members in sets]
+        for size in set(sizes):
+            which = [k for k, count in enumerate(sizes) if count == size]
+            index = np.array([sets[k] for k in which], dtype=np.int64).reshape(len(which), size)
+            gram = self.gram[feature][index[:, :, None], index[:, None, :]]
+            moment = self.moment[feature][index]
+            unit = np.sqrt(np.maximum(np.einsum("kii->ki", gram), 1e-300))
+            scaled = gram / (unit[:, :, None] * unit[:, None, :]) + SINGULAR * np.eye(size)
+            c = _least_squares(scaled, moment / unit) / unit
+            explained = 2 * (c * moment).sum(1) - np.einsum("ki,kij,kj->k", c, gram, c)
+            rest = 1 - explained / max(self.power[feature], 1e-300)
+            for k, members, values, left in zip(which, index, c, rest, strict=True):
+                out[k] = Support(tuple(members.tolist()), values, max(float(left), 1e-15))
+        return [out[k] for k in range(len(sets))]
+
+
+def _least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A^-1 b of symmetric matrices (K, m, m) and vectors (K, m), without directions that rounding alone gives a size."""
+    values, vectors = np.linalg.eigh(A)
+    size = np.abs(values)
+    kept = size > np.finfo(float).eps * A.shape[-1] * size.max(axis=-1, keepdims=True, initial=0.0)
+    inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
+    along = np.einsum("kij,ki->kj", vectors, b)
+    return np.einsum("kij,kj->ki", vectors, inverse * along)
 
 
 def unexplained_increments(one: Observations, which: torch.Tensor, base: Model | None) -> torch.Tensor:
@@ -86,7 +107,7 @@ def weak_form(
             for term in own[a]:
                 key = (m, term.formula.text, term.coupling, term.values)
                 if key not in evaluated:
-                    values = values_of(term, flat, one.network, cache).reshape(inner.shape[:3])
+                    values = term_values(term, flat, one.network, cache).reshape(inner.shape[:3])
                     evaluated[key] = integrals(values, spans).numpy()
                 columns.append(rows.over(evaluated[key]) * rows.weight)
             rest = rows.step if done is None else rows.step - rows.over(done[..., a])
@@ -182,11 +203,11 @@ def supports(
     families = [t.family for t in form.terms[feature]]
     found: dict[tuple[int, ...], Support] = {}
 
-    def solved(members: tuple[int, ...]) -> Support:
-        key = tuple(sorted(members))
-        if key not in found:
-            found[key] = form.solved(feature, key)
-        return found[key]
+    def solved(sets: Sequence[tuple[int, ...]]) -> list[Support]:
+        keys = [tuple(sorted(members)) for members in sets]
+        new = [key for key in dict.fromkeys(keys) if key not in found]
+        found.update(zip(new, form.solved_all(feature, new), strict=True))
+        return [found[key] for key in keys]
 
     def gains(members: tuple[int, ...]) -> np.ndarray:
         if not members:
@@ -202,9 +223,12 @@ def supports(
         gain[[k for k, f in enumerate(families) if f in used]] = 0.0
         return gain
 
-    def grown(members: tuple[int, ...], most: int) -> list[Support]:
-        gain = gains(members)
-        return [solved((*members, int(m))) for m in np.argsort(-gain)[:most] if gain[m] > 0]
+    def grown(sets: Sequence[tuple[int, ...]], most: int) -> list[Support]:
+        larger = []
+        for members in sets:
+            gain = gains(members)
+            larger += [(*members, int(m)) for m in np.argsort(-gain)[:most] if gain[m] > 0]
+        return solved(larger)
 
     def by_rest(some: dict[tuple[int, ...], Support]) -> list[Support]:
         return sorted(some.values(), key=lambda s: s.rest)[:width]
@@ -212,12 +236,12 @@ def supports(
     beam = [tuple(sorted(start))]
     best: list[Support] = []
     for _ in range(most - len(start)):
-        ranked = by_rest({s.members: s for members in beam for s in grown(members, 2 * width)})
+        ranked = by_rest({s.members: s for s in grown(beam, 2 * width)})
         swapped = {s.members: s for s in ranked}
-        for support in ranked[: width // 2]:
-            for out in support.members:
-                rest = tuple(m for m in support.members if m != out)
-                swapped |= {s.members: s for s in grown(rest, 3)}
+        fewer = [
+            tuple(m for m in support.members if m != out) for support in ranked[: width // 2] for out in support.members
+        ]
+        swapped |= {s.members: s for s in grown(fewer, 3)}
         ranked = by_rest(swapped)
         if not ranked:
             break

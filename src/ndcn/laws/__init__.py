@@ -20,10 +20,11 @@ from .paper import Gene, Heat, Mutualistic
 from .populations import LotkaVolterra
 from .power import Swing
 from .printing import Equations, with_error as with_error
+from .programs import term_values as term_values
 from .simulation import simulate
 from .states import initial_state
 from .styles import latex_name as latex_name, latex_number as latex_number
-from .terms import Term as Term, values_of as values_of
+from .terms import Term as Term
 
 __all__ = [
     "NAMED",

@@ -30,6 +30,8 @@ class Kuramoto(Law):
                 [2.5000]])
     """
 
+    formulas = (("omega", 0), ("k*sin(x_j - x_i)", 0))
+
     def __init__(self, omega: Any = 0.0, k: Any = 1.0) -> None:
         super().__init__()
         self._set(omega=omega, k=k)
@@ -70,6 +72,8 @@ class Consensus(Law):
         tensor([[ 2.],
                 [-2.]])
     """
+
+    formulas = (("k*tanh(s*(x_j - x_i))", 0),)
 
     def __init__(self, k: Any = 1.0, s: Any = 1.0) -> None:
         super().__init__()

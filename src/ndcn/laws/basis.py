@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from ..solve import SplineArrays
 from .network import Network
 from .splines import Splines, knots_for, product
 
@@ -46,6 +47,13 @@ class Basis:
     def size(self) -> int:
         """Coefficients for each feature's rate."""
         return max(s.stop for s in self.blocks.values())
+
+    @functools.cached_property
+    def arrays(self) -> SplineArrays:
+        """For the compiled kernel."""
+        kinds = zip(self.single, self.few, self.gap, strict=True)
+        d = len(self.single)
+        return SplineArrays(d, d * self.size, [splines.arrays for kind in kinds for splines in kind])
 
     def columns(self, x: torch.Tensor, network: Network) -> torch.Tensor:
         """Every spline at every node, summed over neighbours where it belongs to g, shape (K, n, size)."""

@@ -12,11 +12,13 @@ from typing import Any
 import torch
 
 from ..graph import Graph
+from ..solve import LawArrays, LawKernel
 from .formula import Formula, plain_names
 from .law import Law
 from .model import Model, Slopes
-from .network import Network
+from .network import Network, graph_arrays
 from .printing import Equations
+from .programs import equation_program
 from .terms import Term, add_slopes, separated, values_of
 
 _TERM = ("formula", "coupling", "output", "values", "coefficient")  # keys of a term in a description
@@ -122,6 +124,20 @@ class Equation:
                 inner += 1
         rate = (columns[..., :count] * self.coefficients).sum(-1)
         return Slopes(rate, own, edges, columns).on(self.base, x, network)
+
+    @functools.cached_property
+    def _arrays(self) -> LawArrays:
+        return equation_program(self.terms, self.features).law(self.parameters.numpy())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what holds addresses, for copies and other processes."""
+        return {name: value for name, value in vars(self).items() if name != "_arrays"}
+
+    def kernel(self, network: Network) -> LawKernel | None:
+        """The same in C; None beside a base, or where there is no compiled kernel."""
+        if self.base is not None or network.arrays is None:
+            return None
+        return LawKernel(self._arrays, network.arrays)
 
     # As a field ---------------------------------------------------------------------------------------------------
 
@@ -262,6 +278,14 @@ class ClosedForm(Law):
         for part in self._equation.neighbours(x, graph, self._parameters_now()):
             rate = rate + part
         return rate
+
+    def law_kernel(self, graph: Graph, features: int) -> LawKernel | None:
+        """The law in C."""
+        arrays = graph_arrays(graph)
+        plain = self.coefficients.dim() == 1 and self.coefficients.device.type == "cpu" and type(self) is ClosedForm
+        if arrays is None or not plain or features != len(self.features or ()):
+            return None
+        return LawKernel(self.equation._arrays, arrays)
 
     def description(self) -> dict[str, Any]:
         """The law in plain lists, texts and numbers, for JSON; ``from_description`` reads it.

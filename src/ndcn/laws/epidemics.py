@@ -29,6 +29,8 @@ class SIS(Law):
                 [ 0.5000]])
     """
 
+    formulas = (("-delta*x", 0), ("beta*(1 - x_i)*x_j", 0))
+
     def __init__(self, beta: Any = 1.0, delta: Any = 1.0) -> None:
         super().__init__()
         self._set(beta=beta, delta=delta)
@@ -68,6 +70,8 @@ class SIR(Law):
     """
 
     features = ("s", "i")
+
+    formulas = (("-gamma*i", 1), ("-beta*s_i*i_j", 0), ("beta*s_i*i_j", 1))
 
     def __init__(self, beta: Any = 1.0, gamma: Any = 1.0) -> None:
         super().__init__()
@@ -119,6 +123,8 @@ class MetapopulationSIR(Law):
     """
 
     features = ("s", "i")
+
+    formulas = (("-beta*s*i", 0), ("beta*s*i - gamma*i", 1), ("k*(s_j - s_i)", 0), ("k*(i_j - i_i)", 1))
 
     def __init__(self, beta: Any = 1.0, gamma: Any = 0.5, k: Any = 0.1) -> None:
         super().__init__()

@@ -82,6 +82,8 @@ class Formula:
         self.parameters = tuple(dict.fromkeys(n for n in names if n not in states))
         self.on_edges = any(states.get(name, ("", 0))[0] == "x_j" for name in names)
         self.of_itself = any(states.get(name, ("", 0))[0] == "x_i" for name in names)
+        self.tree = tree
+        self.states = states  # x_i or x_j and the feature, for each name of a state
         self._function = _compiled(tree, states, self.parameters)
 
     def __call__(
@@ -172,28 +174,28 @@ def _check(node: ast.expr, depth: int, power: float) -> None:
         _check(node.operand, depth + 1, power)
     elif isinstance(node, ast.BinOp):
         _check(node.right, depth + 1, power)
-        if isinstance(node.op, ast.Div) and _number(node.right) == 0:
+        if isinstance(node.op, ast.Div) and number_of(node.right) == 0:
             raise ValueError("it divides by 0")
-        raised = abs(_number(node.right) or 1.0) if isinstance(node.op, ast.Pow) else 1.0
+        raised = abs(number_of(node.right) or 1.0) if isinstance(node.op, ast.Pow) else 1.0
         if power * max(raised, 1.0) > _HIGHEST:
             raise ValueError(f"powers go up to {_HIGHEST}")
         _check(node.left, depth + 1, power * max(raised, 1.0))
-    _number(node)
+    number_of(node)
 
 
-def _number(node: ast.expr) -> float | None:
+def number_of(node: ast.expr) -> float | None:
     """The value of a part that holds numbers alone; ArithmeticError or ValueError if it has none, as 1/0, or is not finite."""
     if isinstance(node, ast.Constant):
         assert isinstance(node.value, (int, float))  # _parsed has seen to it
         value = float(node.value)
     elif isinstance(node, ast.UnaryOp):
-        operand = _number(node.operand)
+        operand = number_of(node.operand)
         if operand is None:
             return None
         value = -operand if isinstance(node.op, ast.USub) else operand
     elif isinstance(node, ast.BinOp):
-        left = _number(node.left)
-        right = _number(node.right)
+        left = number_of(node.left)
+        right = number_of(node.right)
         if left is None or right is None:
             return None
         if isinstance(node.op, ast.Pow):
@@ -234,7 +236,7 @@ def _compiled(
             return ast.Call(node.func, [self.visit(a) for a in node.args], [])
 
         def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-            exponent = _number(node.right) if isinstance(node.op, ast.Pow) else None
+            exponent = number_of(node.right) if isinstance(node.op, ast.Pow) else None
             if exponent in (2, 3):  # products are faster than powers, and have derivatives at 0
                 return ast.Call(_python("_square" if exponent == 2 else "_cube"), [self.visit(node.left)], [])
             if isinstance(node.op, ast.Pow) and (exponent is None or exponent % 1):

@@ -11,10 +11,11 @@ from typing import Any
 import torch
 
 from ..graph import Graph
+from ..solve import LawArrays, LawKernel
 from .basis import Basis
 from .law import Law
 from .model import Model, Slopes
-from .network import Network
+from .network import Network, graph_arrays
 from .splines import Splines, product
 
 MOST_KNOTS = 1000  # of a spline in a file: its pieces take memory that grows with the square
@@ -110,6 +111,24 @@ class FreeModel:
         for a in range(d):
             columns[:, :, a, a] = shared
         return Slopes(rate, own, edges, columns.flatten(-2)).on(self.base, x, network)
+
+    @functools.cached_property
+    def _arrays(self) -> LawArrays:
+        d = len(self.coefficients)
+        curves = [cubics for pair in self._curves for cubics in pair]
+        pairs = [self._part(f"f{b}{c}") for b, c in self.basis.pairs]
+        every = [self._part(f"c{b}{c}") for b, c in itertools.product(range(d), repeat=2)]
+        return self.basis.arrays.law(torch.cat([part.reshape(-1) for part in (*curves, *pairs, *every)]).numpy())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what holds addresses, for copies and other processes."""
+        return {name: value for name, value in vars(self).items() if name != "_arrays"}
+
+    def kernel(self, network: Network) -> LawKernel | None:
+        """The same in C; None beside a base, or where there is no compiled kernel."""
+        if self.base is not None or network.arrays is None or not self.basis.arrays.small_enough:
+            return None
+        return LawKernel(self._arrays, network.arrays)
 
     # As a field ---------------------------------------------------------------------------------------------------
 
@@ -214,6 +233,14 @@ class FreeForm(Law):
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The law; what belongs to one end of an edge is computed per node, and only differences edge by edge."""
         return self._model(x).field(x, graph)
+
+    def law_kernel(self, graph: Graph, features: int) -> LawKernel | None:
+        """The law in C."""
+        arrays = graph_arrays(graph)
+        plain = self.coefficients.dim() == 2 and self.coefficients.device.type == "cpu" and type(self) is FreeForm
+        if arrays is None or not plain or features != len(self.names) or not self.basis.arrays.small_enough:
+            return None
+        return LawKernel(FreeModel(self.basis, self.coefficients.double())._arrays, arrays)
 
     def description(self) -> dict[str, Any]:
         """Knots, coefficients and names, as plain numbers and text."""

@@ -27,6 +27,8 @@ class MichaelisMenten(Law):
                 [-2.5000]])
     """
 
+    formulas = (("-x", 0), ("x_j^h/(x_j^h + 1)", 0))
+
     def __init__(self, h: Any = 1.0) -> None:
         super().__init__()
         self._set(h=h)

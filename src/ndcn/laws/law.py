@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import nn
 
 from ..graph import Graph
-from ..solve import Field
+from ..solve import Field, LawKernel
+from .formula import Formula
+from .network import graph_arrays
+from .programs import equation_program
 from .states import initial_state
+from .terms import Term
 
 _Law = TypeVar("_Law", bound="Law")
+HIGHEST_POWER = 100  # of a formula made of a law; what torch computes has no limit
 
 
 class PerNode:
@@ -53,6 +60,9 @@ class Law(Field):
 
     features: tuple[str, ...] | None = None
     """Names of the features, for laws that need just these; None for laws that take any number."""
+
+    formulas: tuple[tuple[str, int], ...] = ()
+    """``node`` and ``edge`` once more as formulas in x_i and x_j, each with the feature in whose rate it is: for compiled code."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,6 +109,40 @@ class Law(Field):
                 f"shape {tuple(x_i.shape)}; it must return the shape it was given"
             )
         return rate + graph.aggregate(messages)
+
+    def law_kernel(self, graph: Graph, features: int) -> LawKernel | None:
+        """The law in C; None for laws without formulas, with parameters of each node or with powers that are not whole."""
+        names = self.features or ("x",)
+        arrays = graph_arrays(graph) if features == len(names) and self._is_as_written() else None
+        values = {name: self._buffers.get(name) for name in self._names}
+        if arrays is None or any(
+            value is None or value.dim() or value.device.type != "cpu" for value in values.values()
+        ):
+            return None
+        numbers = {name: float(value) for name, value in values.items() if value is not None}
+        terms = []
+        for text, output in self.formulas:
+            for name, value in numbers.items():
+                if f"^{name}" in text:
+                    if value % 1 or not 0 < value <= HIGHEST_POWER:
+                        return None
+                    text = text.replace(
+                        f"^{name}", f"^{int(value)}"
+                    )  # x^h of formulas is 0 for x < 0, and that of laws is not
+            formula = _formula(text, names)
+            terms.append(Term(formula, formula.on_edges, output, tuple(numbers[name] for name in formula.parameters)))
+        inner = [value for term in terms for value in term.values]
+        return LawKernel(equation_program(terms, features).law(np.array([1.0] * len(terms) + inner)), arrays)
+
+    def _is_as_written(self) -> bool:
+        """Whether the class that wrote the formulas also wrote all that computes."""
+        writer = next(kind for kind in type(self).__mro__ if "formulas" in vars(kind))
+        computing = ("forward", "_coupling", "__call__")
+        return (
+            bool(self.formulas)
+            and all(self._keeps(name, writer) for name in ("node", "edge"))
+            and all(getattr(type(self), name) is getattr(writer, name) for name in computing)
+        )
 
     def _coupling(self, x: torch.Tensor, graph: Graph) -> torch.Tensor | None:
         """sum_j A_ij edge(x_i, x_j), faster than edge by edge or with parameters of each node; None for 0."""
@@ -254,6 +298,12 @@ class Law(Field):
         others = {**dict(self.named_parameters(recurse=False)), **dict(self.named_buffers(recurse=False))}
         shown = {name: _shown(value) for name, value in {**kept, **others}.items()}
         return ", ".join(f"{name}={text}{' per node' * (name in self._per_node)}" for name, text in shown.items())
+
+
+@functools.lru_cache(maxsize=256)
+def _formula(text: str, features: tuple[str, ...]) -> Formula:
+    """Read once: reading takes longer than a short simulation."""
+    return Formula(text, features)
 
 
 def _shown(value: torch.Tensor | None) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import torch
 
+from ..solve import LawKernel
 from .network import Network
 
 
@@ -42,3 +43,6 @@ class Model(Protocol):
 
     def slopes(self, x: torch.Tensor, network: Network) -> Slopes:
         """dx/dt and its derivatives."""
+
+    def kernel(self, network: Network) -> LawKernel | None:
+        """The same in C; None where there is no such kernel, and ``rate`` and ``slopes`` are to be used."""

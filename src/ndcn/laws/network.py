@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+import functools
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from scipy import sparse
 
 from ..graph import Graph
+from ..solve import GraphArrays, law_kernel_in_use
 
 AT_ONCE = 400_000  # nodes and edges whose derivatives are taken together: some tens of megabytes
 STARS_KEPT = 6  # graphs of copies for as many batch sizes: shots come in groups of a few sizes
@@ -36,6 +38,15 @@ class Network:
         self._patterns: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._stars: dict[int, tuple[Graph, torch.Tensor]] = {}
 
+    @functools.cached_property
+    def arrays(self) -> GraphArrays | None:
+        """For the compiled kernel; None where there is none."""
+        return graph_arrays(self.graph)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what holds addresses, for copies and other processes."""
+        return {name: value for name, value in vars(self).items() if name != "arrays"}
+
     def together(self, width: int = 1) -> int:
         """How many states, with so many numbers for each node and edge, are differentiated at once."""
         return max(1, AT_ONCE // (width * (self.n + len(self.i))))
@@ -47,6 +58,11 @@ class Network:
     def gathered(self, messages: torch.Tensor) -> torch.Tensor:
         """sum_j A_ij m_ij for messages of shape (K, E, ...)."""
         return self._multiply(self._sums, messages)
+
+    def summed(self, values: np.ndarray) -> np.ndarray:
+        """Sums of values (K, E, ...) over the edges of each node, without their weights, (K, n, ...)."""
+        total = np.concatenate([np.zeros_like(values[:, :1]), np.cumsum(values, axis=1)], axis=1)
+        return total[:, self._adjacency.indptr[1:]] - total[:, self._adjacency.indptr[:-1]]
 
     @staticmethod
     def _multiply(matrix: sparse.csr_array, values: torch.Tensor) -> torch.Tensor:
@@ -107,6 +123,13 @@ class Network:
             indices = (np.arange(K)[:, None] * size + cols[order]).ravel().astype(kind)
             self._patterns = {(K, d): (indptr, indices, order), **dict(list(self._patterns.items())[:3])}
         return self._patterns[K, d]
+
+
+def graph_arrays(graph: Graph) -> GraphArrays | None:
+    """A graph for the compiled kernel, kept with it; None where there is no such kernel."""
+    if law_kernel_in_use() == "torch":
+        return None
+    return graph.cached("law arrays", lambda: GraphArrays.of(graph.to_scipy()))
 
 
 def _compressed(kind: type[M], data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> M:

@@ -26,6 +26,8 @@ class WilsonCowan(Law):
                 [-99.5000]])
     """
 
+    formulas = (("-x", 0), ("sigmoid(tau*(x_j - mu))", 0))
+
     def __init__(self, tau: Any = 1.0, mu: Any = 3.0) -> None:
         super().__init__()
         self._set(tau=tau, mu=mu)
@@ -67,6 +69,8 @@ class FitzHughNagumo(Law):
     """
 
     features = ("v", "w")
+
+    formulas = (("v - v^3/3 - w + current", 0), ("epsilon*(v + a - b*w)", 1), ("k*(v_j - v_i)", 0))
 
     def __init__(self, a: Any = 0.7, b: Any = 0.8, epsilon: Any = 0.08, current: Any = 0.5, k: Any = 0.1) -> None:
         super().__init__()

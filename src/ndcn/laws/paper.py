@@ -25,6 +25,8 @@ class Heat(Law):
                 [ 1.]])
     """
 
+    formulas = (("k*(x_j - x_i)", 0),)
+
     def __init__(self, k: Any = 1.0) -> None:
         super().__init__()
         self._set(k=k)
@@ -48,6 +50,8 @@ class Mutualistic(Law):
         >>> ndcn.laws.Mutualistic()
         Mutualistic(b=0.1, k=5, c=1, d=5, e=0.9, h=0.1)
     """
+
+    formulas = (("b + x*(1 - x/k)*(x/c - 1)", 0), ("x_i*x_j/(d + e*x_i + h*x_j)", 0))
 
     def __init__(self, b: Any = 0.1, k: Any = 5.0, c: Any = 1.0, d: Any = 5.0, e: Any = 0.9, h: Any = 0.1) -> None:
         super().__init__()
@@ -85,6 +89,8 @@ class Gene(Law):
         >>> ndcn.laws.Gene()
         Gene(b=1, f=1, h=2)
     """
+
+    formulas = (("-b*x^f", 0), ("x_j^h/(x_j^h + 1)", 0))
 
     def __init__(self, b: Any = 1.0, f: Any = 1.0, h: Any = 2.0) -> None:
         super().__init__()

@@ -30,6 +30,8 @@ class LotkaVolterra(Law):
                 [-2.5000]])
     """
 
+    formulas = (("x*(alpha - theta*x)", 0), ("-c*x_i*x_j", 0))
+
     def __init__(self, alpha: Any = 1.0, theta: Any = 1.0, c: Any = 1.0) -> None:
         super().__init__()
         self._set(alpha=alpha, theta=theta, c=c)

@@ -37,6 +37,8 @@ class Swing(Law):
 
     features = ("theta", "omega")
 
+    formulas = (("omega", 0), ("power - damping*omega", 1), ("k*sin(theta_j - theta_i)", 1))
+
     def __init__(self, power: Any = 0.0, damping: Any = 0.1, k: Any = 1.0) -> None:
         super().__init__()
         self._set(power=power, damping=damping, k=k)

@@ -44,6 +44,11 @@ class Splines:
         self.roughness = torch.from_numpy(second * (t[-1] - t[0]) ** 2)
         self.greville = torch.from_numpy(greville)
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Breaks, origins and pieces (intervals, size, 4), for the compiled kernel."""
+        return self._breaks.numpy(), self._origins.numpy(), self._pieces.numpy()
+
     def _located(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         breaks = self._breaks.to(x)
         where = torch.bucketize(x.detach().contiguous(), breaks, right=True)

@@ -76,7 +76,7 @@ class Ahead:
         outside = asked[(asked < self.start - near) | (asked > last + near)]
         if not len(outside):
             return
-        bad, begin, end = (time_text(t, calendar) for t in (outside[0].item(), self.start, last))
+        bad, begin, end = (time_text(t, calendar) for t in (outside[0].item(), self.times[0], last))
         unit = "" if calendar is None else f" {calendar.unit}{'s' * (self.step != 1)}"
         steps = f"from {begin} to {end.removeprefix('t = ')} ({self.steps} steps of {self.step:g}{unit})"
         if outside[0] < self.start:

@@ -5,6 +5,19 @@ from __future__ import annotations
 from .field import Field, ReluForm as ReluForm, SumField as SumField, check_field as check_field
 from .integrate import integrate, solve_and_decode as solve_and_decode
 from .kernels.euler_compiled import kernel_in_use as kernel_in_use
+from .kernels.law_arrays import (
+    FormulaArrays as FormulaArrays,
+    GraphArrays as GraphArrays,
+    LawArrays as LawArrays,
+    ProgramArrays as ProgramArrays,
+    SplineArrays as SplineArrays,
+)
+from .kernels.law_compiled import (
+    CompiledTape as CompiledTape,
+    LawKernel as LawKernel,
+    Steps as Steps,
+    law_kernel_in_use as law_kernel_in_use,
+)
 from .methods.tableau import DOPRI5 as DOPRI5, RK4 as RK4, TSIT5 as TSIT5, Tableau as Tableau
 from .solver import IntegrationError, Solution, Solver
 

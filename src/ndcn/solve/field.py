@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from ..graph import Graph, SparseMatrix
+from .kernels.law_compiled import LawKernel
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,10 @@ class Field(nn.Module):
 
     def relu_form(self, graph: Graph) -> ReluForm | None:
         """This field as relu(Phi X W^T + b), if it is one: then Euler's method takes a fast path."""
+        return None
+
+    def law_kernel(self, graph: Graph, features: int) -> LawKernel | None:
+        """This field in C, for states of so many features, if it has such a kernel: then adaptive steps take a fast path."""
         return None
 
     def start_as_correction(self) -> None:

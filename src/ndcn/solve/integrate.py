@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from ..graph import Graph, type_text
-from .kernels import euler
+from .kernels import euler, law_solve
 from .methods import adjoint, runge_kutta, stiff
 from .solver import STIFF, IntegrationError, Solution, Solver, all_finite
 
@@ -66,6 +66,8 @@ def solve_and_decode(
         linear = euler.linear_readout(decoder, x0)
         states, statistics = euler.solve(field, graph, x0, query, solver, t0, decoder=linear, backend=backend)
         decoder = None if linear is not None else decoder
+    elif not differentiate and (kernel := law_solve.kernel_for(field, graph, x0, solver)) is not None:
+        states, statistics = law_solve.solve(field, kernel, graph, x0, query, solver, t0)
     else:
         states, statistics = runge_kutta.solve(field, graph, x0, query, solver, t0)
     if decoder is not None:

@@ -56,9 +56,9 @@ class Solver:
             only sqrt(steps) of them; "adjoint" solves the adjoint equation backwards in time: constant memory, and a
             gradient that is exact only up to the solver's error.
         max_steps: give up after that many steps.
-        kernel: where the field is a ``GraphField`` or ``NodeField`` with ReLU and the method is Euler, "auto" takes the
-            compiled fast path if it was built, else the torch one; "torch" takes the torch one; "off" the plain loop. Second
-            derivatives need "off".
+        kernel: "auto" takes compiled code where it was built: for Euler with a ``GraphField`` or ``NodeField`` with ReLU, and, without
+            gradients, for dopri5 and tsit5 with a law in float64 on a CPU. "torch" takes the same for Euler in torch; "off" the plain
+            loop, which second derivatives need.
         segment: with gradient="checkpoint", how many steps lie between the states that are kept; about sqrt(steps) by default.
 
     Raises:

@@ -15,6 +15,7 @@ from .recipes import (
 )
 from .task import (
     NothingAsGood as NothingAsGood,
+    Rank as Rank,
     Score as Score,
     SinceBest as SinceBest,
     Stopping as Stopping,

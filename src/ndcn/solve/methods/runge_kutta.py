@@ -183,12 +183,10 @@ def _adaptive(
     exponent = 1.0 / tableau.order
     check_tolerance(t0, x, solver)
     k1 = f(t0, x)
-    t, h = t0, _first_step(f, t0, x, k1, solver, tableau.order)
+    t, h = t0, first_step(f, t0, x, k1, solver, tableau.order)
     while at < len(query):
         if len(grid) - 1 + rejected >= solver.max_steps:
-            used = f"{solver.method} used its {solver.max_steps} steps and came to t = {t:g} of {query[-1]:g}"
-            advice = 'raise max_steps, loosen rtol and atol, or use Solver("bdf") if the problem is stiff'
-            raise IntegrationError(f"{used}; {advice}", time=t, reason="max_steps")
+            raise too_many_steps(solver, t, query[-1])
         new, stages = step(f, tableau, t, h, x, k1)
         with torch.no_grad():
             size = _error_size(stages, tableau.error, h, x, new, solver)
@@ -196,7 +194,7 @@ def _adaptive(
             rejected += 1
             h *= max(0.2, 0.9 * size**-exponent) if math.isfinite(size) else 0.1
             if h <= max(1e-14 * abs(t), 1e-30 * (query[-1] - t0)):  # what t can resolve; near t = 0, what is asked for
-                raise _no_smaller_step(t, finite=math.isfinite(size))
+                raise no_smaller_step(t, finite=math.isfinite(size))
             continue
         end = t + h
         following = stages[-1]  # every adaptive method here has the slope at the end as its last stage
@@ -212,7 +210,14 @@ def _adaptive(
     return torch.stack(states), Statistics(f.calls, len(grid) - 1, rejected), grid
 
 
-def _no_smaller_step(t: float, *, finite: bool) -> IntegrationError:
+def too_many_steps(solver: Solver, t: float, last: float) -> IntegrationError:
+    """The error of adaptive steps that were all used before the last time."""
+    used = f"{solver.method} used its {solver.max_steps} steps and came to t = {t:g} of {last:g}"
+    advice = 'raise max_steps, loosen rtol and atol, or use Solver("bdf") if the problem is stiff'
+    return IntegrationError(f"{used}; {advice}", time=t, reason="max_steps")
+
+
+def no_smaller_step(t: float, *, finite: bool) -> IntegrationError:
     """The error of adaptive steps that became too small; ``finite`` is whether the last estimate of their error was."""
     before = f"the integration stopped at t = {t:g}: "
     if not finite:
@@ -249,7 +254,7 @@ def _error_size(
 
 
 @torch.no_grad()
-def _first_step(f: CountedField, t: float, x: State, k1: State, solver: Solver, order: int) -> float:
+def first_step(f: CountedField, t: float, x: State, k1: State, solver: Solver, order: int) -> float:
     """A first step by Hairer, Norsett and Wanner (Solving ODEs I, II.4)."""
     allowed = solver.atol + solver.rtol * x.abs()
     size, slope = ((v / allowed).square().mean().sqrt().item() for v in (x, k1))

@@ -1,0 +1,97 @@
+/* Adaptive steps of a law: the same choice of steps, and the same states between them, as methods/runge_kutta.py. */
+
+/* Where the integration is; Python calls again while it is not at its end, so that it can be interrupted. */
+typedef struct {
+    double t, h, size;            /* time, next step, error of the last one in units of what is allowed */
+    int64_t at;                   /* the next of the times asked for */
+    int64_t calls, taken, failed; /* rates, accepted and rejected steps */
+} Progress;
+
+enum { DONE, GOING_ON, NO_SMALLER_STEP };
+
+/* Root mean square of e / (atol + rtol max(|x|, |y|)). */
+INLINE double error_size(const double *e, const double *x, const double *y, int64_t size, double rtol, double atol)
+{
+    double sums[8] = {0}; /* several, as each addition waits for the one before */
+    int64_t c = 0;
+    for (; c + 8 <= size; c += 8)
+        for (int l = 0; l < 8; l++) {
+            const double a = fabs(x[c + l]), b = fabs(y[c + l]), part = e[c + l] / (atol + rtol * (a > b ? a : b));
+            sums[l] += part * part;
+        }
+    for (; c < size; c++) {
+        const double a = fabs(x[c]), b = fabs(y[c]), part = e[c] / (atol + rtol * (a > b ? a : b));
+        sums[0] += part * part;
+    }
+    double sum = 0;
+    for (int l = 0; l < 8; l++) sum += sums[l];
+    return sqrt(sum / size);
+}
+
+/* Tries one step from x to `next`; the stages after the first, which is given, go to k, and the error of the step to `error`. */
+CLONES static double tried(const Ready *r, const Method *m, double h, const double *x, double *k, double *next, double *error, double *zero,
+                           int64_t size, double rtol, double atol)
+{
+    for (int64_t j = 1; j < m->stages; j++) { /* the last stage is at the end of the step */
+        combined(x, h, m->a + j * m->stages, j, k, size, next);
+        rate_at(r, next, k + j * size);
+    }
+    combined(zero, h, m->error, m->stages, k, size, error);
+    return error_size(error, x, next, size, rtol, atol);
+}
+
+/* States at the times asked for within a step from t to t + h. */
+static void between(const Method *m, double h, const double *x, const double *k, int64_t size, const double *times, int64_t count, double t,
+                    double *states)
+{
+    for (int64_t q = 0; q < count; q++) {
+        const double s = (times[q] - t) / h;
+        double weights[16];
+        for (int64_t j = 0; j < m->stages; j++) {
+            const double *p = m->dense + 4 * j;
+            weights[j] = s * (p[0] + s * (p[1] + s * (p[2] + s * p[3])));
+        }
+        combined(x, h, weights, m->stages, k, size, states + q * size);
+    }
+}
+
+/* From x at p->t, its rate given, to all times (count) or through `most` steps; states there go to `states` (count, n d). */
+EXPORT int ndcn_law_solve(const Law *law, const Graph *graph, const Method *m, double rtol, double atol, double t0, int64_t count,
+                          const double *times, int64_t most, double *x, double *rate, double *states, Progress *p)
+{
+    Ready r;
+    const int64_t size = graph->n * law->d, stages = m->stages;
+    double *memory = malloc(sizeof(double) * (stages + 3) * size);
+    if (!memory || !ready(&r, law, graph, 0)) return free(memory), -1;
+    double *k = memory, *next = k + stages * size, *error = next + size, *zero = error + size;
+    memcpy(k, rate, sizeof(double) * size);
+    memset(zero, 0, sizeof(double) * size);
+    int status = GOING_ON;
+    for (int64_t s = 0; s < most && status == GOING_ON; s++) {
+        p->size = tried(&r, m, p->h, x, k, next, error, zero, size, rtol, atol);
+        p->calls += stages - 1;
+        if (!(p->size <= 1)) { /* NaN too */
+            p->failed++;
+            const double factor = 0.9 * pow(p->size, -1.0 / m->order);
+            p->h *= !isfinite(p->size) ? 0.1 : factor > 0.2 ? factor : 0.2;
+            const double least = 1e-14 * fabs(p->t), nothing = 1e-30 * (times[count - 1] - t0);
+            if (p->h <= (least > nothing ? least : nothing)) status = NO_SMALLER_STEP;
+            continue;
+        }
+        const double end = p->t + p->h;
+        const int64_t first = p->at;
+        while (p->at < count && times[p->at] <= end) p->at++;
+        between(m, p->h, x, k, size, times + first, p->at - first, p->t, states + first * size);
+        p->t = end;
+        memcpy(x, next, sizeof(double) * size);
+        memcpy(k, k + (stages - 1) * size, sizeof(double) * size);
+        p->taken++;
+        const double factor = p->size > 0 ? 0.9 * pow(p->size, -1.0 / m->order) : 10.0;
+        p->h *= factor < 10.0 ? factor : 10.0;
+        if (p->at == count) status = DONE;
+    }
+    memcpy(rate, k, sizeof(double) * size);
+    done(&r);
+    free(memory);
+    return status;
+}

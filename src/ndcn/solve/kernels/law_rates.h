@@ -1,0 +1,225 @@
+/* Rates of a law given by programs, at all nodes, and their derivatives. */
+
+/* Numbers that a rate and its derivatives need on the way; q sums of the neighbour alone, m of both ends. */
+typedef struct {
+    int q, m;
+    Block *r, *g;               /* registers of the largest program */
+    double *sent, *sums;        /* (q, n): pre(x_j); (q + m, n): their sums */
+    double *sent_by, *sent_byp; /* (q, n, d), (q, n, P) */
+    double *sums_byp;           /* (q + m, n, P) */
+    double *ends_own;           /* (m, n, d) */
+    double *ends_by;            /* (m, edges, d), times A_ij */
+    double *post_by;            /* (d, q + m, n) */
+} Work;
+
+static int most_registers(const Law *law)
+{
+    int most = 0;
+    for (const Program *p = &law->pre, *all[] = {p, &law->edge, &law->post}, **k = all; k < all + 3; k++)
+        if (registers(*k) > most) most = registers(*k);
+    return most;
+}
+
+/* All of it in one piece, NULL if there is no memory; `slopes` if derivatives are wanted too. */
+static Work *work_for(const Law *law, const Graph *graph, int slopes)
+{
+    const size_t q = law->pre.outputs, m = law->edge.outputs, n = graph->n, E = graph->edges, d = law->d, P = law->P;
+    const size_t registers = (size_t)most_registers(law) * B;
+    const size_t rates = 2 * q * n + m * n;
+    const size_t extra = slopes ? q * n * (d + P) + (q + m) * n * P + m * n * d + m * E * d + d * (q + m) * n : 0;
+    Work *work = malloc(sizeof(Work) + 64 + sizeof(double) * (2 * registers + rates + extra));
+    if (!work) return NULL;
+    double *next = (double *)(((uintptr_t)(work + 1) + 63) & ~(uintptr_t)63);
+    work->q = (int)q;
+    work->m = (int)m;
+#define TAKE(field, size) work->field = (void *)next, next += (size)
+    TAKE(r, registers);
+    TAKE(g, registers);
+    TAKE(sent, q * n);
+    TAKE(sums, (q + m) * n);
+    if (slopes) {
+        TAKE(sent_by, q * n * d);
+        TAKE(sent_byp, q * n * P);
+        TAKE(sums_byp, (q + m) * n * P);
+        TAKE(ends_own, m * n * d);
+        TAKE(ends_by, m * E * d);
+        TAKE(post_by, d * (q + m) * n);
+    }
+    return work;
+}
+
+/* A block of one feature from node `first` on; the last one is repeated. */
+INLINE void load(double *block, const double *x, int64_t stride, int64_t count)
+{
+    for (int64_t l = 0; l < count; l++) block[l] = x[l * stride];
+    for (int64_t l = count; l < B; l++) block[l] = block[count - 1];
+}
+
+INLINE void load_ends(const Graph *graph, int64_t d, const double *x, int64_t first, int64_t count, Block *r)
+{
+    const int32_t *row = graph->row + first, *idx = graph->idx + first;
+    for (int64_t a = 0; a < d; a++) {
+        for (int64_t l = 0; l < count; l++) r[a][l] = x[row[l] * d + a];
+        for (int64_t l = 0; l < count; l++) r[d + a][l] = x[idx[l] * d + a];
+        for (int64_t l = count; l < B; l++) r[a][l] = r[a][count - 1], r[d + a][l] = r[d + a][count - 1];
+    }
+}
+
+/* out_i += the sum of A_ij v_ij over the edges of a block that are i's; out has so many numbers for each node. */
+INLINE void add_to_nodes(const Graph *graph, int64_t first, int64_t count, const double *v, double *out, int64_t stride)
+{
+    double weighted[B];
+    for (int64_t l = 0; l < count; l++) weighted[l] = graph->weight[first + l] * v[l];
+    for (int64_t l = 0; l < count;) {
+        const int64_t i = graph->row[first + l], left = graph->ptr[i + 1] - first, end = left < count ? left : count;
+        double even = 0, odd = 0;
+        for (; l + 1 < end; l += 2) even += weighted[l], odd += weighted[l + 1];
+        if (l < end) even += weighted[l++];
+        out[i * stride] += even + odd;
+    }
+}
+
+/* out_i = sum_j A_ij v_j */
+INLINE void neighbours(const Graph *graph, const double *v, double *out)
+{
+    for (int64_t i = 0; i < graph->n; i++) {
+        double even = 0, odd = 0;
+        int32_t e = graph->ptr[i];
+        for (; e + 1 < graph->ptr[i + 1]; e += 2) {
+            even += graph->weight[e] * v[graph->idx[e]];
+            odd += graph->weight[e + 1] * v[graph->idx[e + 1]];
+        }
+        if (e < graph->ptr[i + 1]) even += graph->weight[e] * v[graph->idx[e]];
+        out[i] = even + odd;
+    }
+}
+
+#define BLOCKS(total) for (int64_t first = 0, count = B; first < (total) && (count = (total) - first < B ? (total) - first : B); first += B)
+
+/* What neighbours send, and its derivatives. */
+INLINE void sent(const Law *law, const Graph *graph, const double *x, Work *w, int slopes)
+{
+    const Program *p = &law->pre;
+    const int64_t n = graph->n, d = law->d, P = law->P;
+    if (!p->outputs) return;
+    spread_scalars(p, law->scalars, w->r);
+    BLOCKS(n) {
+        for (int a = 0; a < d; a++) load(w->r[a], x + first * d + a, d, count);
+        run(p, w->r);
+        for (int k = 0; k < p->outputs; k++) {
+            memcpy(w->sent + k * n + first, w->r[p->out[k]], sizeof(double) * count);
+            if (!slopes) continue;
+            run_back(p, w->r, k, w->g);
+            for (int a = 0; a < d; a++)
+                for (int l = 0; l < count; l++) w->sent_by[(k * n + first + l) * d + a] = finite_(w->g[a][l]);
+            for (int c = 0; c < P; c++)
+                if (law->pre_by[k * P + c])
+                    for (int l = 0; l < count; l++) w->sent_byp[(k * P + c) * n + first + l] = finite_(w->g[d + c][l]);
+        }
+    }
+}
+
+/* Sums over neighbours of functions of both ends, and their derivatives. */
+INLINE void ends(const Law *law, const Graph *graph, const double *x, Work *w, int slopes)
+{
+    const Program *p = &law->edge;
+    const int64_t n = graph->n, d = law->d, P = law->P, q = w->q;
+    if (!p->outputs) return;
+    memset(w->sums + q * n, 0, sizeof(double) * w->m * n);
+    if (slopes) {
+        memset(w->ends_own, 0, sizeof(double) * w->m * n * d);
+        memset(w->sums_byp + q * n * P, 0, sizeof(double) * w->m * n * P);
+    }
+    spread_scalars(p, law->scalars, w->r);
+    BLOCKS(graph->edges) {
+        const double *weight = graph->weight + first;
+        load_ends(graph, d, x, first, count, w->r);
+        run(p, w->r);
+        for (int k = 0; k < p->outputs; k++) {
+            add_to_nodes(graph, first, count, w->r[p->out[k]], w->sums + (q + k) * n, 1);
+            if (!slopes) continue;
+            run_back(p, w->r, k, w->g);
+            for (int a = 0; a < d; a++) {
+                double *by = w->ends_by + (k * graph->edges + first) * d + a;
+                EACH w->g[a][l] = finite_(w->g[a][l]);
+                add_to_nodes(graph, first, count, w->g[a], w->ends_own + k * n * d + a, d);
+                for (int l = 0; l < count; l++) by[l * d] = weight[l] * finite_(w->g[d + a][l]);
+            }
+            for (int c = 0; c < P; c++) {
+                if (!law->edge_by[k * P + c]) continue;
+                double *by = w->g[2 * d + c];
+                EACH by[l] = finite_(by[l]);
+                add_to_nodes(graph, first, count, by, w->sums_byp + ((q + k) * P + c) * n, 1);
+            }
+        }
+    }
+}
+
+/* The derivatives of a block of rates of feature o. */
+INLINE void block_slopes(const Law *law, const Graph *graph, Work *w, int o, int64_t first, int64_t count, const Slopes *out)
+{
+    const Program *p = &law->post;
+    const int64_t n = graph->n, d = law->d, P = law->P, sums = w->q + w->m;
+    Block *g = w->g;
+    run_back(p, w->r, o, g);
+    for (int k = 0; k < sums; k++) memcpy(w->post_by + (o * sums + k) * n + first, g[d + 1 + k], sizeof(double) * count);
+    for (int b = 0; b < d; b++)
+        for (int l = 0; l < count; l++) {
+            double by = finite_(g[b][l]);
+            for (int k = 0; k < w->m; k++) by += g[d + 1 + w->q + k][l] * w->ends_own[(k * n + first + l) * d + b];
+            out->own[((first + l) * d + o) * d + b] = by;
+        }
+    for (int c = 0; out->columns && c < P; c++) {
+        double *by = g[p->inputs + c];
+        EACH by[l] = finite_(by[l]);
+        for (int k = 0; k < sums; k++) {
+            if (!(k < w->q ? law->pre_by[k * P + c] : law->edge_by[(k - w->q) * P + c])) continue;
+            const double *sum = w->sums_byp + (k * P + c) * n + first;
+            for (int l = 0; l < count; l++) by[l] += g[d + 1 + k][l] * sum[l];
+        }
+        for (int l = 0; l < count; l++) out->columns[((first + l) * d + o) * P + c] = by[l];
+    }
+}
+
+INLINE void edge_slopes(const Law *law, const Graph *graph, const Work *w, const Slopes *out)
+{
+    const int64_t n = graph->n, E = graph->edges, d = law->d, sums = w->q + w->m;
+    for (int64_t o = 0; o < d; o++)
+        for (int64_t b = 0; b < d; b++)
+            for (int64_t i = 0; i < n; i++)
+                for (int32_t e = graph->ptr[i]; e < graph->ptr[i + 1]; e++) {
+                    double by = 0, ends = 0;
+                    for (int k = 0; k < w->q; k++)
+                        by += w->post_by[(o * sums + k) * n + i] * w->sent_by[(k * n + graph->idx[e]) * d + b];
+                    for (int k = 0; k < w->m; k++) ends += w->post_by[(o * sums + w->q + k) * n + i] * w->ends_by[(k * E + e) * d + b];
+                    out->edges[(e * d + o) * d + b] = graph->weight[e] * by + ends;
+                }
+}
+
+/* Rates at one state x (n, d) and, if `out->own` is there, their derivatives. */
+CLONES static void formula_slopes(const Law *law, const Graph *graph, const double *x, Work *w, const Slopes *out)
+{
+    const Program *p = &law->post;
+    const int64_t n = graph->n, d = law->d, P = law->P;
+    const int slopes = out->own != NULL;
+    sent(law, graph, x, w, slopes);
+    for (int k = 0; k < w->q; k++) {
+        neighbours(graph, w->sent + k * n, w->sums + k * n);
+        for (int c = 0; slopes && c < P; c++)
+            if (law->pre_by[k * P + c]) neighbours(graph, w->sent_byp + (k * P + c) * n, w->sums_byp + (k * P + c) * n);
+    }
+    ends(law, graph, x, w, slopes);
+    spread_scalars(p, law->scalars, w->r);
+    BLOCKS(n) {
+        for (int a = 0; a < d; a++) load(w->r[a], x + first * d + a, d, count);
+        load(w->r[d], graph->degree + first, 1, count);
+        for (int k = 0; k < w->q + w->m; k++) load(w->r[d + 1 + k], w->sums + k * n + first, 1, count);
+        run(p, w->r);
+        for (int o = 0; o < d; o++) {
+            const double *rate = w->r[p->out[o]];
+            for (int l = 0; l < count; l++) out->rate[(first + l) * d + o] = rate[l];
+            if (slopes) block_slopes(law, graph, w, o, first, count, out);
+        }
+    }
+    if (slopes) edge_slopes(law, graph, w, out);
+}
