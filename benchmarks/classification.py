@@ -4,7 +4,7 @@
 
 The published configuration in torchdiffeq: dense features, 256 columns, DOPRI5 with tolerances of 0.1, 16 ticks in [0, 1.2],
 Adam, 100 epochs; Phi as a sparse matrix of torch, and as a dense one. All train in one process and one thread; epochs take
-turns, and the median counts. A run of ours is timed whole (300 epochs with validation), theirs is 100 times its epoch.
+turns, and the median counts. A run of ours is timed whole (its epochs with validation), theirs is 100 times its epoch.
 Accuracy is not measured here: ``ndcn reproduce classification`` does that.
 """
 

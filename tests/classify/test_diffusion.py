@@ -8,7 +8,14 @@ import torch
 from scipy.linalg import expm
 
 from ndcn import Graph, Solver, integrate, operators
-from ndcn.classify.diffusion import DiffusionOperator, LinearDiffusion, ReluDiffusion, chebyshev_weights, power_weights
+from ndcn.classify.diffusion import (
+    DiffusionOperator,
+    LinearDiffusion,
+    ReluDiffusion,
+    SignedDiffusion,
+    chebyshev_weights,
+    power_weights,
+)
 
 
 def some_graph(directed: bool) -> Graph:
@@ -21,17 +28,22 @@ def some_graph(directed: bool) -> Graph:
 @pytest.mark.parametrize("time", [0.0, 0.3, 2.5, 8.0, 40.0])
 @pytest.mark.parametrize("source", [0.0, 0.2, 1.0])
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
-def test_the_state_is_that_of_the_matrix_exponential(directed: bool, time: float, source: float, alpha: float) -> None:
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_state_is_that_of_the_matrix_exponential(
+    directed: bool, time: float, source: float, alpha: float, sign: int
+) -> None:
     graph = some_graph(directed)
     field = LinearDiffusion(DiffusionOperator(alpha), source)
     x0 = torch.randn(30, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     phi, one = operators.diffusion(graph, alpha).to_dense().numpy(), np.eye(30)
-    system = np.block([[phi - (1 + source) * one, source * one], [np.zeros((30, 60))]])  # of X and the constant X(0)
+    system = np.block(
+        [[sign * phi - (1 + source) * one, source * one], [np.zeros((30, 60))]]
+    )  # of X and the constant X(0)
     exact = (expm(time * system) @ np.vstack([x0, x0]))[:30]
     for tolerance in (1e-3, 1e-5, 1e-10):
-        found = field.state(x0, torch.tensor(time, dtype=torch.float64), graph, tolerance).numpy()
+        found = field.state(x0, torch.tensor(time, dtype=torch.float64), graph, tolerance, sign).numpy()
         assert np.linalg.norm(found - exact) <= 2 * tolerance * np.linalg.norm(x0)
-    single = field.state(x0.float(), torch.tensor(time, dtype=torch.float64), graph).numpy()
+    single = field.state(x0.float(), torch.tensor(time, dtype=torch.float64), graph, sign=sign).numpy()
     assert np.linalg.norm(single - exact) < 1e-4 * np.linalg.norm(x0)
 
 
@@ -40,6 +52,19 @@ def test_without_a_source_it_is_the_field_integrated(graph: Graph) -> None:
     x0 = torch.rand(graph.num_nodes, 2, dtype=torch.float64)
     tight = integrate(field, graph, x0, [2.0], solver=Solver("dopri5", rtol=1e-10, atol=1e-12)).states[0]
     torch.testing.assert_close(field.state(x0, torch.tensor(2.0), graph), tight, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("learn", [False, True])
+def test_the_signed_field_integrated_is_its_three_parts(graph: Graph, learn: bool) -> None:
+    field = SignedDiffusion(DiffusionOperator(0.3, learn).double())
+    x0 = torch.rand(graph.num_nodes, 2, dtype=torch.float64)
+    with torch.no_grad():
+        solver = Solver("dopri5", rtol=1e-10, atol=1e-12)
+        tight = integrate(field, graph, x0.repeat(1, 3), [2.0], solver=solver).states[0]
+        parts = [field.state(x0, torch.tensor(2.0), graph, sign=sign) for sign in field.signs]
+    torch.testing.assert_close(torch.cat(parts, dim=1), tight, rtol=0, atol=1e-4)
+    assert torch.equal(parts[1], x0)
+    assert float((parts[0] - parts[2]).norm()) > 0.1 * float(x0.norm())
 
 
 def test_with_non_negative_states_it_is_the_papers_field_but_for_a_factor() -> None:

@@ -130,7 +130,8 @@ def test_feature_table() -> None:
     dense[3] = 0
     matrix = sparse.csr_array(dense.numpy())
     scaled = dense / dense.sum(dim=1, keepdim=True).clamp_min(1e-9)
-    for normalize, expected in ((True, scaled), (False, dense)):
+    rounded = dense / dense.norm(dim=1, keepdim=True).clamp_min(1e-9)
+    for normalize, expected in ((True, scaled), ("euclidean", rounded), (False, dense)):
         table = FeatureTable(matrix, normalize=normalize, dtype=torch.float64)
         weight = torch.randn(7, 3, dtype=torch.float64, requires_grad=True)
         torch.testing.assert_close(table.times(weight), expected @ weight)

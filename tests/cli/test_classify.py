@@ -185,7 +185,7 @@ def test_all_nodes_for_training(own) -> None:
 def test_a_class_that_is_not_trained_on(own) -> None:
     labels = pd.read_csv("labels.csv")
     labels.assign(split=["train"] * 15 + ["test"])[labels.label.notna()].to_csv("labels.csv", index=False)
-    assert "no training node has the class" in refused(*OWN, *SMALL)
+    assert "no training node has the class" in run("classify", *OWN, *SMALL).stderr
     labels.assign(split=["test"] + ["train"] * 15)[labels.label.notna()].to_csv("labels.csv", index=False)
     assert parsed(*OWN, *SMALL)["split"] == {"train": 12, "validation": 0, "test": 1}
 
@@ -465,3 +465,21 @@ def test_a_field_of_ones_own_is_given_to_load(folder) -> None:
     with pytest.raises(ValueError, match="a field of your own"):
         ndcn.load("own.ndcn")
     assert torch.equal(ndcn.load("own.ndcn", model=field).predict_proba(), first.predict_proba())
+
+
+def test_a_graph_whose_neighbours_differ(folder) -> None:
+    """Files of Geom-GCN: a ring of 36 nodes, each of another class than both neighbours."""
+    pairs = "".join(f"{k}\t{(k + 1) % 36}\n" for k in range(36))
+    Path("ring_out1_graph_edges.txt").write_text("node_id\tnode_id\n" + pairs)
+    rows = "".join(f"{k}\t{k % 3 % 2},{k % 5 % 2},1\t{k % 2}\n" for k in range(36))
+    Path("ring_out1_node_feature_label.txt").write_text("node_id\tfeature\tlabel\n" + rows)
+    third = np.arange(36) // 12
+    masks = {name: third == k for k, name in enumerate(("train_mask", "val_mask", "test_mask"))}
+    np.savez("ring_split_0.6_0.2_2.npz", **masks)
+    about = parsed("ring", "--data", ".", "--split", 2, *SMALL)
+    assert about["assortativity"] == -1
+    assert about["field"] in ("features", "signed", "diffusion")
+    assert "on the validation nodes" in about["verdict"]
+    assert about["verdict"] in run("classify", "ring", "--data", ".", "--split", 2, *SMALL).stdout
+    assert "with --data FOLDER" in refused("ring", code=2)
+    assert "--split: for graphs in the files of Geom-GCN" in refused("--split", 1)

@@ -74,7 +74,7 @@ def test_accuracies_at_other_times() -> None:
     at_zero, later = accuracies_over(clf, [0.0, 5.0], [mask])[:, 0]
     model, table = clf.model_, clf._table(clf.features_)
     with torch.no_grad():
-        alone = model.start(table) + model.decoder.bias
+        alone = model.start(table).sum(dim=1) + model.decoder.bias
         model.fixed_T = 5.0
         try:
             assert later == clf.score(mask)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from . import datasets, files as files
 from .baselines import NodeBaseline
 from .calibration import Calibration as Calibration
+from .choice import FieldChoice as FieldChoice
 from .classifier import NodeClassifier
+from .datasets.geom_gcn import geom_gcn as geom_gcn
 from .datasets.karate import karate_club as karate_club
 from .datasets.nodes import NodeDataset as NodeDataset
 from .datasets.planetoid import planetoid as planetoid

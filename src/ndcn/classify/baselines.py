@@ -195,7 +195,7 @@ class NodeBaseline(NodeEstimator):
             generators = on_device(own, int(self.seed), device)  # training goes on where the weights end
             with threads_for(nodes.graph.num_nodes * width):
                 task = BaselineTask(network, nodes, width, generators)
-                self._train(task, recipe, recipe.patience, history, resume)
+                self._train(task, recipe, recipe.patience, history, resume, self.checkpoint)
                 temperature = task.temperature()
                 with torch.no_grad():
                     probabilities = (task.logits() / (temperature or 1.0)).softmax(dim=1)

@@ -41,7 +41,7 @@ def class_weights(given: ClassWeight, classes: np.ndarray, codes: torch.Tensor) 
     Args:
         given: as the estimator has it.
         classes: the classes, by their places.
-        codes: the places of the training nodes' classes, each at least once.
+        codes: the places of the training nodes' classes.
 
     Raises:
         ValueError: a mapping names something that is no class.
@@ -55,7 +55,7 @@ def class_weights(given: ClassWeight, classes: np.ndarray, codes: torch.Tensor) 
         return None
     if isinstance(given, str):
         counts = torch.bincount(codes.cpu(), minlength=len(classes)).double()
-        return len(codes) / (len(classes) * counts)
+        return len(codes) / (len(classes) * counts.clamp_min(1))  # without a training node a weight has no effect
     names = classes.tolist()
     if strange := [name for name in given if name not in names]:
         raise ValueError(f"class_weight names {strange[0]!r}, which is no class; the classes are {some(names)}")

@@ -17,8 +17,9 @@ from .._support.registry import found_at
 from .._support.threads import threads_for
 from ..graph import Graph
 from ..solve import Solver
-from ..training import History, TrainingError, TrainingInterrupted
+from ..training import History, Rank, TrainingError, TrainingInterrupted
 from . import files as classifier_files
+from .choice import AUTO, COMPARED, FieldChoice, assortativity, first_choice
 from .class_weights import ClassWeight
 from .explanation import Explanation, explained
 from .network import DiffusionClassifier
@@ -42,18 +43,25 @@ class NodeClassifier(NodeEstimator):
         alpha: in [0, 1]: how much a node listens to itself (0.5; 0).
         preset: "default" or "paper".
         hidden: width of X (64; 256).
-        field: "diffusion" (default), "relu" for the paper's ReLU(Phi X), or an nn.Module called as field(t, x, graph).
-        source: beta >= 0, of field="diffusion": how strongly the initial state is held on to (0.2).
+        field: "diffusion", the equation above; "signed", which can also repel, dX/dt = |s| [(s Phi - I) X + beta (X(0) - X)] with
+            s = 1, 0 and -1 for a third of the columns each; "features", dX/dt = 0, without the graph; "auto", which takes one of
+            these (see ``choice_``); "relu" for the paper's ReLU(Phi X); or an nn.Module called as field(t, x, graph) ("auto";
+            "relu").
+        source: beta >= 0, of "diffusion" and "signed": how strongly the initial state is held on to.
         activation: of X(0): "relu" or "tanh".
         solver: of fields without an exact solution: an ``ndcn.Solver`` (DOPRI5 by default), or "published" (the paper's).
         learn_T, learn_alpha: whether T (for "diffusion") and alpha are learned, starting from the values given.
         dropout, hidden_dropout, row_dropout: in training, the probability that an entry of F, an entry of X(0) or a whole row of
             X(0) is dropped (0.5, 0.5, 0.7; 0).
         passes: how many times per epoch the network is run with other entries dropped (4; 1).
-        consistency: weight of the distance between each pass and the sharpened mean of all, over all nodes (1; 0).
-        temperature: of the sharpening (0.4).
-        normalize: whether to divide each row of F by the sum of its absolute values.
-        epochs, learning_rate, weight_decay: of Adam (300, 0.01, 0.002 on W_e; 100, 0.01, 0.024 on all).
+        consistency: weight of the distance between each pass and the sharpened mean of all, over all nodes (2; 0).
+        temperature: of the sharpening (0.3).
+        alignment: exponent >= 0 by which that mean is drawn to the shares of the classes among the validation nodes, or half of it
+            among the training nodes without any; 0 for not at all (1; none).
+        average: momentum in [0, 1) of the running average of weights that is validated and kept (0.9; none).
+        normalize: "euclidean" divides each row of F by the root of the sum of its squares, True by the sum of its absolute
+            values, False leaves them ("euclidean"; True).
+        epochs, learning_rate, weight_decay: of Adam (120, 0.01, 0.002 on W_e; 100, 0.01, 0.024 on all).
         patience: with validation nodes, epochs to wait for a better result; never stops early by default.
         class_weight: of the classes in the cross-entropy on the training nodes, as in scikit-learn: None for all alike, "balanced"
             for the inverse of their sizes, or a mapping from classes to numbers > 0 (1 for those that it does not name).
@@ -64,6 +72,9 @@ class NodeClassifier(NodeEstimator):
 
     Attributes:
         model_: the trained ``models.DiffusionClassifier``.
+        choice_: which field "auto" took, and why: a ``FieldChoice``, which prints as a sentence; None if ``field`` was given. If the
+            labelled nodes show that neighbours tend to be alike, it is "diffusion"; else the field with the highest accuracy on
+            the validation nodes. Without these it is "signed" where neighbours tend to differ.
         classes_: the classes, in the order of the columns of ``predict_proba``.
         probability_temperature_: what logits are divided by, so that the cross-entropy on the validation nodes is least; None
             without validation nodes: probabilities are as trained.
@@ -100,7 +111,9 @@ class NodeClassifier(NodeEstimator):
     passes: int | None = None
     consistency: float | None = None
     temperature: float | None = None
-    normalize: bool = True
+    alignment: float | None = None
+    average: float | None = None
+    normalize: bool | str | None = None
     epochs: int | None = None
     learning_rate: float | None = None
     weight_decay: float | None = None
@@ -115,24 +128,76 @@ class NodeClassifier(NodeEstimator):
     def __post_init__(self) -> None:
         self._recipe()  # says at once what is wrong
 
-    def _recipe(self) -> ClassifierRecipe:
-        return recipe_of(self.get_params(deep=False))
+    def _recipe(self, field: str | None = None) -> ClassifierRecipe:
+        return recipe_of(self.get_params(deep=False), field)
 
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
+        if recipe.field != AUTO:
+            self._learn_field(recipe, nodes, features, resume, self.checkpoint)
+            return
+        labelled = torch.cat([nodes.train, nodes.validation])
+        choice = first_choice(nodes.graph, nodes.labels, labelled, validated=len(nodes.validation) > 0)
+        if choice is not None:
+            self._learn_field(self._recipe(choice.field), nodes, features, resume, self.checkpoint, choice)
+            return
+        self._compare(nodes, features, resume)
+
+    def _compare(self, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
+        """Train each field, and keep that of the highest accuracy on the validation nodes, then the lowest cross-entropy."""
+        found = assortativity(nodes.graph, nodes.labels, torch.cat([nodes.train, nodes.validation]))
+        accuracy: dict[str, float] = {}
+        best: tuple[Rank, dict[str, Any]] | None = None
+        seconds = 0.0
+        for name in COMPARED:
+            path = None if self.checkpoint is None else Path(f"{self.checkpoint}.{name}")
+            rank = self._learn_field(self._recipe(name), nodes, features, resume, path)
+            accuracy[name], seconds = rank[0], seconds + self.history_.seconds
+            if best is None or rank > best[0]:
+                best = rank, {key: value for key, value in vars(self).items() if key.endswith("_")}
+            if self.history_.stopped == "interrupted":
+                best[1]["history_"].stopped = "interrupted"
+                break
+        assert best is not None
+        for key, value in best[1].items():
+            setattr(self, key, value)
+        self.history_.seconds = seconds
+        self.choice_ = FieldChoice(str(self.recipe_.field), *found, accuracy)
+
+    def _learn_field(
+        self,
+        recipe: ClassifierRecipe,
+        nodes: LabelledNodes,
+        features: sparse.csr_array,
+        resume: bool,
+        checkpoint: str | Path | None,
+        choice: FieldChoice | None = None,
+    ) -> Rank:
+        """Train one field, and keep it; its rank on the validation nodes."""
         model = self._build(recipe, features.shape[1], len(nodes.classes))
         history = History()
         task = ClassifierTask(model, nodes, recipe, int(self.seed))
         try:
-            self._train(task, recipe, self.patience, history, resume)
+            self._train(task, recipe, self.patience, history, resume, checkpoint)
         except (TrainingError, TrainingInterrupted) as error:
             if error.steps:
-                self._keep(task, history, features)
+                self._keep(task, recipe, history, features, choice)
             raise
-        self._keep(task, history, features)
+        self._keep(task, recipe, history, features, choice)
+        with torch.no_grad():
+            return task.score().rank if task.held_out else ()
 
-    def _keep(self, task: ClassifierTask, history: History, features: sparse.csr_array) -> None:
+    def _keep(
+        self,
+        task: ClassifierTask,
+        recipe: ClassifierRecipe,
+        history: History,
+        features: sparse.csr_array,
+        choice: FieldChoice | None,
+    ) -> None:
         nodes = task.data
         self.model_: DiffusionClassifier = task.model
+        self.recipe_ = recipe
+        self.choice_ = choice
         self.probability_temperature_ = task.temperature()
         self.history_ = history
         self.classes_, self.codes_, self.split_ = nodes.classes, nodes.labels.cpu(), nodes.split()

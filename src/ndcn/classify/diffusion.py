@@ -80,22 +80,68 @@ class LinearDiffusion(Field):
                 [0.5000]])
     """
 
+    signs: tuple[int, ...] = (1,)  # of the parts of X, each as wide as X(0)
+
     def __init__(self, operator: DiffusionOperator, source: float = 0.0) -> None:
         super().__init__()
         self.operator, self.source = operator, float(source)
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """(Phi - I) X, shape (n, d)."""
-        return self.operator(x, graph) - x
+        """|s| (s Phi - I) X for the sign s of each part, shape (n, d)."""
+        parts = zip(self.signs, x.chunk(len(self.signs), dim=1), strict=True)
+        return torch.cat(
+            [sign * self.operator(part, graph) - part if sign else 0 * part for sign, part in parts], dim=1
+        )
 
-    def state(self, x0: torch.Tensor, time: torch.Tensor, graph: Graph, tolerance: float = 1e-5) -> torch.Tensor:
-        """X(T), with an error of at most ``tolerance`` times the size of X(0); differentiable, also with respect to T."""
+    def state(
+        self, x0: torch.Tensor, time: torch.Tensor, graph: Graph, tolerance: float = 1e-5, sign: int = 1
+    ) -> torch.Tensor:
+        """X(T) of the part with this sign, with an error of at most ``tolerance`` times the size of X(0).
+
+        Differentiable, also with respect to T.
+        """
+        if sign == 0:
+            return x0
         chebyshev = graph.adjacency.symmetric  # then all eigenvalues of Phi lie in [-1, 1]
         if self.operator.fixed is not None and not time.requires_grad:
-            fixed = _fixed_weights(time.item(), self.source, tolerance, chebyshev)
+            fixed = _fixed_weights(time.item(), self.source, tolerance, chebyshev, sign)
             return _Series.apply(x0, operators.diffusion(graph, self.operator.fixed), fixed, chebyshev)
         weights = (chebyshev_weights if chebyshev else power_weights)(time.double(), self.source, tolerance)
+        weights = weights * weights.new_tensor([sign**k for k in range(len(weights))])  # T_k(-z) = (-1)^k T_k(z)
         return series(lambda x: self.operator(x, graph), x0, weights.to(x0.dtype).unbind(), chebyshev)
+
+
+class SignedDiffusion(LinearDiffusion):
+    """dX/dt = |s| [(s Phi - I) X + beta (X(0) - X)], with a sign s for each part of X: attract (1), stay (0), repel (-1).
+
+    X(0) is there three times, side by side. Where s = 1, neighbours become alike; where s = -1, each moves away from the mean of
+    its neighbours, and those two steps apart become alike; where s = 0, features stay as they are. Which of them tells the
+    classes is learned by the readout of all three. Each part is exact, as of ``LinearDiffusion``.
+
+    Example:
+        >>> import ndcn, torch
+        >>> pair = ndcn.Graph.from_edges([(0, 1)])
+        >>> field = SignedDiffusion(DiffusionOperator(0.0))
+        >>> field.state(torch.tensor([[1.0], [0.0]]), torch.tensor(9.0), pair, sign=-1)
+        tensor([[ 0.5000],
+                [-0.5000]])
+    """
+
+    signs = (1, 0, -1)
+
+
+class NoDiffusion(LinearDiffusion):
+    """dX/dt = 0: features alone.
+
+    Example:
+        >>> import ndcn, torch
+        >>> pair = ndcn.Graph.from_edges([(0, 1)])
+        >>> NoDiffusion(DiffusionOperator(0.0)).state(torch.tensor([[1.0], [0.0]]), torch.tensor(9.0), pair, sign=0)
+        tensor([[1.],
+                [0.]])
+    """
+
+    signs = (0,)
 
 
 class ReluDiffusion(Field):
@@ -149,9 +195,11 @@ def chebyshev_weights(time: torch.Tensor, source: float, tolerance: float) -> to
 
 
 @functools.lru_cache(maxsize=64)
-def _fixed_weights(time: float, source: float, tolerance: float, chebyshev: bool) -> tuple[float, ...]:
-    weights = chebyshev_weights if chebyshev else power_weights
-    return tuple(weights(torch.tensor(time, dtype=torch.float64), source, tolerance).tolist())
+def _fixed_weights(time: float, source: float, tolerance: float, chebyshev: bool, sign: int) -> tuple[float, ...]:
+    weights = (chebyshev_weights if chebyshev else power_weights)(
+        torch.tensor(time, dtype=torch.float64), source, tolerance
+    )
+    return tuple(sign**k * weight for k, weight in enumerate(weights.tolist()))
 
 
 def _poisson_reach(mean: float, tolerance: float) -> int:

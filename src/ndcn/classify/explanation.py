@@ -36,8 +36,8 @@ class Explanation:
         bias: the part of it that comes from no node: the difference of the classes' biases.
         table: a row for each node that the diffusion brings something from, the largest contribution first: ``node``; ``hops``,
             the least number of edges from there; ``label``, None if not known; ``split``: "train", "validation", "test" or "";
-            ``weight`` g_ij, how much of node j's initial state arrives; ``contribution``; and ``share``, the contribution
-            as a part of the sum of their absolute values.
+            ``weight`` g_ij, how much of node j's initial state arrives (for several signs, the sum of the absolute values);
+            ``contribution``; and ``share``, the contribution as a part of the sum of their absolute values.
 
     Example:
         >>> import ndcn
@@ -100,12 +100,12 @@ def explained(classifier: NodeClassifier, node: Hashable) -> Explanation:
     check_linear(model)
     with threads_for(graph.num_nodes * model.encoder.out_features):
         start = start_of(classifier)
-        weight = arriving(model, graph, [place])[0]
+        weight = arriving(model, graph, [place])[:, 0]  # (p, n)
     temperature = classifier.probability_temperature_ or 1.0
     start, biases = start / temperature, model.decoder.bias.detach().cpu().double() / temperature
-    logits = weight @ start + biases
+    logits = torch.einsum("pn,npc->c", weight, start) + biases
     likeliest, second = logits.argsort(descending=True)[:2].tolist()
-    contribution = (weight * (start[:, likeliest] - start[:, second])).numpy()
+    contribution = (weight.T * (start[..., likeliest] - start[..., second])).sum(dim=1).numpy()
     probabilities = logits.softmax(dim=0).tolist()
     names = [None if code == UNKNOWN else classifier.classes_[code] for code in classifier.codes_.tolist()]
     table = pd.DataFrame(
@@ -114,7 +114,7 @@ def explained(classifier: NodeClassifier, node: Hashable) -> Explanation:
             "hops": hops_to(graph, place),
             "label": pd.Series(names, dtype=object),
             "split": np.array(SPLITS)[classifier.split_.numpy()],
-            "weight": weight.numpy(),
+            "weight": (weight[0] if len(weight) == 1 else weight.abs().sum(dim=0)).numpy(),
             "contribution": contribution,
             "share": contribution / max(np.abs(contribution).sum(), np.finfo(float).tiny),
         }
@@ -168,10 +168,11 @@ def explanations(classifier: NodeClassifier, top: int) -> Explanations:
     blocks = []
     for places in torch.arange(graph.num_nodes).split(BLOCK):
         with threads_for(graph.num_nodes * len(places)):
-            weight = arriving(model, graph, places.tolist())
-        logits = weight @ start + biases
+            weight = arriving(model, graph, places.tolist())  # (p, r, n)
+        logits = torch.einsum("prn,npc->rc", weight, start) + biases
         two, which = logits.topk(2, dim=1)
-        contribution = weight * (start[:, which[:, 0]] - start[:, which[:, 1]]).T
+        margin = start[..., which[:, 0]] - start[..., which[:, 1]]  # (n, p, r)
+        contribution = (weight * margin.permute(1, 2, 0)).sum(dim=0)
         most = contribution.abs().topk(top, dim=1).indices
         bias = biases[which[:, 0]] - biases[which[:, 1]]
         blocks.append((most, contribution.gather(1, most), two[:, 0] - two[:, 1], bias))
@@ -186,28 +187,29 @@ def check_linear(model: DiffusionClassifier) -> None:
     """
     if not model.linear:
         raise ValueError(
-            'only the linear diffusion can be explained: its state is a sum over nodes. Fit with field="diffusion" and no '
-            'solver, the default; the field of preset="paper", a field of your own and a solver have no such sum'
+            'only linear diffusion can be explained: its state is a sum over nodes. Fit with field="auto", "diffusion", '
+            '"signed" or "features" and no solver, as by default; the field of preset="paper", a field of your own and a solver have no such sum'
         )
 
 
 def start_of(classifier: NodeClassifier) -> torch.Tensor:
-    """X(0) W_d, shape (n, c), float64."""
+    """X(0) W_d of each of p signs, shape (n, p, c), float64."""
     with torch.no_grad():
         return classifier.model_.start(classifier._table(classifier.features_)).cpu().double()
 
 
 def arriving(model: DiffusionClassifier, graph: Graph, places: list[int]) -> torch.Tensor:
-    """The rows of g(Phi) for some nodes, shape (len(places), n), float64: how much of each node's X(0) arrives there.
+    """The rows of g_p(Phi) for some nodes, shape (p, len(places), n), float64: how much of each node's X(0) arrives there.
 
-    The gradient of column k of g(Phi) Z at node ``places[k]`` by column k of Z: a series in the transpose of Phi.
+    The gradient of column k of sum_p g_p(Phi) Z_p at node ``places[k]`` by column k of Z_p: a series in the transpose of Phi.
     """
+    device = model.decoder.weight.device
     with torch.inference_mode(False), torch.enable_grad():
-        z = torch.zeros(graph.num_nodes, len(places), dtype=torch.float64, device=model.decoder.weight.device)
+        z = torch.zeros(graph.num_nodes, len(model.signs), len(places), dtype=torch.float64, device=device)
         z.requires_grad_()
         there = model.diffused(z, graph)[places, list(range(len(places)))].sum()
         (rows,) = torch.autograd.grad(there, z)
-    return rows.T.cpu()
+    return rows.permute(1, 2, 0).cpu()
 
 
 def hops_to(graph: Graph, place: int) -> np.ndarray:

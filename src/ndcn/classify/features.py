@@ -14,7 +14,8 @@ class FeatureTable:
 
     Args:
         matrix: F, scipy.sparse.
-        normalize: divide each row by the sum of its absolute values; rows of zeros stay.
+        normalize: True divides each row by the sum of its absolute values, "euclidean" by the root of the sum of its squares;
+            rows of zeros stay.
         dtype, device: where and in which precision to compute.
 
     Example:
@@ -29,13 +30,13 @@ class FeatureTable:
         self,
         matrix: sparse.sparray,
         *,
-        normalize: bool = True,
+        normalize: bool | str = True,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
         csr = sparse.csr_array(matrix, dtype=np.float64)
         if normalize:
-            total = np.asarray(abs(csr).sum(axis=1))
+            total = np.asarray(abs(csr).sum(axis=1) if normalize is True else np.sqrt(csr.power(2).sum(axis=1)))
             csr = sparse.diags_array(np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)) @ csr
         csr.sort_indices()
         self.shape: tuple[int, int] = csr.shape

@@ -19,11 +19,15 @@ from ..data import plain_labels
 from ..graph import Graph, csr_of_parts
 from ..solve import Solver
 from ..training import History
+from .choice import choice_of
 from .classifier import NodeClassifier
 from .node_data import SPLITS
-from .training import build
+from .training import LINEAR, ClassifierRecipe, build, recipe_of
 
 KIND = "NodeClassifier"
+RECIPE = ("T", "alpha", "hidden", "source", "activation", "normalize")  # what a trained network is built and fed by
+# What None meant in files of 0.2 and before, which do not say: the default recipe had these values.
+EARLIER = {"T": 8.0, "alpha": 0.5, "hidden": 64, "source": 0.2, "normalize": True}
 
 
 def save(classifier: NodeClassifier, path: Path) -> None:
@@ -39,6 +43,8 @@ def save(classifier: NodeClassifier, path: Path) -> None:
     tensors["validation"] = torch.tensor(history.validation, dtype=torch.float64).reshape(-1, 2)
     about = {
         "settings": _settings(classifier),
+        "recipe": _recipe(classifier),
+        "choice": None if classifier.choice_ is None else asdict(classifier.choice_),
         "classes": classifier.classes_.tolist(),
         "temperature": classifier.probability_temperature_,
         "shape": [int(size) for size in classifier.features_.shape],
@@ -72,10 +78,11 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
         classifier = NodeClassifier(**settings)
         n, d = about["shape"]
         weights = {name[len("model.") :]: value for name, value in tensors.items() if name.startswith("model.")}
-        recipe, classes = classifier._recipe(), len(about["classes"])
+        classifier.choice_ = choice_of(about.get("choice"))
+        recipe, classes = _kept_recipe(classifier, about), len(about["classes"])
         learned = (classifier.learn_T, classifier.learn_alpha, classifier.seed)
         check_sizes(lambda: build(recipe, d, classes, *learned), weights)
-        classifier.model_ = classifier._build(recipe, d, classes)
+        classifier.recipe_, classifier.model_ = recipe, classifier._build(recipe, d, classes)
         classifier.model_.load_state_dict(weights)
         validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
         classifier.history_ = History(tensors["loss"].tolist(), validation, **about["history"])
@@ -103,6 +110,26 @@ def _split(tensors: dict[str, torch.Tensor], n: int) -> torch.Tensor:
     ):
         raise ValueError(f"split must say what each of {n} nodes was for, from 0 to {len(SPLITS) - 1}")
     return found
+
+
+def _recipe(classifier: NodeClassifier) -> dict[str, Any]:
+    """The values that the network was trained with, whatever the defaults will be when it is read."""
+    recipe = classifier.recipe_
+    field = recipe.field if isinstance(recipe.field, str) else None
+    return {"field": field, **{name: getattr(recipe, name) for name in RECIPE}}
+
+
+def _kept_recipe(classifier: NodeClassifier, about: dict[str, Any]) -> ClassifierRecipe:
+    """The recipe of a file; of an earlier one, that of its time."""
+    given = classifier.get_params(deep=False)
+    kept = about.get("recipe")
+    if kept is None:
+        kept = {**EARLIER, "field": "diffusion"} if classifier.preset == "default" else {}
+        kept |= {name: given[name] for name in kept if given[name] is not None}
+    kept = {name: value for name, value in kept.items() if value is not None}
+    if kept.get("field", given["field"]) not in LINEAR:
+        kept.pop("source", None)  # belongs to the linear fields
+    return recipe_of({**given, **kept})
 
 
 def _settings(classifier: NodeClassifier) -> dict[str, Any]:

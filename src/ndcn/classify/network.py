@@ -26,7 +26,8 @@ class DiffusionClassifier(nn.Module):
     """X(0) = s(F W_e + b_e); dX/dt = f(t, X, G) on [0, T]; class probabilities softmax(X(T) W_d + b_d).
 
     Where f is ``LinearDiffusion`` and there is no solver, X(T) is exact but for 1e-5, by a series in Phi. That is linear in
-    X(0), so that X(0) W_d can be diffused instead: as many columns as there are classes.
+    X(0), so that X(0) W_d can be diffused instead: as many columns as there are classes. If the field has several signs, X has a
+    part for each: X(T) = [X_1(T), ..., X_p(T)], each from the same X(0).
 
     Args:
         features: d, columns of F.
@@ -79,8 +80,9 @@ class DiffusionClassifier(nn.Module):
             raise ValueError("diffusion with a source is solved by its series: drop the solver, or use source=0")
         if learn_T and solver is not None:
             raise ValueError("T can be learned where the solution is a series, not with a solver")
+        self.signs = field.signs if isinstance(field, LinearDiffusion) and solver is None else (1,)
         self.encoder = nn.Linear(features, hidden)
-        self.decoder = nn.Linear(hidden, classes)
+        self.decoder = nn.Linear(hidden * len(self.signs), classes)
         self.field, self.solver, self.activation = field, solver, activation
         self.dropout, self.hidden_dropout, self.row_dropout = dropout, hidden_dropout, row_dropout
         self.fixed_T = None if learn_T else float(T)
@@ -97,18 +99,21 @@ class DiffusionClassifier(nn.Module):
         """Logits, shape (passes, n, c)."""
         weight = self.encoder.weight.T.contiguous()
         if self.solver is None:
-            end = self._flow(self._starts(table, weight, passes, self.decoder.weight), graph)
+            start = self._starts(table, weight, passes, self._readout()).unflatten(1, (passes, len(self.signs), -1))
+            end = self._read(start.transpose(1, 2).flatten(2), graph)
             return end.unflatten(1, (passes, -1)).transpose(0, 1) + self.decoder.bias
         ends = [self._flow(self._starts(table, weight, 1, None), graph) for _ in range(passes)]
         return self.decoder(torch.stack(ends))
 
     def state(self, table: FeatureTable, graph: Graph) -> torch.Tensor:
-        """X(T), shape (n, h); in training, with entries and rows dropped."""
-        return self._flow(self._starts(table, self.encoder.weight.T.contiguous(), 1, None), graph)
+        """X(T), shape (n, h), or (n, p h) for p signs; in training, with entries and rows dropped."""
+        start = self._starts(table, self.encoder.weight.T.contiguous(), 1, None)
+        return torch.cat([self._flow(start, graph, sign) for sign in self.signs], dim=1)
 
     def start(self, table: FeatureTable) -> torch.Tensor:
-        """X(0) W_d, shape (n, c): what is diffused in the place of X(0)."""
-        return self._starts(table, self.encoder.weight.T.contiguous(), 1, self.decoder.weight)
+        """X(0) W_d of each part, shape (n, p, c): what is diffused in the place of X(0)."""
+        start = self._starts(table, self.encoder.weight.T.contiguous(), 1, self._readout())
+        return start.unflatten(1, (len(self.signs), -1))
 
     @property
     def linear(self) -> bool:
@@ -116,9 +121,17 @@ class DiffusionClassifier(nn.Module):
         return self.solver is None and isinstance(self.field, LinearDiffusion)
 
     def diffused(self, start: torch.Tensor, graph: Graph, T: float | None = None) -> torch.Tensor:
-        """g(Phi) ``start`` at the model's T or at another, for a ``linear`` network and any number of columns."""
-        assert isinstance(self.field, LinearDiffusion)
-        return self._flow(start, graph) if T is None else self.field.state(start, torch.tensor(T).double(), graph)
+        """sum_p g_p(Phi) ``start[:, p]``, shape (n, k), at the model's T or at another, for a ``linear`` network and any k."""
+        return self._read(start, graph, None if T is None else torch.tensor(T, dtype=torch.float64))
+
+    def _readout(self) -> torch.Tensor:
+        """W_d of each part below the other, shape (p c, h)."""
+        return self.decoder.weight.unflatten(1, (len(self.signs), -1)).transpose(0, 1).flatten(0, 1)
+
+    def _read(self, start: torch.Tensor, graph: Graph, time: torch.Tensor | None = None) -> torch.Tensor:
+        """The sum of the parts (n, p, k) at T, shape (n, k)."""
+        ends = [self._flow(start[:, k].contiguous(), graph, sign, time) for k, sign in enumerate(self.signs)]
+        return torch.stack(ends).sum(dim=0) if len(ends) > 1 else ends[0]
 
     def _starts(
         self, table: FeatureTable, weight: torch.Tensor, passes: int, readout: torch.Tensor | None
@@ -142,11 +155,12 @@ class DiffusionClassifier(nn.Module):
             columns.append(x)
         return torch.cat(columns, dim=1) if passes > 1 else columns[0]
 
-    def _flow(self, x0: torch.Tensor, graph: Graph) -> torch.Tensor:
+    def _flow(self, x0: torch.Tensor, graph: Graph, sign: int = 1, time: torch.Tensor | None = None) -> torch.Tensor:
         if self.solver is None:
             assert isinstance(self.field, LinearDiffusion)
-            time = self.log_T.exp() if self.fixed_T is None else torch.tensor(self.fixed_T, dtype=torch.float64)
-            return self.field.state(x0, time, graph)
+            if time is None:
+                time = self.log_T.exp() if self.fixed_T is None else torch.tensor(self.fixed_T, dtype=torch.float64)
+            return self.field.state(x0, time, graph, sign=sign)
         if isinstance(self.solver, Solver):
             return integrate(self.field, graph, x0, [self.T], solver=self.solver).states[-1]
         return published_dopri5(self.field, graph, x0, self.T)

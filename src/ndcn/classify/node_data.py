@@ -10,6 +10,7 @@ import torch
 from scipy import sparse
 
 from .._support.checks import dtype_name
+from .._support.warn import warn
 from ..graph import Graph
 
 UNKNOWN = -1
@@ -120,8 +121,9 @@ def checked_masks(
         raise ValueError(f"{int((train_nodes & val_nodes).sum())} nodes are in both train_mask and val_mask")
     if untaught := sorted(set(range(len(classes))) - set(codes[train_nodes].tolist())):
         names = ", ".join(repr(classes[k].item()) for k in untaught)
-        raise ValueError(
-            f"no training node has the class{'es' * (len(untaught) > 1)} {names}: add one to train_mask, or mark nodes of "
-            "that class as unknown"
-        )
+        which = f"no training node has the class{'es' * (len(untaught) > 1)} {names}"
+        remedy = "add one to train_mask, or mark nodes of that class as unknown"
+        if len(classes) - len(untaught) < 2:
+            raise ValueError(f"{which}: {remedy}")
+        warn(f"{which}, so that nodes of it count as wrong; {remedy}", RuntimeWarning)
     return train_nodes, val_nodes

@@ -16,6 +16,7 @@ from .._support.checks import device_named, dtype_named
 from ..graph import Graph
 from ..training import History, Plan, fingerprint, train
 from .calibration import Calibration, calibration_of
+from .choice import FieldChoice
 from .class_weights import ClassWeight, class_weights
 from .features import FeatureTable
 from .node_data import TEST, TRAIN, UNKNOWN, check_graph, checked_features, checked_mask, checked_masks, coded_labels
@@ -34,13 +35,13 @@ class NodeEstimator(BaseEstimator, ABC):
     device: str | torch.device
     checkpoint: str | Path | None
     progress: bool | None
-    normalize = True
     dtype: str | torch.dtype = "float32"
     history_: History
     classes_: np.ndarray
     codes_: torch.Tensor
     split_: torch.Tensor
     probability_temperature_: float | None
+    choice_: FieldChoice | None = None
 
     @abstractmethod
     def _recipe(self) -> Any:
@@ -67,8 +68,9 @@ class NodeEstimator(BaseEstimator, ABC):
         Raises:
             ImportError: the model needs PyTorch Geometric, which is not installed.
             TypeError: ``graph`` is no Graph.
-            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, a class
-                that no training node has, or a weight of what is no class; with ``resume``, a checkpoint of other data or settings.
+            ValueError: shapes that do not fit, features that are NaN, masks that overlap or hold a node without a class, fewer
+                than two classes among the training nodes, or a weight of what is no class; with ``resume``, a checkpoint of other
+                data or settings.
             TrainingError: the loss became NaN or infinite; a ``NodeClassifier`` keeps the last weights that gave a finite one.
 
         A fit that fails, or is stopped, before it has learned anything leaves the estimator as it was.
@@ -84,16 +86,18 @@ class NodeEstimator(BaseEstimator, ABC):
         with torch.inference_mode(False), torch.enable_grad():
             taught, held = (nodes.nonzero().flatten().to(device) for nodes in (train_nodes, val_nodes))
             weights = class_weights(self.class_weight, classes, codes[train_nodes])
-            nodes = LabelledNodes(self._table(csr), graph, codes.to(device), classes, taught, held, weights)
+            nodes = LabelledNodes(self._table(csr, recipe), graph, codes.to(device), classes, taught, held, weights)
             self._learn(recipe, nodes, csr, resume)
         return self
 
     def _checked_features(self, features: Any, n: int) -> sparse.csr_array:
         return checked_features(features, n)
 
-    def _table(self, features: sparse.csr_array) -> FeatureTable:
+    def _table(self, features: sparse.csr_array, recipe: Any = None) -> FeatureTable:
+        """Features as a recipe wants them: by default as of the one that was learned with."""
+        normalize = getattr(recipe or getattr(self, "recipe_", None), "normalize", True)
         dtype = dtype_named(self.dtype)
-        return FeatureTable(features, normalize=self.normalize, dtype=dtype, device=device_named(self.device))
+        return FeatureTable(features, normalize=normalize, dtype=dtype, device=device_named(self.device))
 
     @abstractmethod
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
@@ -169,10 +173,18 @@ class NodeEstimator(BaseEstimator, ABC):
             raise ValueError("no node of known class was held out: give a mask of the nodes to judge by")
         return found
 
-    def _train(self, task: NodeTask, recipe: Any, patience: int | None, history: History, resume: bool) -> None:
+    def _train(
+        self,
+        task: NodeTask,
+        recipe: Any,
+        patience: int | None,
+        history: History,
+        resume: bool,
+        checkpoint: str | Path | None,
+    ) -> None:
         """Train; a checkpoint is identified by a fingerprint of the settings, the first weights and the data."""
         known_by = ""
-        if self.checkpoint is not None:
+        if checkpoint is not None:
             given = {**self.get_params(deep=False), **vars(recipe), "device": str(self.device)}
             # without effect on the result, or told by the model's weights or the data
             elsewhere = ("checkpoint", "progress", "dtype", "class_weight")
@@ -183,7 +195,7 @@ class NodeEstimator(BaseEstimator, ABC):
             learning_rate=recipe.learning_rate,
             weight_decay=recipe.weight_decay,
             patience=patience,
-            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            checkpoint=None if checkpoint is None else Path(checkpoint),
             fingerprint=known_by,
             progress=self.progress,
         )

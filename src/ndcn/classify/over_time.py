@@ -38,12 +38,12 @@ def accuracies_over(classifier: NodeClassifier, times: Sequence[float], masks: S
     """
     model, graph, codes = classifier.model_, classifier.graph_, classifier.codes_
     check_linear(model)
-    start = start_of(classifier)
+    start, device = start_of(classifier), model.decoder.weight.device
     bias = model.decoder.bias.detach().cpu().double()
     found = np.empty((len(times), len(masks)))
     with torch.no_grad(), threads_for(start.numel()):
         for k, time in enumerate(times):
-            end = start if time == 0 else model.diffused(start.to(model.decoder.weight.device), graph, time).cpu()
-            right = (end + bias).argmax(dim=1) == codes
+            there = start.sum(dim=1) if time == 0 else model.diffused(start.to(device), graph, time).cpu()
+            right = (there + bias).argmax(dim=1) == codes
             found[k] = [right[mask].double().mean().item() for mask in masks]
     return found

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._support.progress import Progress
 from .._support.work import run_all
+from .choice import FieldChoice
 from .datasets.nodes import NodeDataset
 
 
@@ -20,6 +21,7 @@ class NodeRun:
     recall: dict[str, float]  # of each class, on the test nodes
     ece: float | None  # expected calibration error on the test nodes
     temperature: float | None  # of the probabilities
+    choice: FieldChoice | None = None  # of the field, and whether the graph helps
 
 
 class RunsInterrupted(KeyboardInterrupt):
@@ -75,4 +77,4 @@ def _run(task: tuple[Any, NodeDataset, bool, bool]) -> NodeRun:
         if (nodes := data.test_mask & (codes == place)).any()
     }
     ece = estimator.calibration(data.test_mask).ece if data.test_mask.any() else None
-    return NodeRun(estimator, test, validation, recall, ece, estimator.probability_temperature_)
+    return NodeRun(estimator, test, validation, recall, ece, estimator.probability_temperature_, estimator.choice_)

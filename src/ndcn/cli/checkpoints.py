@@ -30,6 +30,16 @@ class Files:
         """One for each member."""
         return [self.checkpoint] if self.members == 1 else [Path(f"{self.checkpoint}.{k}") for k in range(self.members)]
 
+    @property
+    def kept(self) -> list[Path]:
+        """The checkpoints that are there; a fit that compares several fields has one for each."""
+        return [
+            path
+            for first in self.checkpoints
+            for path in (first, *sorted(first.parent.glob(f"{first.name}.*")))
+            if path.is_file()
+        ]
+
     @cached_property
     def unfinished(self) -> Path:
         """Where a model goes that was interrupted or failed."""
@@ -42,20 +52,20 @@ class Files:
 
     def found(self, resume: bool) -> bool:
         """Whether an earlier run left a checkpoint; without ``resume`` a note says that it will be overwritten."""
-        there = [path for path in self.checkpoints if path.exists()]
+        there = self.kept
         if there and not resume:
             note(f"note: {there[0]} is from an earlier run and will be overwritten; --resume would continue from it")
         return bool(there)
 
     def say_stopped(self) -> None:
         """Say what is left of a fit that was stopped at once."""
-        kept = [path for path in self.checkpoints if path.exists()]
+        kept = self.kept
         left = f"; {kept[0]} is kept: continue with --resume" if kept else ""
         note(f"stopped at once: {self.out} {'is as it was' if self.out.exists() else 'was not written'}{left}")
 
     def remove_checkpoints(self) -> None:
         """Once the model is written, nothing else is needed."""
-        for path in (*self.checkpoints, self.out.with_name(self.out.name + ".partial")):
+        for path in (*self.kept, self.out.with_name(self.out.name + ".partial")):
             path.unlink(missing_ok=True)
 
 

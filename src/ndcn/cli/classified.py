@@ -94,6 +94,9 @@ def measured(data: NodeDataset, done: list[NodeRun]) -> dict[str, Any]:
         "recall": recall,
         "ece": mean(run.ece for run in done if run.ece is not None) if accuracies else None,
         "temperature": done[0].temperature,
+        "field": None if done[0].choice is None else done[0].choice.field,
+        "assortativity": None if done[0].choice is None else done[0].choice.assortativity,
+        "verdict": None if done[0].choice is None else str(done[0].choice),
         "nodes": data.graph.num_nodes,
         "edges": data.graph.num_edges,
         "features": int(data.features.shape[1]),
@@ -122,6 +125,8 @@ def print_classified(facts: dict[str, Any], data: NodeDataset) -> None:
             how = f"calibrated on the validation nodes, temperature {facts['temperature']:.2g}"
         typer.echo(f"expected calibration error {_percent(facts['ece'])} ({how})")
         typer.echo(f"(always the most common class of training: {_percent(facts['commonest_class'])})")
+    if facts["verdict"] is not None:
+        typer.echo(facts["verdict"])
     written = [path for path in (facts["out"], facts["save"]) if path is not None]
     typer.echo(f"{facts['seconds']:.1f} s" + "".join(f"\nwritten to {path}" for path in written))
 

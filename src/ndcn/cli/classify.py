@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..classify import NodeBaseline, NodeClassifier, NodeDataset
 
 CITATIONS = ("cora", "citeseer", "pubmed")
-GRAPH = f"A data set, or your own file of edges: {reading.EDGE_ENDINGS}."
+GRAPH = f"A data set (NAME: of files of Geom-GCN in --data), or your own file of edges: {reading.EDGE_ENDINGS}."
 FEATURES = "With EDGES: table of the nodes' features, numbers or text. Default: a node's own indicator."
 LABELS = "With EDGES: table of nodes and labels, with gaps; perhaps a column split (train, test, ...)."
 ALPHA = "ndcn only: weight of a node's own state, in [0, 1]. Default: 0.5; paper 0."
@@ -45,12 +45,13 @@ RESUME = "With --save: continue from SAVE.checkpoint if it is there; the result 
 
 @reading.reads_files
 def classify(
-    graph: Annotated[str, typer.Argument(metavar="karate|cora|citeseer|pubmed|EDGES", help=GRAPH)] = "karate",
+    graph: Annotated[str, typer.Argument(metavar="karate|cora|citeseer|pubmed|NAME|EDGES", help=GRAPH)] = "karate",
     features: Annotated[Path | None, option(FEATURES)] = None,
     labels: Annotated[Path | None, option(LABELS)] = None,
     data: Annotated[
-        Path | None, option("Folder with the files of Cora and others. Default: ~/.cache/ndcn/planetoid.")
+        Path | None, option("Folder with the files of Cora and others, by default ~/.cache/ndcn/planetoid, or of NAME.")
     ] = None,
+    split: Annotated[int | None, option("With NAME: which of its published splits, from 0. Default: 0.", min=0)] = None,
     model: Annotated[NodeModel, option("NDCN, or a baseline in the same protocol.")] = NodeModel.ndcn,
     preset: Annotated[
         Preset, option("ndcn only: training recipe; paper is the published one, with its inaccurate solver.")
@@ -88,13 +89,13 @@ def classify(
 
     Example: ndcn classify edges.csv --features features.csv --labels labels.csv --out predictions.csv
     """
-    kind = _kind(graph)
+    kind = _kind(graph, data)
     of_own: dict[str, object] = {
         "--features": features, "--labels": labels, "--test": test, "--validation": validation, "--fill": fill,
         "--duplicates": None if duplicates is Duplicates.error else duplicates,
         **dict.fromkeys((word for word in how.words() if word.startswith("--")), True),
     }  # fmt: skip
-    _check_data(kind, graph, data, of_own)
+    _check_data(kind, graph, data, split, of_own)
     of_ndcn = {"--T": terminal, "--alpha": alpha, "--preset": None if preset is Preset.default else preset}
     _check_model(model, runs, save, of_ndcn)
     if preset is Preset.paper and validation:
@@ -115,7 +116,8 @@ def classify(
         settings["class_weight"] = class_weight.value
     estimators = [_estimator(model, seed=seed + k, **settings) for k in range(runs)]
     held_out = {"test": test, "validation": validation, "seed": seed}
-    found = _data(kind, graph, features, labels, data, {**held_out, "fill": fill, "duplicates": duplicates.value}, how)
+    given_tables = {**held_out, "fill": fill, "duplicates": duplicates.value}
+    found = _data(kind, graph, features, labels, data, split, given_tables, how)
     notes(found.notes)
     validated = preset is not Preset.paper and bool(found.val_mask.any())
     if not sys.stderr.isatty():
@@ -142,41 +144,53 @@ def classify(
 # What is asked for ----------------------------------------------------------------------------------------------
 
 
-def _kind(graph: str) -> str:
-    """Which kind of data: "karate", "citations" or "own"."""
+def _kind(graph: str, data: Path | None) -> str:
+    """Which kind of data: "karate", "citations", "geom_gcn" or "own"."""
     if graph == "karate":
         return graph
     if graph in CITATIONS:
         return "citations"
+    if data is not None and data.is_dir():
+        from ..classify import datasets
+
+        if graph in datasets.geom_gcn_names(data):
+            return "geom_gcn"
     from ..io import file_and_sheet
 
     if not file_and_sheet(Path(graph))[0].exists():
         known = ", ".join(("karate", *CITATIONS))
-        raise FileNotFoundError(f"there is no file {graph}, and no data set of that name; known are {known}")
+        raise FileNotFoundError(
+            f"there is no file {graph}, and no data set of that name; known are {known}, and with --data FOLDER the graphs "
+            "whose files of Geom-GCN are there"
+        )
     return "own"
 
 
 def _data(
-    kind: str, graph: str, features: Path | None, labels: Path | None, folder: Path | None, given: dict[str, Any],
-    how: reading.NodeTableOptions,
+    kind: str, graph: str, features: Path | None, labels: Path | None, folder: Path | None, split: int | None,
+    given: dict[str, Any], how: reading.NodeTableOptions,
 ) -> NodeDataset:  # fmt: skip
     """The data set that was asked for, from its files."""
     from ..classify import datasets
 
     if kind == "own":
         return datasets.node_tables(graph, features, labels, **given, **asdict(how))
+    if kind == "geom_gcn" and folder is not None:
+        return datasets.geom_gcn(graph, folder, split=split or 0)
     return datasets.karate_club() if kind == "karate" else datasets.planetoid(graph, folder)
 
 
-def _check_data(kind: str, graph: str, data: Path | None, of_own: dict[str, object]) -> None:
+def _check_data(kind: str, graph: str, data: Path | None, split: int | None, of_own: dict[str, object]) -> None:
     """Raise ValueError for options that these data do not use."""
     idle = [name for name, value in of_own.items() if value is not None and kind != "own"]
     if idle:
         raise ValueError(f"{', '.join(idle)}: for edges of your own; {graph} comes with features and labels")
     if kind == "own" and of_own["--labels"] is None:
         raise ValueError("say which classes are known: --labels labels.csv, a table of nodes and labels")
-    if data is not None and kind != "citations":
-        raise ValueError(f"--data: for {', '.join(CITATIONS)}")
+    if data is not None and kind not in ("citations", "geom_gcn"):
+        raise ValueError(f"--data: for {', '.join(CITATIONS)}, and for graphs whose files of Geom-GCN it holds")
+    if split is not None and kind != "geom_gcn":
+        raise ValueError(f"--split: for graphs in the files of Geom-GCN, with --data; {graph} has one split")
     if data is not None and not data.is_dir():
         raise FileNotFoundError(f"there is no folder {data} with the files of {graph}; make it to download them there")
 

@@ -159,9 +159,13 @@ def resolved(kind: str, arguments: str) -> dict[str, Any]:
     width = {"hidden": estimator.hidden or kind_for(estimator.model).width} if kind == "regressor" else {}
     given = {k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_DECIDING and v is not None}
     plain = {k: v for k, v in given.items() if isinstance(v, (bool, int, float, str))}
-    return {**asdict(estimator._recipe()), **width, **plain}
+    recipe = {k: v for k, v in asdict(estimator._recipe()).items() if v is not None or k not in ADDED}
+    return {**recipe, **width, **plain}
 
 
+ADDED = (
+    "alignment",
+)  # choices of later versions: left out where they have no effect, so that earlier runs are known again
 NOT_DECIDING = ("seed", "progress", "jobs", "device", "checkpoint")
 
 

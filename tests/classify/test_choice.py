@@ -1,0 +1,159 @@
+"""Whether the graph helps: measured along edges, decided on validation nodes, and said."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+import ndcn
+from ndcn._support.container import read_model, write_model
+from ndcn.classify.choice import AUTO, COMPARED, FieldChoice, assortativity, first_choice
+
+
+def planted(same: float, differ: float, n: int = 120, seed: int = 0) -> ndcn.datasets.NodeDataset:
+    """Two classes of equal size, edges within and between them, and features that tell the class of two thirds of the nodes."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % 2
+    chance = np.where(labels[:, None] == labels[None], same, differ)
+    upper = np.triu(rng.random((n, n)) < chance, 1)
+    features = rng.random((n, 6)) < 0.2
+    features[np.arange(n), labels] |= rng.random(n) < 0.5
+    part = rng.permutation(np.arange(n) % 3)
+    masks = {f"{name}_mask": torch.from_numpy(part == k) for k, name in enumerate(("train", "val", "test"))}
+    return ndcn.datasets.NodeDataset(
+        name="planted",
+        graph=ndcn.Graph.from_dense((upper | upper.T).astype(float)),
+        features=sparse.csr_array(features.astype(np.float32)),
+        labels=torch.from_numpy(labels),
+        classes=("a", "b"),
+        **masks,
+    )
+
+
+def fitted(data: ndcn.datasets.NodeDataset, **choices: object) -> ndcn.NodeClassifier:
+    clf = ndcn.NodeClassifier(**{"hidden": 16, "epochs": 60, "progress": False, **choices})
+    return clf.fit(data.graph, data.features, data.labels, data.train_mask, data.val_mask)
+
+
+def test_assortativity_is_networkxs() -> None:
+    club = ndcn.datasets.karate_club()
+    theirs = nx.karate_club_graph()
+    found, edges = assortativity(club.graph, club.labels, torch.arange(34))
+    unweighted = nx.Graph(theirs.edges)
+    nx.set_node_attributes(unweighted, dict(theirs.nodes(data="club")), "club")
+    assert (found, edges) == (pytest.approx(nx.attribute_assortativity_coefficient(unweighted, "club")), 78)
+    some = torch.arange(10)
+    part = unweighted.subgraph(range(10))
+    found, edges = assortativity(club.graph, club.labels, some)
+    assert (found, edges) == (
+        pytest.approx(nx.attribute_assortativity_coefficient(part, "club"), nan_ok=True),
+        part.number_of_edges(),
+    )
+
+
+def test_no_edges_between_labelled_nodes() -> None:
+    club = ndcn.datasets.karate_club()
+    assert assortativity(club.graph, club.labels, torch.tensor([0, 33])) == (None, 0)
+    choice = first_choice(club.graph, club.labels, torch.tensor([0, 33]), validated=False)
+    assert choice is not None
+    assert str(choice) == "Diffusion is used: 0 edges between labelled nodes say too little about the graph."
+
+
+def test_alike_neighbours_are_diffused_without_a_comparison() -> None:
+    clf = fitted(planted(same=0.1, differ=0.01))
+    assert clf.choice_ is not None
+    assert (clf.choice_.field, dict(clf.choice_.accuracy), clf.choice_.helps) == ("diffusion", {}, None)
+    assert str(clf.choice_).startswith("Neighbours tend to be alike (assortativity 0.")
+    assert clf.recipe_.field == "diffusion"
+
+
+def test_neighbours_that_differ_are_repelled() -> None:
+    data = planted(same=0.005, differ=0.1)
+    clf = fitted(data)
+    assert clf.choice_ is not None
+    assert clf.choice_.field == "signed"
+    assert "Neighbours tend to differ" in str(clf.choice_)
+    assert set(clf.choice_.accuracy) == set(COMPARED)
+    alone = fitted(data, field="features")
+    assert alone.choice_ is None
+    assert (
+        clf.score(data.test_mask) > alone.score(data.test_mask) + 0.1
+    )  # features tell two thirds, neighbours the rest
+    assert clf.choice_.accuracy["features"] == alone.score(data.val_mask)
+
+
+def test_a_graph_that_says_nothing_is_not_used() -> None:
+    data = planted(same=0.05, differ=0.05)
+    clf = fitted(data)
+    assert clf.choice_ is not None
+    best = max(clf.choice_.accuracy.values())
+    assert clf.choice_.accuracy[clf.choice_.field] == best == clf.score(data.val_mask)
+    other = planted(same=0.1, differ=0.0).graph
+    alone = fitted(data, field="features")
+    same = alone.predict_proba(graph=other, features=data.features)
+    torch.testing.assert_close(same, alone.predict_proba())
+
+
+def test_without_validation_nodes_classes_along_edges_decide() -> None:
+    data = planted(same=0.005, differ=0.1)
+    known = data.train_mask | data.val_mask
+    clf = ndcn.NodeClassifier(hidden=16, epochs=40, progress=False).fit(data.graph, data.features, data.labels, known)
+    assert clf.choice_ is not None
+    assert clf.choice_.field == "signed"
+    assert "validation nodes could tell" in str(clf.choice_)
+    assert clf.score(data.test_mask) > 0.7
+
+
+def test_a_choice_survives_the_file(tmp_path) -> None:
+    data = planted(same=0.005, differ=0.1)
+    clf = fitted(data)
+    clf.save(tmp_path / "model.ndcn")
+    again = ndcn.load(tmp_path / "model.ndcn")
+    assert again.choice_ == clf.choice_
+    assert torch.equal(again.predict_proba(), clf.predict_proba())
+    why, other = clf.explain(7), again.explain(7)
+    assert why.log_odds == pytest.approx(other.log_odds)
+    assert why.table.contribution.sum() + why.bias == pytest.approx(why.log_odds, abs=1e-5)
+
+
+def test_resuming_a_comparison_is_as_never_interrupted(tmp_path) -> None:
+    data = planted(same=0.005, differ=0.1)
+    whole = fitted(data, epochs=30)
+    path = tmp_path / "run"
+    fitted(data, epochs=30, checkpoint=path)
+    kept = sorted(file.name for file in tmp_path.iterdir())
+    assert kept == sorted(f"run.{name}" for name in COMPARED)
+    (tmp_path / "run.diffusion").unlink()  # as if it had been stopped before the last
+    clf = ndcn.NodeClassifier(hidden=16, epochs=30, progress=False, checkpoint=path)
+    clf.fit(data.graph, data.features, data.labels, data.train_mask, data.val_mask, resume=True)
+    assert clf.choice_ == whole.choice_
+    assert torch.equal(clf.predict_proba(), whole.predict_proba())
+
+
+@pytest.mark.parametrize("field", ["features", "signed", "diffusion"])
+def test_sentences_name_what_was_compared(field: str) -> None:
+    said = str(FieldChoice(field, 0.1, 50, {name: 0.5 + 0.1 * (name == field) for name in COMPARED}))
+    assert "60.0 %" in said
+    assert said.count("50.0 %") == 2
+    assert said.endswith("used.")
+    assert AUTO not in said
+
+
+def test_files_of_earlier_versions_predict_as_they_did(tmp_path) -> None:
+    """They name neither the field nor the values of their recipe, which had other defaults."""
+    data = planted(same=0.1, differ=0.01)
+    then = {"T": 8.0, "alpha": 0.5, "hidden": 64, "source": 0.2, "field": "diffusion"}
+    clf = fitted(data, **then, normalize=True, epochs=5)
+    clf.save(tmp_path / "new.ndcn")
+    about, tensors = read_model(tmp_path / "new.ndcn", "NodeClassifier")
+    added = ("recipe", "choice", "alignment", "average")
+    about = {name: value for name, value in about.items() if name not in added}
+    about["settings"] = {name: value for name, value in about["settings"].items() if name not in added}
+    about["settings"] |= dict.fromkeys(then)  # None: the default of that time
+    write_model(tmp_path / "old.ndcn", "NodeClassifier", about, tensors)
+    old = ndcn.load(tmp_path / "old.ndcn")
+    assert torch.equal(old.predict_proba(), clf.predict_proba())
+    assert old.choice_ is None
