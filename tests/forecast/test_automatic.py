@@ -72,8 +72,8 @@ def test_the_sentence_tells_horizons_apart() -> None:
     assert lines == [
         (1, "combination, 20 % more accurate than the best simple guess"),
         (3, "combination, 10 % more accurate than the best simple guess; may be chance"),
-        (7, "combination, 30 % less accurate than the best simple guess; persistence was more accurate"),
-        (14, "drift alone, which was the more accurate; persistence was more accurate"),
+        (7, "combination, in the past 20 % less accurate than repeating the last value: do not rely on it"),
+        (14, "drift, in the past 50 % less accurate than repeating the last value: do not rely on it"),
         (28, "combination, 50 % more accurate than the best simple guess; too few to be sure"),
     ]
 

@@ -55,7 +55,7 @@ def test_the_standard_deviation_is_half_of_the_68_percent_interval(reg: Dynamics
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        ({"times": [20.0]}, r"only after the last snapshot, from t = 47 to 52 \(5 steps of 1\), but t = 20"),
+        ({"times": [20.0]}, r"only after the last snapshot, from t = 48 to 52 \(5 steps of 1\), but t = 20"),
         ({"times": [53.0]}, "t = 53 was asked for; fit with a longer horizon"),
         ({"times": AHEAD, "x0": COUNTS[0]}, "continues from the last snapshot"),
         ({"times": AHEAD, "t0": 1.0}, "continues from the last snapshot"),

@@ -85,10 +85,10 @@ def test_messages_have_dates(auto: DynamicsRegressor, trained: DynamicsRegressor
     with pytest.raises(ValueError, match=r"cannot predict 2021-03-02: the first training time is 2021-03-03"):
         DynamicsRegressor(epochs=2).fit(data.trajectory[2:]).predict(["2021-03-02"])
     with pytest.raises(
-        ValueError, match=r"goes from 2021-03-30 to 2021-04-02 \(3 steps of 1 day\), but 2021-04-03 was"
+        ValueError, match=r"goes from 2021-03-31 to 2021-04-02 \(3 steps of 1 day\), but 2021-04-03 was"
     ):
         auto.predict(["2021-04-03"])
-    with pytest.raises(ValueError, match=r"begins only after the last snapshot, from 2021-03-30 .* but 2021-03-05 was"):
+    with pytest.raises(ValueError, match=r"begins only after the last snapshot, from 2021-03-31 .* but 2021-03-05 was"):
         auto.predict(["2021-03-05"])
     steps = DynamicsRegressor(model="gru_gnn", epochs=2).fit(data)
     with pytest.raises(
@@ -172,7 +172,7 @@ def test_the_forecast_itself_takes_dates(auto: DynamicsRegressor, data: ndcn.Dat
             assert torch.equal(said.states, ask([30.0, 32.0]).states)
             assert said.to_pandas()["time"].iloc[0] == pd.Timestamp(NEXT[0])
         assert repr(found) == "Forecast(3 steps of 3 nodes, 1 feature, 2021-03-31 .. 2021-04-02)"
-    with pytest.raises(ValueError, match=r"goes from 2021-03-30 to 2021-04-02 .* but 2021-06-01 was asked for"):
+    with pytest.raises(ValueError, match=r"goes from 2021-03-31 to 2021-04-02 .* but 2021-06-01 was asked for"):
         alone.mean(["2021-06-01"])
 
 

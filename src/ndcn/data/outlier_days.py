@@ -12,28 +12,30 @@ SIDED = 3.0  # ... to the same side by so many usual deviations ...
 LOUD = 1.75  # ... or to either side, by so many times the mean deviation of any of the 10 days before and after (and a
 # usual deviation at least); the largest such ratio of a clean day in seven real sets is 1.3
 AROUND = 10
-WINDOW = 7  # snapshots on each side that say how often a node changes
-STILL = np.log(1e-3)  # probability, by these, that nothing changes at a snapshot: below it is no chance
+STILL = -np.log(1e-3)  # nodes that should change: none of them does with a probability (Poisson's) of less than 1e-3
 
 
 def repeats(x: np.ndarray) -> list[Outlier]:
-    """Snapshots that repeat the one before, though by how often nodes change around that time some should have changed."""
+    """Snapshots at which hardly any node changes, though by the two before and the two after many should have.
+
+    The number expected is the geometric mean of the mean numbers on both sides, so that the first and the last snapshot of
+    a season, with a quiet side, are no errors. At the last snapshot those before decide.
+    """
     if len(x) < 4 * SIDE:
         return []
-    both = np.isfinite(x[1:]) & np.isfinite(x[:-1])
-    moved = both & (x[1:] != x[:-1])
-    seen, changes = (_sums(part) - part for part in (both.astype(float), moved.astype(float)))
-    chance = np.where(both, (changes + 0.5) / (seen + 1.0), 0.0)
-    still = np.log1p(-chance).sum(axis=1) < STILL
-    few = moved.sum(axis=1) <= 0.1 * chance.sum(axis=1)
-    return _rare_days("repeat", np.flatnonzero(still & few) + 1, len(x))
+    moved = ((x[1:] != x[:-1]) & np.isfinite(x[1:]) & np.isfinite(x[:-1])).sum(axis=1).astype(float)
+    before, after = _mean_of(moved, (-1, -2)), _mean_of(moved, (1, 2))
+    expected = np.sqrt(np.nan_to_num(before) * np.where(np.isfinite(after), after, before))
+    few = (moved <= 0.1 * expected) & (expected > STILL)
+    return _rare_days("repeat", np.flatnonzero(few) + 1, len(x))
 
 
-def _sums(x: np.ndarray) -> np.ndarray:
-    """Sums over WINDOW snapshots on each side of each one, itself included."""
-    total = np.concatenate([np.zeros_like(x[:1]), np.cumsum(x, axis=0)])
-    rows = np.arange(len(x))
-    return np.asarray(total[np.minimum(rows + WINDOW + 1, len(x))] - total[np.maximum(rows - WINDOW, 0)])
+def _mean_of(counts: np.ndarray, places: tuple[int, ...]) -> np.ndarray:
+    """The mean of the entries at these places after each one; NaN where there is none."""
+    rows = np.arange(len(counts))[:, None] + np.array(places)
+    there = (rows >= 0) & (rows < len(counts))
+    sums = np.where(there, counts[np.clip(rows, 0, len(counts) - 1)], 0.0).sum(axis=1)
+    return np.divide(sums, there.sum(axis=1), out=np.full(len(counts), np.nan), where=there.any(axis=1))
 
 
 def odd_days(z: np.ndarray, floor: float) -> list[Outlier]:

@@ -19,6 +19,7 @@ from .trajectory import Trajectory
 if TYPE_CHECKING:
     from ..graph import GraphSequence
 
+WEEK = 7  # steps: over these the usual rise of totals is taken, and for so many they go on without being observed
 MIN_SNAPSHOTS = 12  # fewer leave no past origins to compare forecasts at
 MOST_STEPS = 20  # steps of the grid for each snapshot; above this, a few times are far away from the others
 
@@ -186,6 +187,7 @@ def panel_of(
         wrong = seen & np.isnan(clean.values)
         seen &= ~wrong
         x = _bridged(clean.values, wrong | (np.isnan(clean.values) & rough.cumulative & (not time_notes)))
+        x = _continued(x) if rough.cumulative else x
     held = _held(x)
     known = kind_of(held, seen, kind, period, among) if found else rough
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
@@ -203,6 +205,21 @@ def _bridged(x: np.ndarray, wrong: np.ndarray) -> np.ndarray:
         if good.any():
             line = np.interp(rows, rows[good], x[good, i], left=np.nan, right=np.nan)
             out[wrong[:, i], i] = line[wrong[:, i]]
+    return out
+
+
+def _continued(totals: np.ndarray) -> np.ndarray:
+    """Totals that are missing at the end, for a week at most: the last one and the mean rise of the week before it.
+
+    Held as they are, they would lose what came in these days.
+    """
+    out = totals.copy()
+    for i in np.flatnonzero(np.isnan(totals[-1]) & np.isfinite(totals).any(axis=0)):
+        last = int(np.flatnonzero(np.isfinite(totals[:, i]))[-1])
+        before = totals[max(0, last - WEEK) : last + 1, i]
+        before = before[np.isfinite(before)]
+        rise = max(0.0, (before[-1] - before[0]) / max(1, len(before) - 1))
+        out[last + 1 : last + 1 + WEEK, i] = totals[last, i] + rise * np.arange(1, min(WEEK, len(out) - 1 - last) + 1)
     return out
 
 

@@ -90,9 +90,9 @@ def auto(
     """Forecast with the models that a rolling-origin backtest found best.
 
     At past origins every candidate forecasts from the data before it. At each horizon the trimmed mean of all, weighted by
-    their discounted past errors (there, and at shorter horizons) to the power -20, is averaged with that of the best simple
+    their discounted past errors (there, and at shorter horizons) to the power -20 (one step ahead -40), is averaged with that of the best simple
     guesses (of one node at a time: persistence, drift, season, mean, exponential smoothing; to the power -40), in
-    proportion to past errors to the power -8; they are kept alone where the combination was far worse.
+    proportion to past errors to the power -16; they are kept alone where the combination was far worse.
 
     Wrong cells (``ndcn.data.outliers``) are held out, and no node counts for more than a twentieth of an error, so that
     one wrong cell, node or snapshot does not move the forecasts of others. A node that was never observed has no forecast.
@@ -149,7 +149,8 @@ def _decide(
     panel: Panel, tested: Backtest, candidates: Sequence[Candidate], steps: int, failures: tuple[str, ...]
 ) -> Choice:
     rules = [online(panel, tested, k) for k in range(len(tested.horizons))]
-    kept, ratios, margins, errors, quantiles, counts = [], [], [], [], [], []
+    path = _path(panel, tested.horizons, candidates, rules, steps)
+    kept, ratios, margins, errors, spread = [], [], [], [], []
     for rule, h in zip(rules, tested.horizons.tolist(), strict=True):
         mine, simple = (mean_errors(panel, rule.origins, h, said) for said in (rule.said, rule.simple))
         still = mean_errors(panel, rule.origins, h, panel.values[rule.origins])
@@ -158,13 +159,9 @@ def _decide(
         ratios.append(1.0 if other == 0 else own / other)
         margins.append(_margin(mine, simple, -(-h // combination.spacing(rule.origins))))
         errors.append((own, other))
-        r, weight = intervals.residuals(panel, rule.origins, rule.said, h)
-        quantiles.append(intervals.quantiles_of(r, weight))
-        counts.append(len(r))
-    at = np.array([len(panel) - 1])
-    size = np.concatenate([intervals.sizes(panel, at, int(h)) for h in tested.horizons])
-    known = intervals.Residuals(tested.horizons, np.stack(quantiles), size, np.array(counts))
-    path = _path(panel, tested.horizons, candidates, rules, steps)
+        spread.append(intervals.residuals(panel, rule.origins, rule.said, h, path[h - 1]))
+    quantiles, size, counts = (np.array(part) for part in zip(*spread, strict=True))
+    known = intervals.Residuals(tested.horizons, quantiles, size, counts)
     return Choice(
         path=path,
         residuals=known,

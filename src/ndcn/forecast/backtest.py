@@ -119,7 +119,7 @@ class Backtest:
         """Weights of the candidates at horizon number k, as known at origin number ``at``."""
         past = self.likely(k, at)
         trained = np.array([family == LEARNED for family in self.families])
-        return combination.weights(np.where(trained, HANDICAP * past, past))
+        return combination.weights(np.where(trained, HANDICAP * past, past), combination.sharp(int(self.horizons[k])))
 
 
 def run(

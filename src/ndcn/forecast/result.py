@@ -253,8 +253,8 @@ class Forecast:
         outside = (at < -1e-6) | (at > self.horizon + 1e-6)
         if outside.any():
             bad = asked[int(np.argmax(outside))].item()
-            end = self.start + self.horizon * self.step
-            first, last, asked_for = (time_text(t, self.calendar) for t in (self.start, end, bad))
+            begin, end = self.start + self.step, self.start + self.horizon * self.step
+            first, last, asked_for = (time_text(t, self.calendar) for t in (begin, end, bad))
             range_ = f"from {first} to {last} ({self.horizon} steps of {self.step:g})"
             if bad < self.start:
                 raise ValueError(
@@ -357,7 +357,10 @@ def _verdicts(
     own = next((errors for name, _, errors in table.rows if name == "combination"), (None,) * len(table.horizons))
     lines = []
     for h, name, ratio, margin, error in zip(table.horizons, kept, ratios, margins, own, strict=True):
-        if name != "combination":
+        if error is not None and error > 1 + SAME:
+            lost = f"{100 * (error - 1):.0f} % less accurate than repeating the last value"
+            said = f"{name}, in the past {lost}: do not rely on it"
+        elif name != "combination":
             said = f"{name} alone, which was the more accurate"
         elif not np.isfinite(ratio):
             said = "combination; too few past forecasts to compare it with the best simple guess"
@@ -369,8 +372,6 @@ def _verdicts(
                 "" if abs(ratio - 1) > margin else "; may be chance" if np.isfinite(margin) else "; too few to be sure"
             )
             said = f"combination, {size} {side} accurate than the best simple guess{doubt}"
-        if error is not None and error > 1 + SAME:
-            said += "; persistence was more accurate"
         lines.append((h, said))
     return lines
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._support.wording import counted
 from ..data import MIN_SNAPSHOTS, Dataset, Trajectory, panel_of
 
 LONG = 3  # snapshots in a row without a value that are worth a line
@@ -67,20 +68,28 @@ def _of_run(data: Dataset, run: Trajectory, name: str, reading: dict[str, Any]) 
 
 
 def _gaps(data: Dataset, run: Trajectory, feature: int) -> list[tuple[str, str, str, str, bool]]:
-    """Nodes without a value for a while, or at all, while others had one."""
-    seen = run.states[..., feature].isfinite().numpy()
-    seen, times = seen[seen.any(axis=1)], run.times.numpy()[seen.any(axis=1)]
+    """Nodes without a value for a while, or at all, while others had one; times at which no node had one."""
+    seen, times = run.states[..., feature].isfinite().numpy(), run.times.numpy()
     rows = []
+    for a, b in _runs(np.asarray(seen.any(axis=1))):
+        first, last = _texts(data, times[[a, b - 1]])
+        rows.append(("all nodes", first, last, f"no value at {counted(b - a, 'snapshot')}", False))
+    seen, times = seen[seen.any(axis=1)], times[seen.any(axis=1)]
     for i in np.flatnonzero(~seen.all(axis=0)).tolist():
         node = str(run.graph.nodes[i])
-        edges = np.flatnonzero(np.diff(np.concatenate([[True], seen[:, i], [True]]).astype(int)))
-        for a, b in zip(edges[::2], edges[1::2], strict=True):
+        for a, b in _runs(seen[:, i]):
             first, last = _texts(data, times[[a, b - 1]])
             if b - a == len(times):
                 rows.append((node, first, last, "never observed: stays empty in forecasts", False))
             elif b - a >= LONG:
                 rows.append((node, first, last, f"no value at {b - a} snapshots", False))
     return rows
+
+
+def _runs(seen: np.ndarray) -> list[tuple[int, int]]:
+    """First and one after the last of each run of entries that are False."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], seen, [True]]).astype(int)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _texts(data: Dataset, times: np.ndarray) -> list[str]:

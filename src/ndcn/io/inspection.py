@@ -36,7 +36,7 @@ class Spread:
         return cls(float(values.min()), float(np.median(values)), float(values.mean()), float(values.max()))
 
     def __str__(self) -> str:
-        return f"{digits(self.min)} to {digits(self.max)}, median {digits(self.median)}, mean {digits(self.mean)}"
+        return f"{self.min:.6g} to {self.max:.6g}, median {digits(self.median)}, mean {digits(self.mean)}"
 
 
 @dataclass(frozen=True)
@@ -239,10 +239,10 @@ def _run(run: Trajectory, name: str, data: Dataset) -> RunFacts:
 
 
 def _still(cube: np.ndarray) -> np.ndarray:
-    """Which nodes of (T, n, d) never change, shape (n,)."""
+    """Which nodes of (T, n, d) are observed and never change, shape (n,)."""
     low = np.where(np.isnan(cube), np.inf, cube).min(axis=0)
     high = np.where(np.isnan(cube), -np.inf, cube).max(axis=0)
-    return np.asarray((low >= high).all(axis=1))
+    return np.asarray((low >= high).all(axis=1) & np.isfinite(low).any(axis=1))
 
 
 def _nodes(cube: np.ndarray, graph: Graph) -> tuple[tuple[Hashable, ...], tuple[tuple[Hashable, Hashable], ...]]:
