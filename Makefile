@@ -9,6 +9,7 @@ BIN := .venv/bin
 endif
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMPS := .venv/.stamps
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile all files again
 BIOME := node_modules/.bin/biome
 
 # Biome formats and checks the page's scripts. It comes from npm; where there is none, the scripts are left alone.

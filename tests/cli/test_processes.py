@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from typer.testing import CliRunner
 
 import ndcn
-from ndcn.cli import app
+from commands import run
 
 resource = pytest.importorskip(
     "resource", reason="Windows has no limits of file sizes, and no signals as these tests send"
@@ -54,15 +53,6 @@ def start(words: list[object], cwd: Path) -> subprocess.Popen[str]:
     return process
 
 
-def in_this_process(*words: object) -> None:
-    """The same command without the seconds it takes to start; one thread, as in the other processes."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    torch.set_num_threads(before)
-    assert result.exit_code == 0, result.output
-
-
 def weights(path: Path) -> dict[str, torch.Tensor]:
     return load_file(path)
 
@@ -78,40 +68,39 @@ def data(tmp_path_factory) -> Path:
     return path
 
 
-def test_from_data_to_a_model(tmp_path):
-    ndcn_script("simulate", "--nodes", 16, "--snapshots", 12, "--out", "data", cwd=tmp_path)
-    about = json.loads(ndcn_script("fit", "data", "--epochs", 3, "--json", cwd=tmp_path).stdout)
+def test_from_data_to_a_model(tmp_path, data):
+    about = json.loads(ndcn_script("fit", data, "--epochs", 3, "--json", cwd=tmp_path).stdout)
     assert about["epochs"] == 3
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["data", "model.ndcn"]
+    assert [p.name for p in tmp_path.iterdir()] == ["model.ndcn"]
 
 
-def test_killed_and_resumed_is_as_never_interrupted(tmp_path, data):
+def test_killed_and_resumed_is_as_never_interrupted(folder, data):
     words = ["fit", data, "--epochs", 150, "--seed", 3]
-    process = start(words, tmp_path)
+    process = start(words, folder)
     process.kill()
     process.communicate()
-    assert not (tmp_path / "model.ndcn").exists()
-    ndcn_script(*words, "--resume", cwd=tmp_path)
-    assert not (tmp_path / "model.ndcn.checkpoint").exists()
-    in_this_process(*words, "--out", tmp_path / "whole.ndcn")
-    resumed, whole = weights(tmp_path / "model.ndcn"), weights(tmp_path / "whole.ndcn")
+    assert not (folder / "model.ndcn").exists()
+    run(*words, "--resume")
+    assert not (folder / "model.ndcn.checkpoint").exists()
+    run(*words, "--out", folder / "whole.ndcn")
+    resumed, whole = weights(folder / "model.ndcn"), weights(folder / "whole.ndcn")
     assert resumed.keys() == whole.keys()
     assert all(torch.equal(resumed[name], whole[name]) for name in whole)
 
 
-def test_ctrl_c_saves_and_resumes(tmp_path, data):
+def test_ctrl_c_saves_and_resumes(folder, data):
     words = ["fit", data, "--epochs", 150, "--seed", 3, "--json"]
-    process = start(words, tmp_path)
+    process = start(words, folder)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "Traceback" not in err
     assert "--resume" in err
     assert json.loads(out)["stopped"] == "interrupted"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["model.ndcn", "model.ndcn.checkpoint"]
-    assert len(ndcn.load(tmp_path / "model.ndcn").history_.loss) == json.loads(out)["epochs"] < 150
-    assert json.loads(ndcn_script(*words, "--resume", cwd=tmp_path).stdout)["epochs"] == 150
-    assert [p.name for p in tmp_path.iterdir()] == ["model.ndcn"]
+    assert sorted(p.name for p in folder.iterdir()) == ["model.ndcn", "model.ndcn.checkpoint"]
+    assert len(ndcn.load(folder / "model.ndcn").history_.loss) == json.loads(out)["epochs"] < 150
+    assert json.loads(run(*words, "--resume").stdout)["epochs"] == 150
+    assert [p.name for p in folder.iterdir()] == ["model.ndcn"]
 
 
 def test_ctrl_c_twice_stops_at_once(tmp_path, data):
@@ -168,7 +157,7 @@ def test_a_full_disk(tmp_path, data):
 
 
 def test_a_reader_that_leaves_early_sees_no_traceback(tmp_path, data):
-    in_this_process("fit", data, "--epochs", 2, "--out", tmp_path / "model.ndcn")
+    run("fit", data, "--epochs", 2, "--out", tmp_path / "model.ndcn")
     command = f"{NDCN} predict model.ndcn --until 5 --count 2000 | head -n 1"
     done = subprocess.run(
         ["sh", "-c", command], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False

@@ -1,0 +1,32 @@
+"""What a new interpreter says of ndcn, as JSON: tests of one start, which takes seconds, share it (fixture ``fresh``)."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import ndcn
+
+HEAVY = ["pandas", "sklearn", "matplotlib", "networkx", "torchdiffeq", "rich", "pyarrow", "torch"]
+MODULES = ("datasets", "fields", "metrics", "models", "networks", "operators", "sampling", "tables")
+
+said: dict[str, object] = {"heavy": [name for name in HEAVY if name in sys.modules]}
+
+said["modules"] = []
+for name in MODULES:
+    exec(f"import ndcn.{name} as place; said['modules'].append(place is ndcn.{name})")
+
+import ndcn.plot  # noqa: E402
+
+said["pyplot"] = "matplotlib.pyplot" in sys.modules
+
+said["estimator"] = ndcn.DynamicsRegressor.__module__
+said["error"] = ndcn.TrainingError.__module__
+
+from ndcn.experiments.spec import load_table  # noqa: E402
+from ndcn.laws.formula import Formula  # noqa: E402
+
+said["parameters"] = Formula("ab*x + a + abc*b").parameters
+said["key"] = next(load_table("regular").all_runs()).key
+
+print(json.dumps(said))
