@@ -281,13 +281,13 @@ def test_an_interrupt_saves_the_best_weights_and_the_checkpoint(folder, made, mo
 
 
 def test_a_law_has_a_time_limit(folder, made):
-    said = run("fit", made / "data", "--model", "interaction", "--time-limit", 600)
+    said = run("fit", made / "data", "--model", "interaction", "--seconds", 600)
     assert "the closed form explains every snapshot" in said.stdout
     again = ndcn.load("model.ndcn")
-    assert again.model == ndcn.Interaction(time_limit=600.0)
-    assert again.kind_.words(again.model) == ["--model", "interaction", "--time-limit", "600"]
+    assert again.model == ndcn.Interaction(seconds=600.0)
+    assert again.kind_.words(again.model) == ["--model", "interaction", "--seconds", "600"]
     for words in (["--model", "ndcn"], ["--model", "auto", "--extrapolation", 0]):
-        assert "does not use `--time-limit`; remove it" in refused("fit", made / "data", *words, "--time-limit", 5)
-    assert "time_limit must be a number of seconds > 0" in refused(
-        "fit", made / "data", "--model", "free_form", "--time-limit", 0
+        assert "does not use `--seconds`; remove it" in refused("fit", made / "data", *words, "--seconds", 5)
+    assert "seconds must be a number of seconds > 0" in refused(
+        "fit", made / "data", "--model", "free_form", "--seconds", 0
     )

@@ -125,8 +125,8 @@ def test_after_the_time_limit_the_best_law_so_far_is_given(noise: float) -> None
     data = simulate(Odd(), graph, x0, np.linspace(0, 1, 20))
     drawn = torch.from_numpy(np.random.default_rng(0).standard_normal(data.states.shape))
     noisy = Trajectory(times=data.times, states=data.states + noise * drawn, graph=graph)
-    with pytest.warns(UserWarning, match=r"the time limit of 0.01 s ended the search.*time_limit=0.1"):
-        found = discover([noisy], Interaction(time_limit=0.01))
+    with pytest.warns(UserWarning, match=r"the time limit of 0.01 s ended the search.*seconds=0.1"):
+        found = discover([noisy], Interaction(seconds=0.01))
     assert "best law so far" in found.evidence.reason
     assert found.evidence.explained is False
 
@@ -134,7 +134,7 @@ def test_after_the_time_limit_the_best_law_so_far_is_given(noise: float) -> None
 def test_a_law_that_is_found_in_time_is_the_same() -> None:
     data = heat(networks.grid(16), 8)
     usual, limited = (
-        discover([data], what) for what in (plain("x"), Interaction(without=plain("x").without, time_limit=1e6))
+        discover([data], what) for what in (plain("x"), Interaction(without=plain("x").without, seconds=1e6))
     )
     assert usual.law.equation.parameters.equal(limited.law.equation.parameters)
     assert usual.evidence == limited.evidence
@@ -151,8 +151,8 @@ def test_the_limit_holds_in_its_context_only() -> None:
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), "soon"])
 def test_wrong_limits(seconds: object) -> None:
-    with pytest.raises(ValueError, match="time_limit must be a number of seconds > 0"):
-        Interaction(time_limit=seconds)
+    with pytest.raises(ValueError, match="seconds must be a number of seconds > 0"):
+        Interaction(seconds=seconds)
 
 
 # Terms of one's own ---------------------------------------------------------------------------------------------------

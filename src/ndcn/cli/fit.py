@@ -44,7 +44,7 @@ MODEL = (
     "files, ndcn for a folder."
 )
 COMPARE_LEARNED = "auto only: train ndcn, interaction and gru_gnn on past windows and compare them too; minutes."
-TIME_LIMIT = "Laws only: seconds after which the best law so far is taken, with a warning. Default: none."
+SECONDS = "Laws only: seconds after which the best law so far is taken, with a warning. Default: none."
 LEARNING_RATE = (
     "Initial learning rate of Adam. Default: 0.06; of residual_gnn 0.01, of temporal GNNs 0.001; paper 0.01."
 )
@@ -61,7 +61,7 @@ def fit(
     model: Annotated[ModelName | None, option(MODEL)] = None,
     horizon: Annotated[int | None, option(f"auto only. {HORIZON}", min=1)] = None,
     compare_learned: Annotated[bool, option(COMPARE_LEARNED, "--compare-learned")] = False,
-    time_limit: Annotated[float | None, option(TIME_LIMIT)] = None,
+    seconds: Annotated[float | None, option(SECONDS)] = None,
     kind_of_data: Annotated[SeriesKind | None, option(KIND, "--kind")] = None,
     period: Annotated[int | None, option(PERIOD, min=2)] = None,
     keep_outliers: Annotated[bool, option(KEEP_OUTLIERS, "--keep-outliers")] = False,
@@ -116,7 +116,7 @@ def fit(
         "horizon": horizon,
         "compare_learned": compare_learned or None,
         "period": period,
-        "time_limit": time_limit,
+        "seconds": seconds,
     }
     options |= {"kind": kind_of_data and kind_of_data.value, "keep_outliers": keep_outliers or None}
     asked = kind.configured({name: value for name, value in options.items() if value is not None})

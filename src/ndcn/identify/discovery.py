@@ -66,7 +66,7 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
     if what.known is not None:
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
     check_numbers(trajectories)
-    with time_limit(what.time_limit):
+    with time_limit(what.seconds):
         try:
             found = _searched(_Task(trajectories, what, seed))
         except (LinAlgError, np.linalg.LinAlgError, ArithmeticError) as error:
@@ -79,7 +79,7 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
             raise KeyboardInterrupt
         if found is None and time_is_over():
             raise ValueError(
-                f"no law was found within {what.time_limit:g} s: give the search more time, or fewer nodes or snapshots"
+                f"no law was found within {what.seconds:g} s: give the search more time, or fewer nodes or snapshots"
             )
         if found is None:
             raise ValueError(
@@ -87,7 +87,7 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
                 'where the states change fastest, or use model="ndcn", which assumes less'
             )
         if time_is_over():
-            found = _out_of_time(found, None if interrupted() else what.time_limit)
+            found = _out_of_time(found, None if interrupted() else what.seconds)
     return replace(found, seconds=time.monotonic() - began)
 
 
@@ -108,7 +108,7 @@ def _out_of_time(found: FoundLaw, seconds: float | None) -> FoundLaw:
         warn(reason)
     else:
         reason = f"the time limit of {seconds:g} s ended the search, and this is the best law so far"
-        warn(f"{reason}: give it more time, time_limit={10 * seconds:g}, or none")
+        warn(f"{reason}: give it more time, seconds={10 * seconds:g}, or none")
     return replace(found, evidence=replace(found.evidence, reason=f"{found.evidence.reason}; {reason}"))
 
 

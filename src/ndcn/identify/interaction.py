@@ -20,7 +20,7 @@ class Interaction:
             are parameters to be found.
         without: formulas of the library to leave out.
         known: a law with all its numbers that is part of the whole; f and g are what it leaves open. None by default.
-        time_limit: seconds after which the search ends, with the best law so far and a warning; it may take somewhat longer, as
+        seconds: after so many the search ends, with the best law so far and a warning; it may take somewhat longer, as
             what was begun is completed. None by default: it ends by itself, for most laws in seconds, for some in many minutes.
 
     Raises:
@@ -32,18 +32,18 @@ class Interaction:
         >>> model = ndcn.Interaction(terms=["x_j^4/(K^4 + x_j^4)"])
         >>> reg = ndcn.DynamicsRegressor(model=model)
         >>> ndcn.Interaction(known=ndcn.laws.Heat(0.5))
-        Interaction(form='auto', terms=(), without=(), known=Heat(k=0.5), time_limit=None)
-        >>> reg = ndcn.DynamicsRegressor(model=ndcn.Interaction(time_limit=60))
+        Interaction(form='auto', terms=(), without=(), known=Heat(k=0.5), seconds=None)
+        >>> reg = ndcn.DynamicsRegressor(model=ndcn.Interaction(seconds=60))
     """
 
     form: str = "auto"
     terms: Sequence[str] = ()
     without: Sequence[str] = ()
     known: Law | None = None
-    time_limit: float | None = None
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
-        check_number("time_limit", self.time_limit, "a number of seconds > 0", lambda x: x > 0)
+        check_number("seconds", self.seconds, "a number of seconds > 0", lambda x: x > 0)
         if self.form not in ("auto", "closed", "free"):
             raise ValueError(f'form must be "auto", "closed" or "free", got {self.form!r}')
         for name in ("terms", "without"):

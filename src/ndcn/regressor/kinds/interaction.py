@@ -74,16 +74,16 @@ class IdentifiedLaw(Kind):
 
     def configured(self, options: Mapping[str, Any]) -> Any:
         """Its name, or options with a time limit."""
-        rest = {name: value for name, value in options.items() if name != "time_limit"}
+        rest = {name: value for name, value in options.items() if name != "seconds"}
         plain = super().configured(rest)
-        return plain if rest == options else Interaction(self.form, time_limit=options["time_limit"])
+        return plain if rest == options else Interaction(self.form, seconds=options["seconds"])
 
     def words(self, model: object) -> list[str] | None:
         """Its name, and the time limit if there is nothing else to say."""
-        if not isinstance(model, Interaction) or model != Interaction(model.form, time_limit=model.time_limit):
+        if not isinstance(model, Interaction) or model != Interaction(model.form, seconds=model.seconds):
             return super().words(model)
         name = {"auto": "interaction", "closed": "closed_form", "free": "free_form"}[model.form]
-        return ["--model", name, *([] if model.time_limit is None else ["--time-limit", f"{model.time_limit:g}"])]
+        return ["--model", name, *([] if model.seconds is None else ["--seconds", f"{model.seconds:g}"])]
 
     def restore(self, stored: Stored, settings: Settings) -> FittedLaw:
         """The law of a file, without running anything in it."""
@@ -98,7 +98,7 @@ class IdentifiedLaw(Kind):
         if not isinstance(model, Interaction):
             return model
         known = {} if model.known is None else {"known": described(model.known)}
-        limit = {} if model.time_limit is None else {"time_limit": model.time_limit}
+        limit = {} if model.seconds is None else {"seconds": model.seconds}
         return {"form": model.form, "terms": model.terms, "without": model.without, **known, **limit}
 
     def from_plain(self, plain: Any) -> Interaction:
