@@ -89,6 +89,8 @@ MODEL_OBJECTS = Registry(
         "Module": "ndcn.regressor.kinds.module:MODULE",
     },
 )
+# What a package calls in one above it; docs/decisions.md says why.
+CALLS_UPWARDS = Registry("call upwards", {"compared model": "ndcn.regressor.compared:ComparedModel"})
 ACTIVATIONS = Registry(
     "activation", {"relu": "torch:relu", "tanh": "torch:tanh", "softplus": "torch.nn.functional:softplus"}
 )

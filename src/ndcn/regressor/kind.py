@@ -41,6 +41,7 @@ class Can:
     any_time: bool = True  # predicts at any time, not only on a grid of equal steps
     any_start: bool = True  # starts from any state
     any_graph: bool = True  # runs on any graph
+    history: bool = False  # continues from all training snapshots where no initial state is given
     past: bool = True  # predicts within the training window too, not only after it
     spread: bool = False  # knows the standard deviation of its predictions
     law: bool = False  # has a law that can be read

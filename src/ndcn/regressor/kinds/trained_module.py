@@ -50,7 +50,7 @@ class TrainedModel(Fitted):
         units: Units,
         initial: list[InitialCondition],
     ) -> None:
-        can = replace(settings.kind.can, spread=len(modules) > 1)
+        can = replace(settings.kind.can, spread=len(modules) > 1, history=isinstance(modules[0], Continuation))
         super().__init__(can, initial, histories, modules=modules, units=units)
         # A ready module computes in the data's units and may decode to other features.
         self.rescaled = not settings.kind.accepts(settings.model)
