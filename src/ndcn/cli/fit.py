@@ -109,6 +109,7 @@ def fit(
     check_model_output(out)
     import ndcn
 
+    from .._support.wording import Listed
     from ..regressor import kind_for
 
     kind = kind_for(model.value if model is not None else "ndcn" if states is None else "auto")
@@ -143,7 +144,7 @@ def fit(
     interrupted = len(estimator.models_) < ensemble or any(h.stopped == "interrupted" for h in estimator.histories_)
     written = files.unfinished if interrupted else out
     estimator.save(written)
-    notes(line for line in estimator.fitted_.notes if not line.startswith("outliers ("))  # counted above
+    notes(line for line in estimator.fitted_.notes if not isinstance(line, Listed))  # counted above
     (_print_json if as_json else _print)(estimator, known, parts, written)
     if interrupted:
         note(
