@@ -256,7 +256,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         if times is None:
             times = trained_times(self) if fitted.ahead is None else fitted.ahead.times
         asked = numbers_of(times, calendar)
-        return fitted.query(asked, graph, x0, number_of(t0, calendar, "t0"), self.graphs_)
+        return fitted.checked_query(asked, graph, x0, number_of(t0, calendar, "t0"), self.graphs_)
 
     def _answer(self, times: Any, graph: Where, x0: Any, t0: Any, *, spread: bool = False) -> Prediction:
         fitted, query = self._fitted(), self._query(times, graph, x0, t0)

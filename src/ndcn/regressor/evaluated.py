@@ -160,7 +160,7 @@ def evaluate(estimator: DynamicsRegressor, data: Trajectory | Dataset, run: Traj
     if run.calendar is not None and run.calendar.dated and own is None:
         raise ValueError(f"the data have dates ({run.calendar}), but the model was trained on times that are numbers")
     truth, strangers = on_nodes_of(estimator, in_time_of(estimator, run))
-    judged = (_judged if estimator.fitted_.can.past else _judged_forecast)(estimator, truth)
+    judged = (_judged if estimator.fitted_.ahead is None else _judged_forecast)(estimator, truth)
     parts = {name: _scores(judged, mask) for name, mask in judged.masks.items()}
     notes = [*strangers, *judged.notes]
     known = {name: part for name, part in parts.items() if part is not None}

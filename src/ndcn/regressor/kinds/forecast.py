@@ -47,8 +47,6 @@ class FittedForecast(Fitted):
         if x0 is not None or t0 is not None or (graph is not None and graph != self.forecast.graph):
             raise ValueError(self.stays)
         initial, asked = self.initial[0], checked_times(times, ordered=False)
-        assert self.ahead is not None
-        self.ahead.check(asked, self.calendar)
         return Query(asked, self.forecast.graph, initial.x0, initial.t0, True, self.calendar)
 
     @property
@@ -123,7 +121,7 @@ class AutoForecast(Kind):
     """The forecast that was best in the past."""
 
     name = "auto"
-    can = Can(any_start=False, any_graph=False, past=False, spread=True, judges_itself=True)
+    can = Can(any_start=False, any_graph=False, spread=True, judges_itself=True)
 
     def accepts(self, model: object) -> bool:
         """Options of the choice."""
