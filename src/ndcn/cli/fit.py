@@ -134,7 +134,7 @@ def fit(
     known = how.read(data, states)
     said = ["--kind", kind_of_data.value] if kind_of_data else []
     said += ["--period", str(period)] if period else []
-    data_notes(known, [data, states, *how.words(), *said], _held_out(known, asked))
+    data_notes(known, [data, states, *how.words(), *said], kind.holds_out(asked, known))
     between, after = (1 / 6 if share is None else share for share in (interpolation, extrapolation))
     runs = () if kind.can.judges_itself else known.runs
     parts = [ndcn.split(run, interpolation=between, extrapolation=after, seed=split_seed) for run in runs]
@@ -163,17 +163,6 @@ def _check_held_out(kind: Kind, interpolation: float | None, extrapolation: floa
                 f"{name}: {kind.name} learns from all snapshots and is judged by its past forecasts: drop it, or name a model that "
                 "is trained, as --model ndcn"
             )
-
-
-def _held_out(known: Dataset, model: Any) -> int:
-    """How many outliers a forecast holds out: a line of `ndcn inspect` each."""
-    from ..forecast import Auto
-
-    if not isinstance(model, Auto):
-        return 0
-    from ..io import doubts
-
-    return sum(one.held_out for one in doubts(known, **model.reading))
 
 
 def _announce(kind: Kind, train: Dataset, files: Files, resume: bool) -> None:

@@ -259,6 +259,10 @@ class Kind(ABC):
         """``model`` such that it predicts ``steps`` ahead; the model itself where it predicts at any time."""
         return model
 
+    def holds_out(self, model: Any, data: Dataset) -> int:
+        """How many cells of the data, as `ndcn inspect` lists them, a fit of ``model`` holds out as wrong."""
+        return 0
+
     def words(self, model: object) -> list[str] | None:
         """Words by which `ndcn fit` asks for this model; None where it cannot."""
         return ["--model", model] if isinstance(model, str) else None

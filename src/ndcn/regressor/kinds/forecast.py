@@ -12,6 +12,7 @@ from ..._support.warn import warn
 from ...data import Dataset, Trajectory, checked_times
 from ...forecast import LEARNED, NAMES, Auto, Forecast, Table, auto
 from ...graph import Graph, GraphSequence
+from ...io import doubts
 from ...training import History
 from ..fitting import checked_data
 from ..initial import InitialCondition
@@ -145,6 +146,11 @@ class AutoForecast(Kind):
     def reaching(self, model: Any, steps: int) -> Auto:
         """With that horizon."""
         return replace(model if isinstance(model, Auto) else Auto(), horizon=steps)
+
+    def holds_out(self, model: Any, data: Dataset) -> int:
+        """Outliers, as the options read the data."""
+        options = model if isinstance(model, Auto) else Auto()
+        return sum(one.held_out for one in doubts(data, **options.reading))
 
     def fit(self, data: TrainingData, settings: Settings) -> FittedForecast:
         """Choose it."""
