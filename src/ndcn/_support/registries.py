@@ -52,7 +52,8 @@ OPERATORS = Registry(
     },
 )
 MODEL_FILES = Registry(
-    "model file", {"DynamicsRegressor": "ndcn.regressor.files:load", "NodeClassifier": "ndcn.classify.files:load"}
+    "model file",
+    {"DynamicsRegressor": "ndcn.regressor.loading:load_regressor", "NodeClassifier": "ndcn.classify.files:load"},
 )
 MODELS = Registry(
     "model",
@@ -90,7 +91,14 @@ MODEL_OBJECTS = Registry(
     },
 )
 # What a package calls in one above it; docs/decisions.md says why.
-CALLS_UPWARDS = Registry("call upwards", {"compared model": "ndcn.regressor.compared:ComparedModel"})
+CALLS_UPWARDS = Registry(
+    "call upwards",
+    {
+        "compared model": "ndcn.regressor.compared:ComparedModel",
+        "page": "ndcn.report:write_report",
+        "page of a classifier": "ndcn.report:write_class_report",
+    },
+)
 ACTIVATIONS = Registry(
     "activation", {"relu": "torch:relu", "tanh": "torch:tanh", "softplus": "torch.nn.functional:softplus"}
 )

@@ -13,7 +13,7 @@ from scipy import sparse
 from torch import nn
 
 from .._support.checks import device_named, dtype_named
-from .._support.registry import found_at
+from .._support.registries import CALLS_UPWARDS
 from .._support.threads import threads_for
 from ..graph import Graph
 from ..solve import Solver
@@ -275,7 +275,7 @@ class NodeClassifier(NodeEstimator):
             ValueError: ``path`` is a folder, or the mask is empty or holds a node without a class.
         """
         self._fitted()
-        found_at("ndcn.report:write_class_report")(self, path, mask)
+        CALLS_UPWARDS["page of a classifier"](self, path, mask)
 
     def save(self, path: str | Path) -> None:
         """Write the trained classifier with its graph, features and labels into one file: safetensors and JSON, no pickle."""

@@ -12,7 +12,7 @@ import torch
 from sklearn.base import BaseEstimator
 from torch import nn
 
-from .._support.registry import found_at
+from .._support.registries import CALLS_UPWARDS
 from ..data import Calendar, Dataset, SplitRule, Trajectory, metrics, number_of, numbers_of, one_run
 from ..forecast import Auto, NetworkTest, network_test
 from ..graph import Graph, GraphSequence
@@ -396,4 +396,4 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
 
     def report(self, path: str | Path, data: Trajectory | Dataset | None = None) -> None:
         """Write an interactive page about the model, and how it does on ``data``, into one HTML file; see ``ndcn.report``."""
-        found_at("ndcn.report:write_report")(self, path, data)
+        CALLS_UPWARDS["page"](self, path, data)
