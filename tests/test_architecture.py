@@ -73,6 +73,21 @@ def test_every_path_on_the_page_exists() -> None:
         )
 
 
+def test_every_name_in_capitals_stands_where_its_row_says() -> None:
+    """`NAME` of `file`, `NAME` and `NAME` of `file`, or a registry."""
+    rows = [line for line in PAGE.splitlines() if line.startswith("| ")]
+    found = 0
+    for row in rows:
+        of_files = r"((?:`[A-Z_]+`(?: and | or )?)+) of `([a-z_/]+\.py)`"
+        named = [(n, SRC / file) for names, file in re.findall(of_files, row) for n in re.findall(r"[A-Z_]+", names)]
+        others = re.sub(of_files, "", row)
+        named += [(name, SRC / "_support" / "registries.py") for name in re.findall(r"`([A-Z_]+)`", others)]
+        for name, file in named:
+            assert re.search(rf"^{name}\b.* = ", file.read_text(), re.MULTILINE), f"{place(file)} has no {name}: {row}"
+        found += len(named)
+    assert found > 15
+
+
 REGISTRIES = {name: value for name, value in vars(registries).items() if isinstance(value, Registry)}
 
 
