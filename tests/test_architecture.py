@@ -59,6 +59,38 @@ def test_other_packages_are_imported_by_their_name_alone(path: Path) -> None:
             assert not inner, f"{place(path)}:{node.lineno} reaches into {node.module}"
 
 
+def private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def members(package: str) -> set[str]:
+    """Private methods and attributes of the classes of a package."""
+    found = set()
+    for path in (SRC / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found |= {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+                found |= {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                found.add(node.attr)
+    return {name for name in found if private(name)}
+
+
+def test_private_names_stay_in_their_package() -> None:
+    own = {package: members(package) for package in ORDER}
+    for path in FILES:
+        package = path.relative_to(SRC).parts[0]
+        others = set().union(*(names for name, names in own.items() if name != package)) - own.get(package, set())
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                for name in (one.name for one in node.names):
+                    assert not private(name) or name == "_support", f"{place(path)}:{node.lineno} imports {name}"
+            if not isinstance(node, ast.Attribute) or node.attr not in others:
+                continue
+            if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+                raise AssertionError(f"{place(path)}:{node.lineno} uses {ast.unparse(node)}")
+
+
 def test_the_page_shows_the_layers_as_they_are() -> None:
     shown = re.findall(r"^    ([a-z_]+)(?:, ([a-z_]+))?  +\S", PAGE, re.MULTILINE)
     assert [name for row in shown for name in row if name] == ORDER

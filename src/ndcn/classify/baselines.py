@@ -167,9 +167,10 @@ class NodeBaseline(NodeEstimator):
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        self._recipe()  # says at once what is wrong
+        self.recipe()  # says at once what is wrong
 
-    def _recipe(self) -> BaselineRecipe:
+    def recipe(self) -> BaselineRecipe:
+        """How it is trained: the publication's values with the arguments given, or an error that says what is wrong with them."""
         return recipe_of(self.get_params(deep=False))
 
     def _checked_features(self, features: Any, n: int) -> sparse.csr_array:

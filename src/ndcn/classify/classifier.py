@@ -126,9 +126,10 @@ class NodeClassifier(NodeEstimator):
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        self._recipe()  # says at once what is wrong
+        self.recipe()  # says at once what is wrong
 
-    def _recipe(self, field: str | None = None) -> ClassifierRecipe:
+    def recipe(self, field: str | None = None) -> ClassifierRecipe:
+        """How it is trained: the preset with the arguments given, or an error that says what is wrong with them; ``field`` in place of its own."""
         return recipe_of(self.get_params(deep=False), field)
 
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
@@ -138,7 +139,7 @@ class NodeClassifier(NodeEstimator):
         labelled = torch.cat([nodes.train, nodes.validation])
         choice = first_choice(nodes.graph, nodes.labels, labelled, validated=len(nodes.validation) > 0)
         if choice is not None:
-            self._learn_field(self._recipe(choice.field), nodes, features, resume, self.checkpoint, choice)
+            self._learn_field(self.recipe(choice.field), nodes, features, resume, self.checkpoint, choice)
             return
         self._compare(nodes, features, resume)
 
@@ -150,7 +151,7 @@ class NodeClassifier(NodeEstimator):
         seconds = 0.0
         for name in COMPARED:
             path = None if self.checkpoint is None else Path(f"{self.checkpoint}.{name}")
-            rank = self._learn_field(self._recipe(name), nodes, features, resume, path)
+            rank = self._learn_field(self.recipe(name), nodes, features, resume, path)
             accuracy[name], seconds = rank[0], seconds + self.history_.seconds
             if best is None or rank > best[0]:
                 best = rank, {key: value for key, value in vars(self).items() if key.endswith("_")}

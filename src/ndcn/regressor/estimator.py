@@ -196,7 +196,8 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         given, default = self.get_params(deep=False), type(self)().get_params(deep=False)
         return replace(checked_settings(given, default, resume=resume), start=self._start)
 
-    def _recipe(self) -> Recipe:
+    def recipe(self) -> Recipe:
+        """How it is trained: the preset with the arguments given, or an error that says what is wrong with them."""
         return self._settings().recipe
 
     # Using what was learned -------------------------------------------------------------------------------------
