@@ -134,6 +134,10 @@ CLASS_SECTIONS = Registry(
         **{name: f"ndcn.report.sections.{name}:OF_CLASSIFIER" for name in ("training", "repeat")},
     },
 )
+# Names alone, which the command line offers; tests compare them with what goes by them.
+SERIES_KINDS = ("totals", "counts", "values")
+PRESETS = ("default", "paper")  # of RECIPES in training/recipes.py and classify/training.py
+LOSSES = ("l1", "l2", "huber")  # of PENALTIES in training/objective.py
 # File formats, by the ending of the file's name. A table holds edges, states, features or labels; a graph holds edges.
 TABLE_FORMATS = Registry(
     "table format",

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._support.outputs import check_data_folder
-from .._support.registries import ACTIVATIONS, LAWS, MODELS, NEED_PYG as NEED_PYG, NETWORKS, NODE_MODELS, OPERATORS
+from .._support.registries import (
+    ACTIVATIONS,
+    LAWS,
+    LOSSES,
+    MODELS,
+    NEED_PYG as NEED_PYG,
+    NETWORKS,
+    NODE_MODELS,
+    OPERATORS,
+    PRESETS,
+    SERIES_KINDS,
+)
 from .given import refuse_inputs
 
 if TYPE_CHECKING:
@@ -88,11 +99,11 @@ class Sampling(Choice, names=("irregular", "regular")):
     """How the times of snapshots are chosen."""
 
 
-class Preset(Choice, names=("default", "paper")):
+class Preset(Choice, names=PRESETS):
     """Training recipes of ``ndcn.training.recipes.RECIPES``."""
 
 
-class SeriesKind(Choice, names=("totals", "counts", "values")):
+class SeriesKind(Choice, names=SERIES_KINDS):
     """Kinds of data, as in ``ndcn.data.KINDS``."""
 
 
@@ -104,7 +115,7 @@ class ClassWeights(Choice, names=("none", "balanced")):
     """Weights of classes in training."""
 
 
-class Loss(Choice, names=("l1", "l2", "huber")):
+class Loss(Choice, names=LOSSES):
     """Running losses of ``ndcn.Objective``."""
 
 

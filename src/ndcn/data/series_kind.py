@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._support.registries import SERIES_KINDS as KINDS
+
 PERIODS = (
     7,
     12,
@@ -20,7 +22,6 @@ PERIODS = (
     365,
 )  # days of a week, months, hours, fortnights, half hours, weeks, ...
 LOOSE = (26, 52, 365)  # seasons of a year need not be met to the step: 1, 2 and 15 steps off will do; clocks are exact
-KINDS = ("totals", "counts", "values")
 WEEK, DAY = 7, 24
 SLIPS = 0.01  # share of a node's values below 0 that are taken for corrections of counts; one is always allowed
 FALLS = 0.01  # share of falls that a node's totals may have, as corrections; two are allowed from 30 snapshots on
