@@ -14,6 +14,7 @@ from . import reading
 from .checkpoints import Files
 from .guard import FAILED, data_notes, note, notes
 from .options import (
+    EPOCHS,
     HORIZON,
     KEEP_OUTLIERS,
     KIND,
@@ -48,6 +49,8 @@ TIME_LIMIT = "Laws only: seconds after which the best law so far is taken, with 
 LEARNING_RATE = (
     "Initial learning rate of Adam. Default: 0.06; of residual_gnn 0.01, of temporal GNNs 0.001; paper 0.01."
 )
+WEIGHT_DECAY = "l2 penalty on the weights. Default: 0; paper 0.001."
+HIDDEN = "Width of the hidden state. Default: 20; of temporal GNNs 10."
 PATIENCE = "With --validation: stop after so many epochs without a better loss there. Default: never."
 HELD_BACK = "Share of the snapshots, in [0, 1), held back"
 SHARE = "Default: 1/6; auto: none."
@@ -66,10 +69,10 @@ def fit(
     period: Annotated[int | None, option(PERIOD, min=2)] = None,
     keep_outliers: Annotated[bool, option(KEEP_OUTLIERS, "--keep-outliers")] = False,
     preset: Annotated[Preset, option("Training recipe; paper is the published one.")] = Preset.default,
-    epochs: Annotated[int | None, option("Full-batch gradient steps. Default: 2000.", min=1)] = None,
+    epochs: Annotated[int | None, option(EPOCHS, min=1)] = None,
     learning_rate: Annotated[float | None, option(LEARNING_RATE)] = None,
-    weight_decay: Annotated[float | None, option("l2 penalty on the weights. Default: 0; paper 0.001.")] = None,
-    hidden: Annotated[int | None, option("Width of the hidden state. Default: 20; of temporal GNNs 10.", min=1)] = None,
+    weight_decay: Annotated[float | None, option(WEIGHT_DECAY)] = None,
+    hidden: Annotated[int | None, option(HIDDEN, min=1)] = None,
     operator: Annotated[
         OperatorName, option("How the graph enters the field; signed_laplacian takes negative weights too.")
     ] = OperatorName.signed_laplacian,

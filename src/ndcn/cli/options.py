@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._support.horizon import LONGEST
 from .._support.outputs import check_data_folder
 from .._support.registries import (
     ACTIVATIONS,
@@ -137,7 +138,8 @@ States = Annotated[Path | None, typer.Argument(metavar="STATES", help=STATES)]
 KIND = "auto only. What the values are: totals so far, counts, or other values. Default: found out from the data."
 PERIOD = "auto only. Steps after which the pattern repeats, as 7 for days. Default: found out from the data."
 KEEP_OUTLIERS = "auto only. Use wrong cells too, which `ndcn inspect` lists and which are held out by default."
-HORIZON = "Forecast horizon in steps. Default: 14, or a quarter of the snapshots if that is less."
+HORIZON = f"Forecast horizon in steps. Default: {LONGEST}, or a quarter of the snapshots if that is less."
+EPOCHS = "Full-batch gradient steps. Default: 2000."
 Horizon = Annotated[int | None, option(HORIZON, min=1)]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .._support.horizon import usual_horizon
 from .._support.html import grid
 from .._support.progress import Progress
 from .._support.wording import short, some
@@ -257,7 +258,7 @@ def network_test(
         raise ValueError(
             f"{name} never changes in the second half, where forecasts are judged: there is nothing to test"
         )
-    longest = min(14, len(panel) // 4) if horizon is None else horizon
+    longest = usual_horizon(len(panel)) if horizon is None else horizon
     if not 1 <= longest <= len(panel) // 4:
         raise ValueError(f"horizon must be from 1 to {len(panel) // 4} steps, got {horizon!r}")
     horizons = scored_horizons(longest)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from .._support.horizon import LONGEST
 from .._support.html import grid
 from .._support.wording import digits
 from ..data import Calendar, Dataset, Trajectory, metrics, time_text
@@ -37,7 +38,7 @@ HEADS = {  # heading and form; without one, four digits
     "coverage_50": ("in 50 %", "{:.2f}"),
     "coverage_90": ("in 90 %", "{:.2f}"),
 }
-MOST_ROWS = 14  # horizons that are printed: all of a forecast's by default; of more, some, and the last
+MOST_ROWS = LONGEST  # horizons that are printed: all of a forecast's by default; of more, some, and the last
 
 
 @dataclass(frozen=True)
