@@ -42,7 +42,7 @@ def backtest(
     """Fit a model at past moments and measure its errors on what came next, beside persistence.
 
     At each origin the model learns from the snapshots so far and predicts the next ones. The error is mean |prediction -
-    truth| over nodes; a ratio below 1 is better than saying that nothing changes.
+    truth| over nodes; a ratio below 1 is more accurate than persistence.
 
     Example: ndcn backtest edges.csv states.csv --model interaction --horizon 7 --origins 5
     """

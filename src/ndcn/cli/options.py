@@ -135,9 +135,9 @@ FOLDER = "Folder with data, as `ndcn simulate` or Trajectory.save write it; or, 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=FOLDER)]
 STATES = "File of states, if DATA is a file of edges; see `ndcn inspect`."
 States = Annotated[Path | None, typer.Argument(metavar="STATES", help=STATES)]
-KIND = "auto only. What the values are: totals so far, counts, or other values. Default: found out from the data."
-PERIOD = "auto only. Steps after which the pattern repeats, as 7 for days. Default: found out from the data."
-KEEP_OUTLIERS = "auto only. Use wrong cells too, which `ndcn inspect` lists and which are held out by default."
+KIND = "What the values are: totals so far, counts, or other values. Default: found out from the data."
+PERIOD = "Steps after which the pattern repeats, as 7 for days. Default: found out from the data."
+KEEP_OUTLIERS = "Use wrong cells too, which `ndcn inspect` lists and forecasts hold out by default."
 HORIZON = f"Forecast horizon in steps. Default: {LONGEST}, or a quarter of the snapshots if that is less."
 EPOCHS = "Full-batch gradient steps. Default: 2000."
 Horizon = Annotated[int | None, option(HORIZON, min=1)]
