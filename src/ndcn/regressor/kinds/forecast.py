@@ -10,7 +10,7 @@ from typing import Any
 
 from ..._support.warn import warn
 from ...data import Dataset, Trajectory, checked_times
-from ...forecast import LEARNED, NAMES, Auto, Forecast, Table, auto
+from ...forecast import ALWAYS, LEARNED, NAMES, Auto, Forecast, Table, auto
 from ...graph import Graph, GraphSequence
 from ...io import doubts
 from ...training import History
@@ -22,7 +22,6 @@ from ..settings import Settings
 
 SHOWN = 10  # rows of the table, besides those that are always shown
 RECENT = 60  # snapshots that are kept for pictures, or four horizons
-ALWAYS = ("combination", "best simple guess online", "persistence")
 
 
 class FittedForecast(Fitted):
