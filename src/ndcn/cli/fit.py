@@ -22,12 +22,12 @@ from .options import (
     Activation,
     Data,
     Json,
+    KindOfData,
     Loss,
     ModelName,
     OperatorName,
     Precision,
     Preset,
-    SeriesKind,
     States,
     check_model_output,
     option,
@@ -65,7 +65,7 @@ def fit(
     horizon: Annotated[int | None, option(f"auto only. {HORIZON}", min=1)] = None,
     compare_learned: Annotated[bool, option(COMPARE_LEARNED, "--compare-learned")] = False,
     time_limit: Annotated[float | None, option(TIME_LIMIT)] = None,
-    kind_of_data: Annotated[SeriesKind | None, option(f"auto only. {KIND}", "--kind")] = None,
+    kind_of_data: Annotated[KindOfData | None, option(f"auto only. {KIND}", "--kind")] = None,
     period: Annotated[int | None, option(f"auto only. {PERIOD}", min=2)] = None,
     keep_outliers: Annotated[bool, option(f"auto only. {KEEP_OUTLIERS}", "--keep-outliers")] = False,
     preset: Annotated[Preset, option("Training recipe; paper is the published one.")] = Preset.default,
@@ -148,7 +148,10 @@ def fit(
     written = files.unfinished if interrupted else out
     estimator.save(written)
     notes(line for line in estimator.fitted_.notes if not isinstance(line, Listed))  # counted above
-    (_print_json if as_json else _print)(estimator, known, parts, written)
+    if as_json:
+        _print_json(estimator, known, parts, written)
+    else:
+        _print(estimator, written)
     if interrupted:
         note(
             f"error: interrupted; {written} holds the best weights so far{files.unchanged}. "
@@ -223,7 +226,7 @@ def _print_json(estimator: DynamicsRegressor, known: Dataset, parts: list[Split]
     )
 
 
-def _print(estimator: DynamicsRegressor, known: Dataset, parts: list[Split], out: Path) -> None:
+def _print(estimator: DynamicsRegressor, out: Path) -> None:
     fitted = estimator.fitted_
     history, members = fitted.histories[0], len(fitted.modules)
     seconds, summary, ahead = sum(h.seconds for h in fitted.histories), fitted.summary(), fitted.ahead

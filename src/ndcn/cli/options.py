@@ -104,7 +104,7 @@ class Preset(Choice, names=PRESETS):
     """Training recipes of ``ndcn.training.recipes.RECIPES``."""
 
 
-class SeriesKind(Choice, names=SERIES_KINDS):
+class KindOfData(Choice, names=SERIES_KINDS):
     """Kinds of data, as in ``ndcn.data.KINDS``."""
 
 

@@ -39,7 +39,7 @@ SEASONAL = 0.3  # least autocorrelation of a period; three weeks of white noise 
 
 
 @dataclass(frozen=True)
-class Kind:
+class SeriesKind:
     """What was detected in a table of values, shape (T, n).
 
     Args:
@@ -116,7 +116,7 @@ def kind_of(
     kind: str | None = None,
     period: int | None = None,
     among: Sequence[int] = PERIODS,
-) -> Kind:
+) -> SeriesKind:
     """Detect the kind of ``values``, shape (T, n), finite; of those that were ``observed``, if that is given.
 
     Nodes vote: what nearly all of them are is the kind, whatever a few wrong cells or nodes look like. ``kind`` ("totals",
@@ -147,7 +147,7 @@ def kind_of(
     series = np.maximum(change, 0) if cumulative else x
     active = _active(moving) & both
     inner = active[1:] & active[:-1] & moving[1:]
-    return Kind(
+    return SeriesKind(
         cumulative=cumulative,
         positive=positive,
         counts=kind == "counts" or whole(np.where(seen, x, 0.0)),

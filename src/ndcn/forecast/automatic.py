@@ -10,7 +10,7 @@ import numpy as np
 
 from .._support.horizon import usual_horizon
 from .._support.progress import Progress
-from ..data import Dataset, Kind, Panel, Trajectory, one_run, panel_of
+from ..data import Dataset, Panel, SeriesKind, Trajectory, one_run, panel_of
 from . import backtest, combination, intervals
 from .backtest import Backtest, mean_errors
 from .candidates import Candidate, candidates_for
@@ -40,7 +40,7 @@ class Choice:
     ratios: tuple[float, ...]
     margins: tuple[float, ...]
     past: Past
-    kind: Kind
+    kind: SeriesKind
     failures: tuple[str, ...]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._support.registries import CALLS_UPWARDS
-from ..data import Kind, Panel, Trajectory
+from ..data import Panel, SeriesKind, Trajectory
 from ..solve import IntegrationError
 from ..training import TrainingError
 from .candidates import LEARNED, Candidate
@@ -32,7 +32,7 @@ class Learner:
 
     name: str
     panel: Panel
-    kind: Kind
+    kind: SeriesKind
     seed: int = 0
     limit: float = LIMIT  # seconds
     every: bool = False
