@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ndcn.regressor import Can, Fitted, InitialCondition, Kind, Prediction, Query, Stored, TrainingData
+from ndcn.regressor import Ahead, Can, Fitted, InitialCondition, Kind, Prediction, Query, Stored, TrainingData
 
 
 class FittedMean(Fitted):
@@ -40,4 +40,29 @@ class Mean(Kind):
         return FittedMean(self.can, stored.initial, stored.tensors["toy.mean"], stored.tensors["toy.std"])
 
 
-MEAN = Mean()
+class SteppedMean(Mean):
+    """Knows no times between those of equal steps; `ensemble` is an argument that it takes and cannot use."""
+
+    name = "toy_stepped"
+    can = Can(any_time=False, any_start=False, any_graph=False, spread=True)
+    uses = frozenset({"ensemble"})
+
+
+class MeanAhead(Mean):
+    """Says nothing about the past, only about two steps after the last snapshot."""
+
+    name = "toy_ahead"
+
+    def fit(self, data: TrainingData, settings: Any) -> FittedMean:
+        return self._ahead(super().fit(data, settings))
+
+    def restore(self, stored: Stored, settings: Any) -> FittedMean:
+        return self._ahead(super().restore(stored, settings))
+
+    def _ahead(self, fitted: FittedMean) -> FittedMean:
+        times = fitted.initial[0].times.tolist()
+        fitted.ahead = Ahead(times[-1], times[-1] - times[-2], 2)
+        return fitted
+
+
+MEAN, STEPPED, AHEAD = Mean(), SteppedMean(), MeanAhead()

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from ndcn import training
 from ndcn._support import registries
 from ndcn._support.registry import Registry
+from ndcn.classify import training as classify_training
+from ndcn.forecast import Auto
+from ndcn.training import objective
 
 EVERY = [value for value in vars(registries).values() if isinstance(value, Registry)]
 
@@ -47,6 +51,16 @@ print(json.dumps([[one.exit_code, one.stdout, one.stderr] for one in done]))
 def test_every_name_leads_to_a_thing(registry: Registry) -> None:
     for name in registry:
         assert registry[name] is not None
+
+
+def test_names_alone_are_those_that_are_known() -> None:
+    assert list(training.RECIPES) == list(training.RESIDUAL_GNN) == list(training.TEMPORAL_GNN) == [*registries.PRESETS]
+    assert list(classify_training.RECIPES) == [*registries.PRESETS]
+    assert list(objective.PENALTIES) == [*registries.LOSSES]
+    for name in registries.SERIES_KINDS:
+        assert Auto(kind=name).kind == name
+    with pytest.raises(ValueError, match="totals, counts, values"):
+        Auto(kind="other")
 
 
 def test_a_new_law_and_a_new_table_are_one_line_each(tmp_path: Path) -> None:

@@ -134,6 +134,11 @@ def test_a_mistyped_node_gets_a_suggestion(files: Path) -> None:
     assert "the network has no node 'An'; its nodes are 'ann', 'bob', 'cid'; did you mean 'ann'?" in said
 
 
+def test_help_speaks_of_models_where_there_is_one() -> None:
+    assert "auto only" in output("fit", "--help")
+    assert "auto only" not in output("inspect", "--help")
+
+
 def test_help_leads_with_what_it_is_for() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     said = " ".join(output("--help").split())

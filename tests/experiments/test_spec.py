@@ -46,7 +46,7 @@ def test_numbers_are_those_of_the_paper(name: str) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_every_model_is_known_to_the_estimator(name: str) -> None:
     for model in load_table(name).models:
-        ndcn.DynamicsRegressor(**model.settings)._recipe()
+        ndcn.DynamicsRegressor(**model.settings).recipe()
 
 
 def test_a_run_is_known_by_its_settings_in_every_process(fresh: dict[str, Any]) -> None:

@@ -38,6 +38,23 @@ def test_forecasts_at_a_few_origins(panel: Panel, name: str) -> None:
     assert np.abs(said[-1] - 10).max() < 20
 
 
+@pytest.mark.parametrize(("name", "lengths"), [("gru_gnn", [40]), ("residual_gnn", [15] * 4), ("ndcn", [15] * 4)])
+def test_only_models_that_continue_from_a_history_take_the_whole_series(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch, name: str, lengths: list[int]
+) -> None:
+    given: list[list[int]] = []
+    fit = ndcn.DynamicsRegressor.fit
+
+    def noted(self: ndcn.DynamicsRegressor, data: object) -> ndcn.DynamicsRegressor:
+        given.append([len(run) for run in (data if isinstance(data, list) else [data])])
+        return fit(self, data)
+
+    monkeypatch.setattr(ndcn.DynamicsRegressor, "fit", noted)
+    learner = Learner(name, panel, kind_of(panel.values))
+    assert np.isfinite(learner.forecast(39, HORIZONS)).all(), learner.failures
+    assert given == [lengths]
+
+
 def test_an_explosion_is_said_and_not_raised(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     def explode(*_: object) -> np.ndarray:
         raise ndcn.IntegrationError("the solution explodes at t = 2; use another solver", 2.0)

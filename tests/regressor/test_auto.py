@@ -91,6 +91,9 @@ def test_settings() -> None:
         Auto(horizon=0)
     with pytest.raises(ValueError, match="names of ndcn, interaction, gru_gnn, got 'oracle'"):
         Auto(learned=["oracle"])
+    for name in ("foo_gnn", "spline", "auto", 3):
+        with pytest.raises(ValueError, match=f"got {name!r}; other models that start from any state are no_encode"):
+            Auto(learned=[name])
     with pytest.raises(TypeError, match="learned must be a list of names"):
         Auto(learned="ndcn")
     with pytest.raises(ValueError, match="at least 12 snapshots, got 5"):

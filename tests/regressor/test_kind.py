@@ -16,7 +16,7 @@ import ndcn
 from ndcn._support.registries import MODELS
 from ndcn.regressor import Kind, kind_for
 from places import ROOT
-from toy_kind import MEAN
+from toy_kind import AHEAD, MEAN, STEPPED
 
 GRAPH = ndcn.networks.grid(9)
 DATA = ndcn.simulate(ndcn.laws.Heat(), GRAPH, ndcn.laws.initial_state(GRAPH), ndcn.sampling.regular_times(1.0, 12))
@@ -57,6 +57,42 @@ def test_a_toy_kind_says_what_it_cannot_do(toy: str) -> None:
         reg.what_if("remove 4", [1.0])
     with pytest.raises(ValueError, match="toy_mean has no law to read"):
         reg.equations()
+
+
+def test_a_kind_of_equal_steps_predicts_at_no_other_times() -> None:
+    run = DATA[:6]
+    reg = ndcn.DynamicsRegressor(STEPPED).fit(run)
+    assert len(reg.predict(run.times)) == 6
+    between = (run.times[0] + run.times[1]).item() / 2
+    with pytest.raises(ValueError, match="is between two steps: this model only knows the times"):
+        reg.predict([between])
+    with pytest.raises(ValueError, match="is between two steps"):
+        reg.intervals([between])
+    irregular = DATA[torch.tensor([0, 1, 3, 6])]
+    with pytest.raises(ValueError, match="this model learns steps of equal length"):
+        ndcn.DynamicsRegressor(STEPPED).fit(irregular)
+
+
+def test_a_kind_that_cannot_be_an_ensemble_is_none() -> None:
+    with pytest.raises(ValueError, match="`toy_stepped` draws no initial weights for each member of an ensemble"):
+        ndcn.DynamicsRegressor(STEPPED, ensemble=2).fit(DATA)
+    with pytest.raises(ValueError, match="this Persistence draws no initial weights"):
+        ndcn.DynamicsRegressor(ndcn.models.Persistence(), ensemble=2).fit(DATA)
+    for name in MODELS:
+        kind = kind_for(name)
+        assert ("ensemble" in kind.uses) == kind.can.ensemble
+
+
+def test_a_kind_with_steps_ahead_says_nothing_about_the_past(tmp_path: Path) -> None:
+    seen = DATA[:10]
+    reg = ndcn.DynamicsRegressor(AHEAD).fit(seen)
+    assert reg.predict().times.tolist() == pytest.approx(DATA.times[10:].tolist())
+    with pytest.raises(ValueError, match="a forecast begins only after the last snapshot"):
+        reg.predict([0.0])
+    judged = reg.evaluate(DATA)
+    assert list(judged.parts) == ["extrapolation"]
+    assert [row["steps"] for row in judged.by_horizon] == [1, 2]
+    reg.report(tmp_path / "ahead.html", DATA)
 
 
 COMMANDS = """

@@ -16,7 +16,7 @@ from browser import browser, why_not
 from ndcn._support.registries import SECTIONS
 from ndcn.report import write_report
 from ndcn.report.gather import gather
-from ndcn.report.page import ASSETS, CLASSES, DYNAMICS, Kind, joined, page, scripts
+from ndcn.report.page import ASSETS, CLASSES, DYNAMICS, PageKind, joined, page, scripts
 
 KINDS = pytest.mark.parametrize("kind", [DYNAMICS, CLASSES], ids=["dynamics", "classes"])
 
@@ -92,7 +92,7 @@ def test_every_script_of_the_package_is_used() -> None:
 
 
 @KINDS
-def test_a_script_comes_after_those_it_imports(kind: Kind) -> None:
+def test_a_script_comes_after_those_it_imports(kind: PageKind) -> None:
     modules = {name: f"// {name}\n{text}" for name, text in scripts(kind=kind).items()}
     place = {name: joined(modules, kind.root).index(f"// {name}\n") for name in modules}
     for name, text in modules.items():
@@ -107,7 +107,7 @@ def test_scripts_that_import_each_other_are_refused() -> None:
 
 
 @KINDS
-def test_scripts_fit_together(kind: Kind) -> None:
+def test_scripts_fit_together(kind: PageKind) -> None:
     """In one function they share its names: each is declared once, and what is imported is exported.
 
     A section has its names to itself, but it declares none of those that all share.
@@ -136,7 +136,7 @@ def test_no_line_of_the_page_is_long() -> None:
 
 
 @KINDS
-def test_words_are_in_one_place(kind: Kind) -> None:
+def test_words_are_in_one_place(kind: PageKind) -> None:
     """No other script has a text of several words; names of elements, colours, fonts and paths are none.
 
     A section has its words in an object TEXT, so that a new section is one script.

@@ -52,7 +52,8 @@ OPERATORS = Registry(
     },
 )
 MODEL_FILES = Registry(
-    "model file", {"DynamicsRegressor": "ndcn.regressor.files:load", "NodeClassifier": "ndcn.classify.files:load"}
+    "model file",
+    {"DynamicsRegressor": "ndcn.regressor.loading:load_regressor", "NodeClassifier": "ndcn.classify.files:load"},
 )
 MODELS = Registry(
     "model",
@@ -87,6 +88,15 @@ MODEL_OBJECTS = Registry(
         "Law": "ndcn.regressor.kinds.known_law:KNOWN_LAW",
         "Curve": "ndcn.regressor.kinds.curve:READY_CURVE",
         "Module": "ndcn.regressor.kinds.module:MODULE",
+    },
+)
+# What a package calls in one above it; docs/decisions.md says why.
+CALLS_UPWARDS = Registry(
+    "call upwards",
+    {
+        "compared model": "ndcn.regressor.compared:ComparedModel",
+        "page": "ndcn.report:write_report",
+        "page of a classifier": "ndcn.report:write_class_report",
     },
 )
 ACTIVATIONS = Registry(
@@ -124,6 +134,10 @@ CLASS_SECTIONS = Registry(
         **{name: f"ndcn.report.sections.{name}:OF_CLASSIFIER" for name in ("training", "repeat")},
     },
 )
+# Names alone, which the command line offers; tests compare them with what goes by them.
+SERIES_KINDS = ("totals", "counts", "values")
+PRESETS = ("default", "paper")  # of RECIPES in training/recipes.py and classify/training.py
+LOSSES = ("l1", "l2", "huber")  # of PENALTIES in training/objective.py
 # File formats, by the ending of the file's name. A table holds edges, states, features or labels; a graph holds edges.
 TABLE_FORMATS = Registry(
     "table format",

@@ -12,6 +12,12 @@ class Urgent(str):
     __slots__ = ()
 
 
+class Listed(str):
+    """A note that sums up what `ndcn inspect` lists one by one; a command that has counted them leaves it out."""
+
+    __slots__ = ()
+
+
 def some(items: Sequence[Any], count: int = 5) -> str:
     """The first few of a list, for messages, and how many more there are."""
     shown = ", ".join(short(item) for item in items[:count])

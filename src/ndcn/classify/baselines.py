@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from scipy import sparse
@@ -34,6 +34,8 @@ class BaselineRecipe:
     weight_decay: float
     dropout: float
     patience: int | None
+    # Rows of features are divided by their sums, as in the code of GCN and GAT. No field: it is no choice, and runs are known by fields.
+    normalize: ClassVar[bool] = True
 
 
 PUBLISHED = {
@@ -167,9 +169,10 @@ class NodeBaseline(NodeEstimator):
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        self._recipe()  # says at once what is wrong
+        self.recipe()  # says at once what is wrong
 
-    def _recipe(self) -> BaselineRecipe:
+    def recipe(self) -> BaselineRecipe:
+        """How it is trained: the publication's values with the arguments given, or an error that says what is wrong with them."""
         return recipe_of(self.get_params(deep=False))
 
     def _checked_features(self, features: Any, n: int) -> sparse.csr_array:

@@ -13,7 +13,7 @@ from scipy import sparse
 from torch import nn
 
 from .._support.checks import device_named, dtype_named
-from .._support.registry import found_at
+from .._support.registries import CALLS_UPWARDS
 from .._support.threads import threads_for
 from ..graph import Graph
 from ..solve import Solver
@@ -126,9 +126,10 @@ class NodeClassifier(NodeEstimator):
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        self._recipe()  # says at once what is wrong
+        self.recipe()  # says at once what is wrong
 
-    def _recipe(self, field: str | None = None) -> ClassifierRecipe:
+    def recipe(self, field: str | None = None) -> ClassifierRecipe:
+        """How it is trained: the preset with the arguments given, or an error that says what is wrong with them; ``field`` in place of its own."""
         return recipe_of(self.get_params(deep=False), field)
 
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
@@ -138,7 +139,7 @@ class NodeClassifier(NodeEstimator):
         labelled = torch.cat([nodes.train, nodes.validation])
         choice = first_choice(nodes.graph, nodes.labels, labelled, validated=len(nodes.validation) > 0)
         if choice is not None:
-            self._learn_field(self._recipe(choice.field), nodes, features, resume, self.checkpoint, choice)
+            self._learn_field(self.recipe(choice.field), nodes, features, resume, self.checkpoint, choice)
             return
         self._compare(nodes, features, resume)
 
@@ -150,7 +151,7 @@ class NodeClassifier(NodeEstimator):
         seconds = 0.0
         for name in COMPARED:
             path = None if self.checkpoint is None else Path(f"{self.checkpoint}.{name}")
-            rank = self._learn_field(self._recipe(name), nodes, features, resume, path)
+            rank = self._learn_field(self.recipe(name), nodes, features, resume, path)
             accuracy[name], seconds = rank[0], seconds + self.history_.seconds
             if best is None or rank > best[0]:
                 best = rank, {key: value for key, value in vars(self).items() if key.endswith("_")}
@@ -231,7 +232,7 @@ class NodeClassifier(NodeEstimator):
             if table.shape[1] != d:
                 raise ValueError(f"there are {table.shape[1]} features, the model was trained on {d}")
         with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
-            logits = self.model_(self._table(table), graph)[0] / (self.probability_temperature_ or 1.0)
+            logits = self.model_(self._table(table, self.recipe_), graph)[0] / (self.probability_temperature_ or 1.0)
             return logits.softmax(dim=1).cpu()
 
     def predict(self, *, graph: Graph | None = None, features: Any = None) -> Any:
@@ -275,7 +276,7 @@ class NodeClassifier(NodeEstimator):
             ValueError: ``path`` is a folder, or the mask is empty or holds a node without a class.
         """
         self._fitted()
-        found_at("ndcn.report:write_class_report")(self, path, mask)
+        CALLS_UPWARDS["page of a classifier"](self, path, mask)
 
     def save(self, path: str | Path) -> None:
         """Write the trained classifier with its graph, features and labels into one file: safetensors and JSON, no pickle."""

@@ -13,7 +13,7 @@ from .._support.checks import dtype_name
 from .._support.warn import warn
 from ..graph import Graph
 
-UNKNOWN = -1
+UNKNOWN = -1  # the code of a node whose class is not known
 SPLITS = ("", "train", "validation", "test")  # what a node was for, by its code in ``split_``
 TRAIN, VALIDATION, TEST = 1, 2, 3
 

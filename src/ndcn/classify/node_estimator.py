@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from .._support.checks import device_named, dtype_named
+from .._support.fitted import check_fitted
 from ..graph import Graph
 from ..training import History, Plan, fingerprint, train
 from .calibration import Calibration, calibration_of
@@ -44,7 +44,7 @@ class NodeEstimator(BaseEstimator, ABC):
     choice_: FieldChoice | None = None
 
     @abstractmethod
-    def _recipe(self) -> Any:
+    def recipe(self) -> Any:
         """The recipe that the arguments ask for, or an error that says what is wrong with them."""
 
     def fit(
@@ -75,7 +75,7 @@ class NodeEstimator(BaseEstimator, ABC):
 
         A fit that fails, or is stopped, before it has learned anything leaves the estimator as it was.
         """
-        recipe = self._recipe()
+        recipe = self.recipe()
         device = device_named(self.device)
         check_graph(graph)
         csr = self._checked_features(features, graph.num_nodes)
@@ -93,11 +93,10 @@ class NodeEstimator(BaseEstimator, ABC):
     def _checked_features(self, features: Any, n: int) -> sparse.csr_array:
         return checked_features(features, n)
 
-    def _table(self, features: sparse.csr_array, recipe: Any = None) -> FeatureTable:
-        """Features as a recipe wants them: by default as of the one that was learned with."""
-        normalize = getattr(recipe or getattr(self, "recipe_", None), "normalize", True)
+    def _table(self, features: sparse.csr_array, recipe: Any) -> FeatureTable:
+        """Features as a recipe wants them."""
         dtype = dtype_named(self.dtype)
-        return FeatureTable(features, normalize=normalize, dtype=dtype, device=device_named(self.device))
+        return FeatureTable(features, normalize=recipe.normalize, dtype=dtype, device=device_named(self.device))
 
     @abstractmethod
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
@@ -205,5 +204,4 @@ class NodeEstimator(BaseEstimator, ABC):
             task.close()
 
     def _fitted(self) -> None:
-        if not hasattr(self, "codes_"):
-            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet: call fit first")
+        check_fitted(self, "codes_")

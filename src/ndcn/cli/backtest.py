@@ -9,7 +9,19 @@ import typer
 
 from . import reading
 from .guard import data_notes
-from .options import TABLES, Data, Horizon, Json, ModelName, States, check_output, option, print_json, write_table
+from .options import (
+    EPOCHS,
+    TABLES,
+    Data,
+    Horizon,
+    Json,
+    ModelName,
+    States,
+    check_output,
+    option,
+    print_json,
+    write_table,
+)
 
 ORIGINS = "How many past moments to forecast from, evenly spaced over the second half of the snapshots."
 
@@ -21,7 +33,7 @@ def backtest(
     model: Annotated[ModelName, option("What to fit at each origin; see `ndcn fit`.")] = ModelName.auto,
     horizon: Horizon = None,
     origins: Annotated[int, option(ORIGINS, min=1)] = 5,
-    epochs: Annotated[int | None, option("Full-batch gradient steps. Default: 2000.", min=1)] = None,
+    epochs: Annotated[int | None, option(EPOCHS, min=1)] = None,
     seed: Annotated[int, option("Seed of the initial weights.", min=0)] = 0,
     out: Annotated[Path | None, option("Table to write, .csv or .parquet: a row for each origin and step.")] = None,
     how: reading.How = reading.PLAIN,
@@ -30,7 +42,7 @@ def backtest(
     """Fit a model at past moments and measure its errors on what came next, beside persistence.
 
     At each origin the model learns from the snapshots so far and predicts the next ones. The error is mean |prediction -
-    truth| over nodes; a ratio below 1 is better than saying that nothing changes.
+    truth| over nodes; a ratio below 1 is more accurate than persistence.
 
     Example: ndcn backtest edges.csv states.csv --model interaction --horizon 7 --origins 5
     """

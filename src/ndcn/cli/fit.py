@@ -14,6 +14,7 @@ from . import reading
 from .checkpoints import Files
 from .guard import FAILED, data_notes, note, notes
 from .options import (
+    EPOCHS,
     HORIZON,
     KEEP_OUTLIERS,
     KIND,
@@ -21,12 +22,12 @@ from .options import (
     Activation,
     Data,
     Json,
+    KindOfData,
     Loss,
     ModelName,
     OperatorName,
     Precision,
     Preset,
-    SeriesKind,
     States,
     check_model_output,
     option,
@@ -48,6 +49,8 @@ SECONDS = "Laws only: seconds after which the best law so far is taken, with a w
 LEARNING_RATE = (
     "Initial learning rate of Adam. Default: 0.06; of residual_gnn 0.01, of temporal GNNs 0.001; paper 0.01."
 )
+WEIGHT_DECAY = "l2 penalty on the weights. Default: 0; paper 0.001."
+HIDDEN = "Width of the hidden state. Default: 20; of temporal GNNs 10."
 PATIENCE = "With --validation: stop after so many epochs without a better loss there. Default: never."
 HELD_BACK = "Share of the snapshots, in [0, 1), held back"
 SHARE = "Default: 1/6; auto: none."
@@ -62,14 +65,14 @@ def fit(
     horizon: Annotated[int | None, option(f"auto only. {HORIZON}", min=1)] = None,
     compare_learned: Annotated[bool, option(COMPARE_LEARNED, "--compare-learned")] = False,
     seconds: Annotated[float | None, option(SECONDS)] = None,
-    kind_of_data: Annotated[SeriesKind | None, option(KIND, "--kind")] = None,
-    period: Annotated[int | None, option(PERIOD, min=2)] = None,
-    keep_outliers: Annotated[bool, option(KEEP_OUTLIERS, "--keep-outliers")] = False,
+    kind_of_data: Annotated[KindOfData | None, option(f"auto only. {KIND}", "--kind")] = None,
+    period: Annotated[int | None, option(f"auto only. {PERIOD}", min=2)] = None,
+    keep_outliers: Annotated[bool, option(f"auto only. {KEEP_OUTLIERS}", "--keep-outliers")] = False,
     preset: Annotated[Preset, option("Training recipe; paper is the published one.")] = Preset.default,
-    epochs: Annotated[int | None, option("Full-batch gradient steps. Default: 2000.", min=1)] = None,
+    epochs: Annotated[int | None, option(EPOCHS, min=1)] = None,
     learning_rate: Annotated[float | None, option(LEARNING_RATE)] = None,
-    weight_decay: Annotated[float | None, option("l2 penalty on the weights. Default: 0; paper 0.001.")] = None,
-    hidden: Annotated[int | None, option("Width of the hidden state. Default: 20; of temporal GNNs 10.", min=1)] = None,
+    weight_decay: Annotated[float | None, option(WEIGHT_DECAY)] = None,
+    hidden: Annotated[int | None, option(HIDDEN, min=1)] = None,
     operator: Annotated[
         OperatorName, option("How the graph enters the field; signed_laplacian takes negative weights too.")
     ] = OperatorName.signed_laplacian,
@@ -109,6 +112,7 @@ def fit(
     check_model_output(out)
     import ndcn
 
+    from .._support.wording import Listed
     from ..regressor import kind_for
 
     kind = kind_for(model.value if model is not None else "ndcn" if states is None else "auto")
@@ -133,7 +137,7 @@ def fit(
     known = how.read(data, states)
     said = ["--kind", kind_of_data.value] if kind_of_data else []
     said += ["--period", str(period)] if period else []
-    data_notes(known, [data, states, *how.words(), *said], _held_out(known, asked))
+    data_notes(known, [data, states, *how.words(), *said], kind.holds_out(asked, known))
     between, after = (1 / 6 if share is None else share for share in (interpolation, extrapolation))
     runs = () if kind.can.judges_itself else known.runs
     parts = [ndcn.split(run, interpolation=between, extrapolation=after, seed=split_seed) for run in runs]
@@ -143,8 +147,11 @@ def fit(
     interrupted = len(estimator.models_) < ensemble or any(h.stopped == "interrupted" for h in estimator.histories_)
     written = files.unfinished if interrupted else out
     estimator.save(written)
-    notes(line for line in estimator.fitted_.notes if not line.startswith("outliers ("))  # counted above
-    (_print_json if as_json else _print)(estimator, known, parts, written)
+    notes(line for line in estimator.fitted_.notes if not isinstance(line, Listed))  # counted above
+    if as_json:
+        _print_json(estimator, known, parts, written)
+    else:
+        _print(estimator, written)
     if interrupted:
         note(
             f"error: interrupted; {written} holds the best weights so far{files.unchanged}. "
@@ -162,17 +169,6 @@ def _check_held_out(kind: Kind, interpolation: float | None, extrapolation: floa
                 f"{name}: {kind.name} learns from all snapshots and is judged by its past forecasts: drop it, or name a model that "
                 "is trained, as --model ndcn"
             )
-
-
-def _held_out(known: Dataset, model: Any) -> int:
-    """How many outliers a forecast holds out: a line of `ndcn inspect` each."""
-    from ..forecast import Auto
-
-    if not isinstance(model, Auto):
-        return 0
-    from ..io import doubts
-
-    return sum(one.held_out for one in doubts(known, **model.reading))
 
 
 def _announce(kind: Kind, train: Dataset, files: Files, resume: bool) -> None:
@@ -230,7 +226,7 @@ def _print_json(estimator: DynamicsRegressor, known: Dataset, parts: list[Split]
     )
 
 
-def _print(estimator: DynamicsRegressor, known: Dataset, parts: list[Split], out: Path) -> None:
+def _print(estimator: DynamicsRegressor, out: Path) -> None:
     fitted = estimator.fitted_
     history, members = fitted.histories[0], len(fitted.modules)
     seconds, summary, ahead = sum(h.seconds for h in fitted.histories), fitted.summary(), fitted.ahead

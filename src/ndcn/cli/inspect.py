@@ -16,7 +16,7 @@ from .options import (
     PERIOD,
     PICTURES,
     Json,
-    SeriesKind,
+    KindOfData,
     check_output,
     option,
     print_json,
@@ -34,7 +34,7 @@ def inspect(
     out: Annotated[
         Path | None, option("Picture to write, .png, .pdf or .svg: degrees, curves, missing values.")
     ] = None,
-    kind_of_data: Annotated[SeriesKind | None, option(KIND, "--kind")] = None,
+    kind_of_data: Annotated[KindOfData | None, option(KIND, "--kind")] = None,
     period: Annotated[int | None, option(PERIOD, min=2)] = None,
     keep_outliers: Annotated[bool, option(KEEP_OUTLIERS, "--keep-outliers")] = False,
     how: reading.How = reading.PLAIN,

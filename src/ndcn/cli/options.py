@@ -11,8 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._support.horizon import LONGEST
 from .._support.outputs import check_data_folder
-from .._support.registries import ACTIVATIONS, LAWS, MODELS, NEED_PYG as NEED_PYG, NETWORKS, NODE_MODELS, OPERATORS
+from .._support.registries import (
+    ACTIVATIONS,
+    LAWS,
+    LOSSES,
+    MODELS,
+    NEED_PYG as NEED_PYG,
+    NETWORKS,
+    NODE_MODELS,
+    OPERATORS,
+    PRESETS,
+    SERIES_KINDS,
+)
 from .given import refuse_inputs
 
 if TYPE_CHECKING:
@@ -88,11 +100,11 @@ class Sampling(Choice, names=("irregular", "regular")):
     """How the times of snapshots are chosen."""
 
 
-class Preset(Choice, names=("default", "paper")):
+class Preset(Choice, names=PRESETS):
     """Training recipes of ``ndcn.training.recipes.RECIPES``."""
 
 
-class SeriesKind(Choice, names=("totals", "counts", "values")):
+class KindOfData(Choice, names=SERIES_KINDS):
     """Kinds of data, as in ``ndcn.data.KINDS``."""
 
 
@@ -104,7 +116,7 @@ class ClassWeights(Choice, names=("none", "balanced")):
     """Weights of classes in training."""
 
 
-class Loss(Choice, names=("l1", "l2", "huber")):
+class Loss(Choice, names=LOSSES):
     """Running losses of ``ndcn.Objective``."""
 
 
@@ -123,10 +135,11 @@ FOLDER = "Folder with data, as `ndcn simulate` or Trajectory.save write it; or, 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=FOLDER)]
 STATES = "File of states, if DATA is a file of edges; see `ndcn inspect`."
 States = Annotated[Path | None, typer.Argument(metavar="STATES", help=STATES)]
-KIND = "auto only. What the values are: totals so far, counts, or other values. Default: found out from the data."
-PERIOD = "auto only. Steps after which the pattern repeats, as 7 for days. Default: found out from the data."
-KEEP_OUTLIERS = "auto only. Use wrong cells too, which `ndcn inspect` lists and which are held out by default."
-HORIZON = "Forecast horizon in steps. Default: 14, or a quarter of the snapshots if that is less."
+KIND = "What the values are: totals so far, counts, or other values. Default: found out from the data."
+PERIOD = "Steps after which the pattern repeats, as 7 for days. Default: found out from the data."
+KEEP_OUTLIERS = "Use wrong cells too, which `ndcn inspect` lists and forecasts hold out by default."
+HORIZON = f"Forecast horizon in steps. Default: {LONGEST}, or a quarter of the snapshots if that is less."
+EPOCHS = "Full-batch gradient steps. Default: 2000."
 Horizon = Annotated[int | None, option(HORIZON, min=1)]
 
 

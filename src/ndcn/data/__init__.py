@@ -14,7 +14,7 @@ from .panel import MIN_SNAPSHOTS as MIN_SNAPSHOTS, Panel as Panel, panel_of as p
 from .sampling import Split, SplitRule as SplitRule, split
 from .series_kind import (
     KINDS as KINDS,
-    Kind as Kind,
+    SeriesKind as SeriesKind,
     capped as capped,
     even_weights as even_weights,
     kind_of as kind_of,

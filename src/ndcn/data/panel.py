@@ -13,7 +13,7 @@ from .._support.wording import short
 from ..graph import Graph
 from .outlier import APART, Outlier
 from .outliers import cleaned
-from .series_kind import PERIODS, Kind, kind_of
+from .series_kind import PERIODS, SeriesKind, kind_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Panel:
     start: float
     step: float
     graphs: tuple[Graph, ...]
-    kind: Kind
+    kind: SeriesKind
     breaks: np.ndarray
     outliers: tuple[Outlier, ...] = ()
     time_notes: tuple[str, ...] = ()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._support.registries import SERIES_KINDS as KINDS
+
 PERIODS = (
     7,
     12,
@@ -20,7 +22,6 @@ PERIODS = (
     365,
 )  # days of a week, months, hours, fortnights, half hours, weeks, ...
 LOOSE = (26, 52, 365)  # seasons of a year need not be met to the step: 1, 2 and 15 steps off will do; clocks are exact
-KINDS = ("totals", "counts", "values")
 WEEK, DAY = 7, 24
 SLIPS = 0.01  # share of a node's values below 0 that are taken for corrections of counts; one is always allowed
 FALLS = 0.01  # share of falls that a node's totals may have, as corrections; two are allowed from 30 snapshots on
@@ -38,7 +39,7 @@ SEASONAL = 0.3  # least autocorrelation of a period; three weeks of white noise 
 
 
 @dataclass(frozen=True)
-class Kind:
+class SeriesKind:
     """What was detected in a table of values, shape (T, n).
 
     Args:
@@ -115,7 +116,7 @@ def kind_of(
     kind: str | None = None,
     period: int | None = None,
     among: Sequence[int] = PERIODS,
-) -> Kind:
+) -> SeriesKind:
     """Detect the kind of ``values``, shape (T, n), finite; of those that were ``observed``, if that is given.
 
     Nodes vote: what nearly all of them are is the kind, whatever a few wrong cells or nodes look like. ``kind`` ("totals",
@@ -146,7 +147,7 @@ def kind_of(
     series = np.maximum(change, 0) if cumulative else x
     active = _active(moving) & both
     inner = active[1:] & active[:-1] & moving[1:]
-    return Kind(
+    return SeriesKind(
         cumulative=cumulative,
         positive=positive,
         counts=kind == "counts" or whole(np.where(seen, x, 0.0)),

@@ -159,7 +159,7 @@ def resolved(kind: str, arguments: str) -> dict[str, Any]:
     width = {"hidden": estimator.hidden or kind_for(estimator.model).width} if kind == "regressor" else {}
     given = {k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_DECIDING and v is not None}
     plain = {k: v for k, v in given.items() if isinstance(v, (bool, int, float, str))}
-    recipe = {k: v for k, v in asdict(estimator._recipe()).items() if v is not None or k not in ADDED}
+    recipe = {k: v for k, v in asdict(estimator.recipe()).items() if v is not None or k not in ADDED}
     return {**recipe, **width, **plain}
 
 

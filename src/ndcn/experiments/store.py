@@ -125,7 +125,9 @@ class Store:
                 self.connection.execute("PRAGMA journal_mode = WAL")
                 return
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > end:  # Python 3.10 does not tell SQLite's error code
+                if (
+                    "locked" not in str(error) or time.monotonic() > end
+                ):  # Python 3.10 does not tell SQLite's error code
                     raise
             time.sleep(0.01)
 

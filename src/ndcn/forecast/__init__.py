@@ -8,6 +8,6 @@ from .groups import GroupForecast
 from .network_test import NetworkTest, network_test
 from .options import NAMES as NAMES, Auto
 from .result import Forecast
-from .table import Table
+from .table import ALWAYS as ALWAYS, Table
 
 __all__ = ["Auto", "Forecast", "GroupForecast", "NetworkTest", "Table", "auto", "network_test"]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._support.horizon import usual_horizon
 from .._support.progress import Progress
-from ..data import Dataset, Kind, Panel, Trajectory, one_run, panel_of
+from ..data import Dataset, Panel, SeriesKind, Trajectory, one_run, panel_of
 from . import backtest, combination, intervals
 from .backtest import Backtest, mean_errors
 from .candidates import Candidate, candidates_for
@@ -23,7 +24,6 @@ from .table import Table
 if TYPE_CHECKING:
     from ..graph import GraphSequence
 
-LONGEST = 14
 FEW = 10  # past origins below which no difference is said to be one
 TINY = 1e-6  # of a count is none: intervals of counts are whole numbers, with this tolerance
 
@@ -40,7 +40,7 @@ class Choice:
     ratios: tuple[float, ...]
     margins: tuple[float, ...]
     past: Past
-    kind: Kind
+    kind: SeriesKind
     failures: tuple[str, ...]
 
 
@@ -128,7 +128,7 @@ def auto(
     panels = [panel_of(data, 0, graphs, **options.reading)]
     panels += [panel_of(data, k, graphs, **options.reading) for k in range(1, data.num_features)]
     T = len(panels[0])
-    steps = max(1, min(LONGEST, T // 4)) if horizon is None else horizon
+    steps = usual_horizon(T) if horizon is None else horizon
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= T // 2:
         limit = f"from 1 to {T // 2} (half of the {T} snapshots)"
         raise ValueError(f"horizon must be a whole number of steps {limit}, got {steps!r}")

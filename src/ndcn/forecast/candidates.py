@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..data import Kind, Panel
+from ..data import Panel, SeriesKind
 from . import ridge, simple, wave
 from .transforms import View
 
@@ -17,6 +17,7 @@ Rolling = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 GUESS, SMOOTHING, RIDGE, WAVE, LEARNED = "guess", "smoothing", "ridge", "wave", "learned"
 SIMPLE = (GUESS, SMOOTHING)  # those that look at one node at a time, without a graph
+# For each step that data are older, in regressions: all alike, and about the last 1 / (1 - 0.95) = 20 steps. The backtest chooses.
 FORGET = (1.0, 0.95)
 
 
@@ -33,7 +34,7 @@ class Candidate:
     failures: list[str] = field(default_factory=list)
 
 
-def candidates_for(panel: Panel, kind: Kind) -> list[Candidate]:
+def candidates_for(panel: Panel, kind: SeriesKind) -> list[Candidate]:
     """All candidates without training that suit this kind of data.
 
     Example:
@@ -49,7 +50,7 @@ def candidates_for(panel: Panel, kind: Kind) -> list[Candidate]:
     return [*_guesses(panel, kind), *_smoothings(panel, kind), *_ridges(panel, kind), *_waves(panel, kind)]
 
 
-def _guesses(panel: Panel, kind: Kind) -> list[Candidate]:
+def _guesses(panel: Panel, kind: SeriesKind) -> list[Candidate]:
     x = panel.values
     signed = np.diff(x, axis=0, prepend=x[:1]) if kind.cumulative else x
 
@@ -78,12 +79,12 @@ def _guesses(panel: Panel, kind: Kind) -> list[Candidate]:
     return found if kind.cumulative else [*found, Candidate("mean", GUESS, of(simple.mean))]
 
 
-def _views(kind: Kind) -> list[View]:
+def _views(kind: SeriesKind) -> list[View]:
     windows = (1, kind.window) if kind.positive else (1,)
     return [View(f, kind.cumulative, w) for w in windows for f in kind.transforms]
 
 
-def _smoothings(panel: Panel, kind: Kind) -> list[Candidate]:
+def _smoothings(panel: Panel, kind: SeriesKind) -> list[Candidate]:
     found = []
     for view in _views(kind):
         # h times the level of roots or logarithms is too little for a sum of h increments
@@ -126,7 +127,7 @@ def _smoothed(panel: Panel, view: View, way: simple.Smoothing, period: int | Non
     return rolling
 
 
-def _ridges(panel: Panel, kind: Kind) -> list[Candidate]:
+def _ridges(panel: Panel, kind: SeriesKind) -> list[Candidate]:
     found = []
     for view in _views(kind):
         if kind.positive and view.function == "raw":
@@ -143,5 +144,5 @@ def _ridges(panel: Panel, kind: Kind) -> list[Candidate]:
     return found
 
 
-def _waves(panel: Panel, kind: Kind) -> list[Candidate]:
+def _waves(panel: Panel, kind: SeriesKind) -> list[Candidate]:
     return [Candidate("common wave", WAVE, functools.partial(wave.forecasts, panel))] if kind.positive else []

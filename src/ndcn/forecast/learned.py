@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 
-from .._support.registry import found_at
-from ..data import Kind, Panel, Trajectory
+from .._support.registries import CALLS_UPWARDS
+from ..data import Panel, SeriesKind, Trajectory
 from ..solve import IntegrationError
 from ..training import TrainingError
 from .candidates import LEARNED, Candidate
 from .transforms import View
 
-EPOCHS = 150
-WINDOWS = 4
+# Round numbers that bound what a comparison costs; no comparison with others is recorded.
+EPOCHS = 150  # of the 2000 that a model is trained for by itself
+WINDOWS = 4  # runs of two windows (of the data's kind) each, which end 0, 1, 2 and 3 windows before the origin
 FITS = 3  # past origins at which each is fitted and judged
 LIMIT = 60.0  # seconds for one model, after which no further fit is begun
-FAR = 20.0  # standard deviations beyond all seen before, which count as an explosion
+FAR = 20.0  # standard deviations beyond all seen before, which count as an explosion: series that are standardised do not go there
 
 
 @dataclass
@@ -28,13 +27,13 @@ class Learner:
     """A model by name, fitted again at a few past origins and at the last one.
 
     The series (smoothed square roots where values are at least 0) is standardised and cut into windows that end at the
-    origin and before it: several trajectories of one law. Temporal GNNs take the whole series. The graph is the one in
-    force at the origin. ``every`` forecasts from all origins, not only from a few; ``failures`` says what went wrong.
+    origin and before it: several trajectories of one law. Models that continue from a history take the whole series. The
+    graph is the one in force at the origin. ``every`` forecasts from all origins, not only from a few; ``failures`` says what went wrong.
     """
 
     name: str
     panel: Panel
-    kind: Kind
+    kind: SeriesKind
     seed: int = 0
     limit: float = LIMIT  # seconds
     every: bool = False
@@ -79,18 +78,9 @@ class Learner:
 
     def _path(self, z: np.ndarray, origin: int, steps: np.ndarray) -> np.ndarray:
         graph = self.panel.graphs[min(origin, len(self.panel.graphs) - 1)]
-        recurrent = self.name.endswith("_gnn")
+        model = CALLS_UPWARDS["compared model"](self.name)
         length = 2 * self.kind.window + 1
         ends = [len(z) - k * self.kind.window for k in range(WINDOWS)]
-        parts = [z] if recurrent else [z[e - length : e] for e in ends if e >= length] or [z]
+        parts = [z] if model.from_history else [z[e - length : e] for e in ends if e >= length] or [z]
         runs = [Trajectory(times=np.arange(len(p), dtype=float), states=p[..., None], graph=graph) for p in parts]
-        epochs = None if self.name == "interaction" else EPOCHS
-        model = found_at("ndcn.regressor:DynamicsRegressor")(self.name, epochs=epochs, seed=self.seed, progress=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(runs if len(runs) > 1 else runs[0])
-            if model.history_.stopped == "interrupted":  # training ends in good order, the comparison ends with it
-                raise KeyboardInterrupt
-            now = {} if recurrent else {"graph": graph, "x0": torch.from_numpy(z[-1][:, None].copy()), "t0": 0.0}
-            said = model.predict((len(z) - 1 if recurrent else 0) + steps.astype(float), **now)
-        return np.asarray(said.states[..., 0].double().numpy())
+        return np.asarray(model.path(runs, steps, epochs=EPOCHS, seed=self.seed))

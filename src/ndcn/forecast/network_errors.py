@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data import Kind, Panel, kind_of
+from ..data import Panel, SeriesKind, kind_of
 from . import ridge
 from .transforms import View
 
@@ -46,7 +46,7 @@ class Judge:
         True
     """
 
-    def __init__(self, panel: Panel, kind: Kind, horizons: np.ndarray) -> None:
+    def __init__(self, panel: Panel, kind: SeriesKind, horizons: np.ndarray) -> None:
         self._view = View("log" if kind.positive else "raw", kind.cumulative)
         self._panel = without_spikes(panel, self._view)
         self._lags = kind.window + 1
@@ -73,7 +73,7 @@ class Judge:
         return np.array(out)
 
 
-def usual_kind(panel: Panel) -> Kind:
+def usual_kind(panel: Panel) -> SeriesKind:
     """The kind of data, as ``kind_of``, without entries that stand alone and without the one node in 50 that falls most.
 
     A cell of -999, or one node of noise, does not make values of other counts.

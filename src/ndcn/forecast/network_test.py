@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .._support.horizon import usual_horizon
 from .._support.html import grid
 from .._support.progress import Progress
 from .._support.wording import short, some
@@ -18,9 +19,9 @@ from .network_errors import Judge, usual_kind
 if TYPE_CHECKING:
     from ..graph import GraphSequence
 
-LEAST = 24  # snapshots
-LEAST_SHUFFLES = 19
-ALPHA = 0.05
+LEAST = 24  # snapshots: forecasts are judged in the second half, and the first has the 12 that forecasts need (``MIN_SNAPSHOTS``)
+ALPHA = 0.05  # the usual level of significance
+LEAST_SHUFFLES = 19  # with fewer no p-value can be as low as ALPHA: the least is 1 / (1 + 19)
 TIE = (
     1e-9  # relative difference of errors below which two graphs are equally good: sums in another order differ by less
 )
@@ -257,7 +258,7 @@ def network_test(
         raise ValueError(
             f"{name} never changes in the second half, where forecasts are judged: there is nothing to test"
         )
-    longest = min(14, len(panel) // 4) if horizon is None else horizon
+    longest = usual_horizon(len(panel)) if horizon is None else horizon
     if not 1 <= longest <= len(panel) // 4:
         raise ValueError(f"horizon must be from 1 to {len(panel) // 4} steps, got {horizon!r}")
     horizons = scored_horizons(longest)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._support.registries import CALLS_UPWARDS
 from ..data import KINDS
 
 NAMES = ("ndcn", "interaction", "gru_gnn")  # models that are trained and compared on request
@@ -17,8 +18,8 @@ class Auto:
 
     Args:
         horizon: how many steps ahead to forecast; by default 14, or a quarter of the snapshots if that is less.
-        learned: models to train and compare too, as ``("ndcn", "interaction", "gru_gnn")``; none by default, because that
-            takes minutes.
+        learned: models to train and compare too, as ``("ndcn", "interaction", "gru_gnn")`` or others that start from any
+            state; none by default, because that takes minutes.
         kind: "totals", "counts" or "values"; found out from the data by default.
         period: steps after which the pattern repeats; found out by default.
         keep_outliers: whether to use wrong cells too, which are held out by default.
@@ -55,5 +56,4 @@ class Auto:
 def check_learned(names: Sequence[str]) -> None:
     """Refuse names of models that cannot be trained and compared."""
     for name in names:
-        if not isinstance(name, str) or (name not in NAMES and not name.endswith("_gnn")):
-            raise ValueError(f"learned must be names of {', '.join(NAMES)}, got {name!r}")
+        CALLS_UPWARDS["compared model"](name)

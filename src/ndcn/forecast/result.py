@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from .._support.html import card
-from .._support.wording import counted, some
+from .._support.wording import Listed, counted, some
 from ..data import Calendar, Trajectory, checked_times, numbers_of, time_text
 from ..graph import Graph
 from .groups import GroupForecast, Sums
@@ -378,14 +378,14 @@ def _verdicts(
 
 def _doubts(panel: Panel, data: Trajectory) -> list[str]:
     """What was held out, and which nodes have no forecast."""
-    notes = []
+    notes: list[str] = []
     held = [one for one in panel.outliers if one.held]
     if held:
         named = [
             f"{'all nodes' if one.node is None else data.graph.nodes[one.node]}: {one.sentence}" for one in held[:SHOWN]
         ]
         more = f", and {len(held) - SHOWN} more" if len(held) > SHOWN else ""
-        notes.append(f"outliers ({'; '.join(named)}{more}); ndcn inspect lists them, --keep-outliers uses them")
+        notes.append(Listed(f"outliers ({'; '.join(named)}{more}); ndcn inspect lists them, --keep-outliers uses them"))
     empty = [data.graph.nodes[i] for i in np.flatnonzero(~panel.observed.any(axis=0)).tolist()]
     if empty:
         notes.append(f"no forecast for {some(empty)}: never observed")

@@ -9,6 +9,9 @@ import pandas as pd
 
 from .._support.html import grid
 
+# Rows that are shown whatever their error: what is used, and what it is compared with.
+ALWAYS = ("combination", "best simple guess online", "persistence")
+
 
 @dataclass(frozen=True)
 class Table:

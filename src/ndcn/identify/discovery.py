@@ -21,7 +21,17 @@ from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
 from .numbers import check_numbers
-from .observations import CLEAN_BELOW, NOISY_ABOVE, Observations, largest, observed, roughness_of, signed, some_states
+from .observations import (
+    CLEAN_BELOW,
+    CLEAN_TOLERANCE,
+    NOISY_ABOVE,
+    Observations,
+    largest,
+    observed,
+    roughness_of,
+    signed,
+    some_states,
+)
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
 from .result import Evidence, FoundLaw
@@ -37,8 +47,8 @@ from .trajectory_system import HUBER
 POOR_MISFIT = 0.05
 # Smaller residuals along trajectories without noise are explained. Ten times ``EXPLAINED_EXCESS``, as errors of integration add up along them.
 EXPLAINED_ROUNDING = 50.0
-NOISY_TOLERANCE = 1e-4  # of integration, as a share of the largest state: well below noise of ``NOISY_ABOVE``
-CLEAN_TOLERANCE = 1e-8  # below the rounding of float32, 6e-8
+# Of integration where there is noise, as a share of the largest state: well below that of ``NOISY_ABOVE``.
+SEARCH_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -239,7 +249,7 @@ def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
     """Along whole trajectories, with their initial states."""
     data, base = _prepared(task, noisy=noisy)
     form = task.what.form
-    tolerance = (NOISY_TOLERANCE if noisy else CLEAN_TOLERANCE) * largest(data)
+    tolerance = (SEARCH_TOLERANCE if noisy else CLEAN_TOLERANCE) * largest(data)
     closed = None if form == "free" else closed_form_along(_search(task, data, base), data, tolerance)
     free: TrajectoryFit | None = None
     if form != "closed" and (closed is None or (closed.excess >= NOTHING_LEFT_EXCESS and not time_is_over())):

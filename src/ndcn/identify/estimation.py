@@ -18,7 +18,17 @@ from .equation_fit import EXPLAINED_EXCESS
 from .known_law import KnownLaw, checked_law
 from .node_values import NODE_VALUE_CG, fit_nodes
 from .numbers import check_numbers
-from .observations import CLEAN_BELOW, NOISY_ABOVE, Observations, largest, observed, roughness_of, signed, some_states
+from .observations import (
+    CLEAN_BELOW,
+    CLEAN_TOLERANCE,
+    NOISY_ABOVE,
+    Observations,
+    largest,
+    observed,
+    roughness_of,
+    signed,
+    some_states,
+)
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
 from .result import Evidence, FoundLaw
@@ -38,8 +48,7 @@ TRIAL_ENOUGH = 1e-3
 SHOT_ITERATIONS = 30
 TRAJECTORY_ITERATIONS = 20
 GOOD_MISFIT = 1e-3  # of how far states move: with it, other first values need not be tried
-CLEAN_TOLERANCE = 1e-8  # of integration, as a share of the largest state: below the rounding of float32, 6e-8
-NOISY_TOLERANCE = 1e-5  # below the least noise, ``CLEAN_BELOW``
+NOISY_TOLERANCE = 1e-5  # of integration, as a share of the largest state: below the least noise, ``CLEAN_BELOW``
 
 
 def estimate(law: Law, trajectories: Sequence[Trajectory], seed: int = 0) -> FoundLaw:

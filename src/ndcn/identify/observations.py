@@ -19,6 +19,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 # clean data that are finely sampled. Between the two bounds data may be noisy, or clean and coarsely sampled: both are tried.
 NOISY_ABOVE = 3e-3
 CLEAN_BELOW = 2e-5
+# Of integration where there is no noise, as a share of the largest state: below the rounding of float32, 6e-8.
+CLEAN_TOLERANCE = 1e-8
 # Rounding of snapshots: that of their dtype, and 2e-8 of the largest state, for those near 0, which the solver that made them had too.
 LEAST_ROUNDING = 2e-8
 FLOAT64_ROUNDING = 1e-9  # in place of 1e-16: trajectories are rarely solved more exactly

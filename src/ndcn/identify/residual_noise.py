@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from .clock import in_time
-from .data_smoothing import Noise
+from .data_smoothing import MEDIAN_TO_SIGMA, Noise
 from .trajectory_fit import COMMON_CG, TrajectoryFit, fit_trajectories
 from .trajectory_problem import TrajectoryProblem
 
@@ -25,7 +25,6 @@ OUTLIERS_BEYOND = 4.0  # times the noise, as ``HUBER``: residuals beyond count a
 SIZE_ROUNDS = 3  # of noise without the outliers and outliers by that noise: it converges at once
 # Additive noise that is always allowed for, as a share of the largest state: errors of integration.
 LEAST_ADDITIVE = 1e-4
-MEDIAN_TO_SIGMA = 0.6745  # the median |z| of a normal distribution
 
 
 def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float]:

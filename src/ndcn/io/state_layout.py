@@ -65,10 +65,9 @@ def find_layout(table: Table, known: Sequence[str], asked: StateColumns, unnamed
     if asked.node is None and asked.values is None:
         if unnamed and (heads := _unnamed(table, asked, len(names))) is not None:
             names = names if set(heads) & names else set(heads)
-        for attempt in (_wide, _transposed, _bare):
-            found = attempt(table, names, asked)
-            if found is not None:
-                return found
+        found = _wide(table, names, asked) or _transposed(table, names, asked) or _bare(table, names)
+        if found is not None:
+            return found
     return _long(table, names, asked)
 
 
@@ -173,7 +172,7 @@ def _transposed(table: Table, known: set[str], asked: StateColumns) -> Layout | 
     return Layout("transposed", node, None, columns, notes=tuple(notes))
 
 
-def _bare(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
+def _bare(table: Table, known: set[str]) -> Layout | None:
     """Numbers without a header: the time, then one column for each node in order, if there are as many."""
     count = len(table.columns) - 1
     if table.headed or count != len(known) or count < 3 or any(table.kind(k) == "text" for k in range(1, count + 1)):

@@ -74,7 +74,7 @@ class Formula:
     def __init__(self, text: str, features: Sequence[str] = ("x",)) -> None:
         self.text = str(text)
         self.features = tuple(features)
-        tree = _parsed(self.text)
+        tree = parsed(self.text)
         names = _names(tree)
         states: dict[str, tuple[str, int]] = {}
         for k, name in enumerate(self.features):
@@ -97,14 +97,14 @@ class Formula:
 
     def sympy(self, names: Mapping[str, Any] | None = None) -> Any:
         """As a sympy expression; ``names`` puts other symbols or numbers in the place of names."""
-        tree = _parsed(self.text)
+        tree = parsed(self.text)
         known = {name: sympy.Symbol(name, real=True) for name in _names(tree)}
         return _to_sympy(tree.body, known | {name: sympy.sympify(v, strict=True) for name, v in (names or {}).items()})
 
     def separated(self) -> list[tuple[float, Formula, Formula]] | None:
         """The formula as sum_r c_r a_r(x_i) b_r(x_j), if its form shows it; sums over neighbours are then cheap."""
         try:
-            parts = _products(_parsed(self.text).body, 1.0)
+            parts = _products(parsed(self.text).body, 1.0)
             return None if parts is None else [(sign, *self._ends(factors)) for sign, factors in parts]
         except ValueError:  # a factor of both ends; or, written out, a formula at the limit of depth is beyond it
             return None
@@ -135,7 +135,7 @@ class Formula:
 
 
 @functools.lru_cache(maxsize=4096)
-def _parsed(text: str) -> ast.Expression:
+def parsed(text: str) -> ast.Expression:
     """The syntax tree of a formula, in which nothing is but numbers, names, known functions and arithmetic."""
     if len(text) > _LONGEST:
         raise ValueError(f"{text[:40]!r}... has {len(text)} characters; a formula has at most {_LONGEST}")
@@ -186,7 +186,7 @@ def _check(node: ast.expr, depth: int, power: float) -> None:
 def number_of(node: ast.expr) -> float | None:
     """The value of a part that holds numbers alone; ArithmeticError or ValueError if it has none, as 1/0, or is not finite."""
     if isinstance(node, ast.Constant):
-        assert isinstance(node.value, (int, float))  # _parsed has seen to it
+        assert isinstance(node.value, (int, float))  # parsed has seen to it
         value = float(node.value)
     elif isinstance(node, ast.UnaryOp):
         operand = number_of(node.operand)
@@ -244,7 +244,7 @@ def _compiled(
             return self.generic_visit(node)
 
         def visit_Constant(self, node: ast.Constant) -> ast.AST:
-            assert isinstance(node.value, (int, float))  # _parsed has seen to it
+            assert isinstance(node.value, (int, float))  # parsed has seen to it
             return ast.Constant(float(node.value))  # whole numbers would grow without end
 
     clean = ast.parse(ast.unparse(tree), mode="eval")
@@ -310,7 +310,7 @@ def _products(node: ast.expr, sign: float) -> list[tuple[float, list[tuple[ast.e
         flip, back = "-+" if isinstance(node.args[0].op, ast.Sub) else "+-"
         sine = f"sin({a})*cos({b}) {flip} cos({a})*sin({b})"
         cosine = f"cos({a})*cos({b}) {back} sin({a})*sin({b})"
-        return _products(_parsed(sine if node.func.id == "sin" else cosine).body, sign)
+        return _products(parsed(sine if node.func.id == "sin" else cosine).body, sign)
     return [(sign, [(node, True)])]
 
 

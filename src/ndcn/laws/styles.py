@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Mapping
 
-from .formula import Formula, _parsed
+from .formula import Formula, parsed
 
 GREEK = re.findall(
     r"\w+",
@@ -45,7 +45,7 @@ class Text:
 
     def times(self, number: str, formula: Formula, names: Mapping[str, str]) -> str:
         """A coefficient and a formula."""
-        tree = _parsed(formula.text).body
+        tree = parsed(formula.text).body
         text = re.sub(r"\b[^\W\d]\w*", lambda found: names.get(found[0], found[0]), ast.unparse(tree))
         for wide, narrow in ((" ** ", "^"), (" * ", "*"), (" / ", "/")):
             text = text.replace(wide, narrow)
@@ -78,7 +78,7 @@ class Latex(Text):
 
     def times(self, number: str, formula: Formula, names: Mapping[str, str]) -> str:
         """A coefficient and a formula."""
-        tree = _parsed(formula.text).body
+        tree = parsed(formula.text).body
         if isinstance(tree, ast.Constant) and tree.value == 1:
             return number
         text = _latex(tree, {name: latex_name(shown) for name, shown in names.items()}, 2)

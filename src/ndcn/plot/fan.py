@@ -126,7 +126,7 @@ def _past(reg: DynamicsRegressor, data: Trajectory | Dataset | None) -> Trajecto
     fitted = reg.fitted_
     known = data if data is not None else reg.__dict__.get("data_")
     if isinstance(known, Dataset):
-        return in_time_of(reg, known.runs[0] if fitted.can.past else max(known.runs, key=len))
+        return in_time_of(reg, known.runs[0] if fitted.ahead is None else max(known.runs, key=len))
     if isinstance(known, Trajectory):
         return in_time_of(reg, known)
     return fitted.recent if fitted.recent is not None else reg.train_[0].seen

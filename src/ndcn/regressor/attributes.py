@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sklearn.exceptions import NotFittedError
 from torch import nn
 
+from .._support.fitted import check_fitted
 from ..forecast import Forecast
 from ..identify import Estimates, Evidence, Functions
 from ..laws import Equations, Law
@@ -112,6 +112,5 @@ class Learned:
         return law
 
     def _fitted(self) -> Fitted:
-        if "fitted_" not in self.__dict__:
-            raise NotFittedError("this DynamicsRegressor has learned nothing yet: call fit first")
+        check_fitted(self, "fitted_")
         return self.fitted_

@@ -12,7 +12,7 @@ import torch
 from sklearn.base import BaseEstimator
 from torch import nn
 
-from .._support.registry import found_at
+from .._support.registries import CALLS_UPWARDS
 from ..data import Calendar, Dataset, SplitRule, Trajectory, metrics, number_of, numbers_of, one_run
 from ..forecast import Auto, NetworkTest, network_test
 from ..graph import Graph, GraphSequence
@@ -196,7 +196,8 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         given, default = self.get_params(deep=False), type(self)().get_params(deep=False)
         return replace(checked_settings(given, default, resume=resume), start=self._start)
 
-    def _recipe(self) -> Recipe:
+    def recipe(self) -> Recipe:
+        """How it is trained: the preset with the arguments given, or an error that says what is wrong with them."""
         return self._settings().recipe
 
     # Using what was learned -------------------------------------------------------------------------------------
@@ -256,7 +257,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         if times is None:
             times = trained_times(self) if fitted.ahead is None else fitted.ahead.times
         asked = numbers_of(times, calendar)
-        return fitted.query(asked, graph, x0, number_of(t0, calendar, "t0"), self.graphs_)
+        return fitted.checked_query(asked, graph, x0, number_of(t0, calendar, "t0"), self.graphs_)
 
     def _answer(self, times: Any, graph: Where, x0: Any, t0: Any, *, spread: bool = False) -> Prediction:
         fitted, query = self._fitted(), self._query(times, graph, x0, t0)
@@ -396,4 +397,4 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
 
     def report(self, path: str | Path, data: Trajectory | Dataset | None = None) -> None:
         """Write an interactive page about the model, and how it does on ``data``, into one HTML file; see ``ndcn.report``."""
-        found_at("ndcn.report:write_report")(self, path, data)
+        CALLS_UPWARDS["page"](self, path, data)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from .._support.horizon import LONGEST
 from .._support.html import grid
 from .._support.wording import digits
 from ..data import Calendar, Dataset, Trajectory, metrics, time_text
@@ -37,7 +38,7 @@ HEADS = {  # heading and form; without one, four digits
     "coverage_50": ("in 50 %", "{:.2f}"),
     "coverage_90": ("in 90 %", "{:.2f}"),
 }
-MOST_ROWS = 14  # horizons that are printed: all of a forecast's by default; of more, some, and the last
+MOST_ROWS = LONGEST  # horizons that are printed: all of a forecast's by default; of more, some, and the last
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def evaluate(estimator: DynamicsRegressor, data: Trajectory | Dataset, run: Traj
     if run.calendar is not None and run.calendar.dated and own is None:
         raise ValueError(f"the data have dates ({run.calendar}), but the model was trained on times that are numbers")
     truth, strangers = on_nodes_of(estimator, in_time_of(estimator, run))
-    judged = (_judged if estimator.fitted_.can.past else _judged_forecast)(estimator, truth)
+    judged = (_judged if estimator.fitted_.ahead is None else _judged_forecast)(estimator, truth)
     parts = {name: _scores(judged, mask) for name, mask in judged.masks.items()}
     notes = [*strangers, *judged.notes]
     known = {name: part for name, part in parts.items() if part is not None}

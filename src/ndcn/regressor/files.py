@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from torch import nn
 
 from .._support.checks import dtype_name, dtype_named
 from .._support.container import read_model, write_model
-from .._support.registry import found_at
 from ..data import Calendar, SplitRule, Trajectory, plain_labels
 from ..graph import Graph, GraphSequence, csr_of_parts
 from ..solve import Solver
@@ -55,8 +55,8 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
     write_model(path, CONTENT, {**common, **about}, tensors)
 
 
-def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
-    """See ``ndcn.load``."""
+def load(path: Path, model: nn.Module | None, make: Callable[..., DynamicsRegressor]) -> DynamicsRegressor:
+    """See ``ndcn.load``; ``make`` is the estimator's class, which is defined after this."""
     about, tensors = read_model(path, CONTENT)
     settings = about.get("settings")
     if not isinstance(settings, dict) or "model" not in settings:
@@ -74,7 +74,7 @@ def load(path: Path, model: nn.Module | None) -> DynamicsRegressor:
         about["units"] = {name: float(value) for name, value in about["units"].items()}
         kind, asked = model_in_file(about, model)
         given = _settings({**settings, "model": asked}, ready)
-        estimator: DynamicsRegressor = found_at("ndcn.regressor:DynamicsRegressor")(**given)
+        estimator = make(**given)
         initial = [_initial(one, tensors, f"start.{k}.") for k, one in enumerate(about["starts"])]
         estimator.calendar_ = None if about.get("calendar") is None else Calendar(**about["calendar"])
         estimator.split_ = None if about.get("split") is None else SplitRule(**about["split"])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from ..data import Calendar, Dataset, Trajectory, time_text
+from ..data import Calendar, Dataset, TimeGrid, Trajectory, common_grid, time_text
 from ..graph import Graph, GraphSequence
 from ..training import RAW, History, Recipe, Units
 from .initial import InitialCondition
@@ -38,10 +38,10 @@ def untrained() -> dict[str, torch.Tensor]:
 class Can:
     """What a model can do."""
 
-    any_time: bool = True  # predicts at any time, not only on a grid of equal steps
+    any_time: bool = True  # predicts at any time, not only on a grid of equal steps (`Fitted.step`)
     any_start: bool = True  # starts from any state
     any_graph: bool = True  # runs on any graph
-    past: bool = True  # predicts within the training window too, not only after it
+    history: bool = False  # continues from all training snapshots where no initial state is given
     spread: bool = False  # knows the standard deviation of its predictions
     law: bool = False  # has a law that can be read
     resume: bool = False  # keeps checkpoints from which a fit continues
@@ -105,8 +105,9 @@ class Fitted(ABC):
         histories: what happened in training, one for each member of an ensemble.
         modules: trained modules, one for each member; an empty one where nothing was trained.
         units: between the data's units and the model's own.
-        step: time between the only times it knows, if it has equal steps.
-        ahead: the only times it predicts, if it is a forecast.
+        step: time between the only times it knows, unless ``can.any_time``; that of the training times by default.
+        ahead: the only times it predicts, if it is a forecast, which says nothing about the past; at ``ahead.start`` it
+            repeats the last state. None for models that predict the training window too.
         level: of the intervals that are shown unasked; None shows none.
         recent: the last snapshots, of a forecast, for pictures; None where they are not kept.
         law: with its errors, where ``can.law``.
@@ -130,12 +131,15 @@ class Fitted(ABC):
         *,
         modules: Sequence[nn.Module] = (),
         units: Units | None = None,
+        step: float | None = None,
     ) -> None:
         self.can = can
         self.initial = initial
         self.histories = [History()] if histories is None else histories
         self.modules = list(modules) or [nn.Module()]
         self.units = Units.identity(initial[0].x0.shape[1]) if units is None else units
+        if not can.any_time:
+            self.step = common_grid([one.times for one in initial], "this model").step if step is None else step
 
     @abstractmethod
     def predict(self, query: Query, *, spread: bool) -> Prediction:
@@ -154,6 +158,18 @@ class Fitted(ABC):
             raise ValueError(self.stays)
         changes = graphs if graphs is not None and len(graphs) > 1 and self.can.any_graph else None
         return query_of(self.initial[0], times, graph, x0, t0, changes, self.calendar)
+
+    def checked_query(
+        self, times: Any, graph: Graph | GraphSequence | None, x0: Any, t0: float | None, graphs: GraphSequence | None
+    ) -> Query:
+        """``query``, or an error that names times which are none of a forecast's, or are between two equal steps."""
+        query = self.query(times, graph, x0, t0, graphs)
+        if self.ahead is not None:
+            self.ahead.check(query.times, self.calendar)
+        if not self.can.any_time:
+            assert self.step is not None
+            TimeGrid(query.t0, self.step, self.calendar).index(query.times)
+        return query
 
     @property
     def stays(self) -> str:
@@ -224,6 +240,10 @@ class Kind(ABC):
         """What to do about arguments that it does not use."""
         return ""
 
+    def alone(self, model: object) -> str:
+        """Why it cannot be an ensemble, for messages."""
+        return f"{self.subject(model)} draws no initial weights for each member of an ensemble: fit it alone"
+
     def configured(self, options: Mapping[str, Any]) -> Any:
         """What to pass as ``model`` to get this kind with these options, as the command line has them.
 
@@ -238,6 +258,10 @@ class Kind(ABC):
     def reaching(self, model: Any, steps: int) -> Any:
         """``model`` such that it predicts ``steps`` ahead; the model itself where it predicts at any time."""
         return model
+
+    def holds_out(self, model: Any, data: Dataset) -> int:
+        """How many cells of the data, as `ndcn inspect` lists them, a fit of ``model`` holds out as wrong."""
+        return 0
 
     def words(self, model: object) -> list[str] | None:
         """Words by which `ndcn fit` asks for this model; None where it cannot."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._support.container import kind_of
 from .._support.registries import MODEL_FILES
+from . import files
+from .estimator import DynamicsRegressor
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,3 +42,8 @@ def load(path: str | Path, *, model: nn.Module | None = None) -> Any:
     if kind not in MODEL_FILES:
         raise ValueError(f"{path} holds a {kind}, which this ndcn does not know; use a newer ndcn")
     return MODEL_FILES[kind](path, model)
+
+
+def load_regressor(path: Path, model: nn.Module | None) -> DynamicsRegressor:
+    """What ``DynamicsRegressor.save`` wrote; ``load`` calls it for files that say that they hold one."""
+    return files.load(path, model, DynamicsRegressor)

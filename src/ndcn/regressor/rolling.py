@@ -12,6 +12,7 @@ import torch
 from sklearn.base import clone
 
 from .._support.checks import check_whole
+from .._support.horizon import usual_horizon
 from .._support.html import grid
 from .._support.progress import Progress
 from .._support.warn import warn
@@ -20,7 +21,6 @@ from ..solve import IntegrationError
 from ..training import TrainingError
 from .estimator import DynamicsRegressor
 
-LONGEST = 14  # steps of a horizon by default, or a quarter of the snapshots if that is less
 LEAST = 3  # snapshots before the first origin: two changes
 
 
@@ -177,7 +177,7 @@ def backtest(
         ((2, 3, 1), True)
     """
     run = one_run(data, "a backtest")
-    steps = max(1, min(LONGEST, len(run) // 4)) if horizon is None else horizon
+    steps = usual_horizon(len(run)) if horizon is None else horizon
     check_whole("horizon", steps, 1)
     if (run.times.diff() <= 0).any():
         raise ValueError("the snapshots of a backtest must be in increasing order of time, each once")

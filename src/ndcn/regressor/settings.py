@@ -87,6 +87,8 @@ def checked_settings(given: Mapping[str, Any], defaults: Mapping[str, Any], *, r
         raise ValueError(f"{subject} does not use `resume`, for it keeps no checkpoints; remove it")
     check_whole("hidden", given["hidden"], 1, optional=True)
     check_whole("ensemble", given["ensemble"], 1)
+    if given["ensemble"] > 1 and not kind.can.ensemble:
+        raise ValueError(kind.alone(given["model"]))
     check_whole("seed", given["seed"], 0, LARGEST_SEED - given["ensemble"] + 1)
     if not isinstance(given["jobs"], str):  # the address of a Ray cluster
         check_whole("jobs", given["jobs"], 1, optional=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._support.files import write
+from .._support.fitted import check_fitted
 from ..data import Dataset, Trajectory
 from .classes import gather_classes
 from .comparison import Comparison as Comparison
@@ -56,7 +57,7 @@ def write_report(
             f"data must be an ndcn.Trajectory or Dataset, got {type(data).__name__}; Trajectory.load reads a folder, ndcn.read "
             "two files"
         )
-    estimator._fitted()
+    check_fitted(estimator, "fitted_")
     return _written(path, page(gather(estimator, data, model_name, data_words), comparison))
 
 
@@ -84,7 +85,7 @@ def write_class_report(
         True
     """
     path = _checked(path)
-    classifier._fitted()
+    check_fitted(classifier, "codes_")
     return _written(path, page(gather_classes(classifier, mask, model_name), kind=CLASSES))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ..data import Trajectory
+from ..forecast import ALWAYS
 from ..regressor import Parts, check_forecast_data
 from .encode import plain
 from .frames import AFTER, FUTURE, KINDS, Frames
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9  # of the intervals
 ROWS = 8  # candidates that are shown at once
-FIRST = ("combination", "best simple guess online", "persistence")  # what is used, and what it is compared with
 
 
 def forecast_frames(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
@@ -75,7 +75,7 @@ def about_forecast(page: PageContext) -> dict[str, Any] | None:
 
 def _rank(name: str) -> int:
     """What is used and what it is compared with come before the others, which stay by their errors."""
-    return FIRST.index(name) if name in FIRST else len(FIRST)
+    return ALWAYS.index(name) if name in ALWAYS else len(ALWAYS)
 
 
 def _spread_out(states: torch.Tensor, where: torch.Tensor) -> np.ndarray:

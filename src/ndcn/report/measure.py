@@ -35,7 +35,7 @@ def measured(estimator: DynamicsRegressor, frames: Frames) -> dict[str, Any] | N
         note = "No snapshots were held out, so baselines cannot be compared."
     for baseline in BASELINES if held.any() else ():
         if baseline == estimator.model or (
-            baseline == "spline" and not estimator.fitted_.can.past
+            baseline == "spline" and estimator.fitted_.ahead is not None
         ):  # a spline diverges after a few steps
             continue
         try:

@@ -34,7 +34,7 @@ STATE_COLOURS = 33
 
 
 @dataclass(frozen=True)
-class Kind:
+class PageKind:
     """A kind of page: its template and its first script in ``assets``, and the registry of its sections."""
 
     template: str
@@ -42,11 +42,11 @@ class Kind:
     sections: Registry
 
 
-DYNAMICS = Kind("report.html", "main", SECTIONS)
-CLASSES = Kind("classifier.html", "classifier", CLASS_SECTIONS)
+DYNAMICS = PageKind("report.html", "main", SECTIONS)
+CLASSES = PageKind("classifier.html", "classifier", CLASS_SECTIONS)
 
 
-def page(content: dict[str, Any], comparison: Comparison | None = None, kind: Kind = DYNAMICS) -> str:
+def page(content: dict[str, Any], comparison: Comparison | None = None, kind: PageKind = DYNAMICS) -> str:
     """The page with its content; a policy in it forbids every request, and every script but that of ndcn.
 
     Example:
@@ -74,7 +74,7 @@ def page(content: dict[str, Any], comparison: Comparison | None = None, kind: Ki
     return re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _read(kind.template))
 
 
-def scripts(sections: Iterable[str] | None = None, kind: Kind = DYNAMICS) -> dict[str, str]:
+def scripts(sections: Iterable[str] | None = None, kind: PageKind = DYNAMICS) -> dict[str, str]:
     """The page's modules by name, as they are written: its root, the `sections/...`, and all that they import."""
     names = kind.sections if sections is None else sections
     found = {f"sections/{name}": _read_script(kind.sections[name]) for name in names}

@@ -39,17 +39,17 @@ def shown_of(estimator: DynamicsRegressor, data: Trajectory | Dataset | None) ->
     A forecast that still has the data that it was made from needs none.
     """
     fitted = estimator.fitted_
-    if data is None and not fitted.can.past:
+    if data is None and fitted.ahead is not None:
         own = estimator.__dict__.get("data_")
         data = own if isinstance(own, (Trajectory, Dataset)) else None
     notes, calendar = [], estimator.calendar_
     run = data if isinstance(data, Trajectory) else None
     if isinstance(data, Dataset):
         lengths = [len(one) for one in data.runs]
-        k = 0 if fitted.can.past else lengths.index(max(lengths))
+        k = 0 if fitted.ahead is None else lengths.index(max(lengths))
         if len(lengths) > 1:
             name = data.names[k] if data.names else f"number {k + 1}"
-            why = "the first" if fitted.can.past else "the longest"
+            why = "the first" if fitted.ahead is None else "the longest"
             notes.append(f"One of {len(lengths)} runs is shown: {name}, {why}.")
         run, calendar = in_time_of(estimator, data.runs[k]), calendar or data.calendar
     if run is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .nodes import UNKNOWN
+from ..node_data import UNKNOWN
 
 TEST = 0.2  # the share held out by default, as in scikit-learn's and most published protocols of one split
 

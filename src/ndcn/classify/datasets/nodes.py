@@ -8,8 +8,7 @@ import torch
 from scipy import sparse
 
 from ...graph import Graph
-
-UNKNOWN = -1
+from ..node_data import UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)

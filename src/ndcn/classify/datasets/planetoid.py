@@ -12,8 +12,9 @@ from scipy import sparse
 
 from ..._support.checks import named
 from ...graph import Graph
+from ..node_data import UNKNOWN
 from .download import cache_folder, fetch
-from .nodes import UNKNOWN, NodeDataset
+from .nodes import NodeDataset
 from .pickled import UnsafePickle, read_pickle
 
 URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/af6abf468a772cc055bec88c52e4d6f51b7c37e3/data"

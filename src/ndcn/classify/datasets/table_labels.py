@@ -11,8 +11,8 @@ import torch
 
 from ..._support.wording import counted, some
 from ...io import Table, column_names
+from ..node_data import UNKNOWN
 from .node_rows import NodeRows, read_node_rows
-from .nodes import UNKNOWN
 
 PARTS = {"train": 0, "training": 0, "validation": 1, "val": 1, "test": 2}
 WHOLE = re.compile(r"(0|-?[1-9]\d*)(\.0*)?")

@@ -23,9 +23,10 @@ from ...io import (
     refuse_strangers,
     spelling_hint,
 )
+from ..node_data import UNKNOWN
 from .held_out import checked_shares, hold_out
 from .node_rows import NodeRows
-from .nodes import UNKNOWN, NodeDataset
+from .nodes import NodeDataset
 from .table_features import feature_matrix, read_features
 from .table_labels import class_codes, read_labels
 

@@ -27,7 +27,7 @@ class CurveModel(TrainedModel):
 class NamedCurve(Kind):
     """A curve by its name."""
 
-    can = Can(any_start=False, any_graph=False)
+    can = Can(any_start=False, any_graph=False, history=True)
     uses = OF_COMPUTING
 
     def __init__(self, name: str, curve: type[Curve]) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 from ..._support.warn import warn
 from ...data import Dataset, Trajectory, checked_times
-from ...forecast import LEARNED, NAMES, Auto, Forecast, Table, auto
+from ...forecast import ALWAYS, LEARNED, NAMES, Auto, Forecast, Table, auto
 from ...graph import Graph, GraphSequence
+from ...io import doubts
 from ...training import History
 from ..fitting import checked_data
 from ..initial import InitialCondition
@@ -21,7 +22,6 @@ from ..settings import Settings
 
 SHOWN = 10  # rows of the table, besides those that are always shown
 RECENT = 60  # snapshots that are kept for pictures, or four horizons
-ALWAYS = ("combination", "best simple guess online", "persistence")
 
 
 class FittedForecast(Fitted):
@@ -47,8 +47,6 @@ class FittedForecast(Fitted):
         if x0 is not None or t0 is not None or (graph is not None and graph != self.forecast.graph):
             raise ValueError(self.stays)
         initial, asked = self.initial[0], checked_times(times, ordered=False)
-        assert self.ahead is not None
-        self.ahead.check(asked, self.calendar)
         return Query(asked, self.forecast.graph, initial.x0, initial.t0, True, self.calendar)
 
     @property
@@ -123,7 +121,7 @@ class AutoForecast(Kind):
     """The forecast that was best in the past."""
 
     name = "auto"
-    can = Can(any_start=False, any_graph=False, past=False, spread=True, judges_itself=True)
+    can = Can(any_start=False, any_graph=False, spread=True, judges_itself=True)
 
     def accepts(self, model: object) -> bool:
         """Options of the choice."""
@@ -147,6 +145,11 @@ class AutoForecast(Kind):
     def reaching(self, model: Any, steps: int) -> Auto:
         """With that horizon."""
         return replace(model if isinstance(model, Auto) else Auto(), horizon=steps)
+
+    def holds_out(self, model: Any, data: Dataset) -> int:
+        """Outliers, as the options read the data."""
+        options = model if isinstance(model, Auto) else Auto()
+        return sum(one.held_out for one in doubts(data, **options.reading))
 
     def fit(self, data: TrainingData, settings: Settings) -> FittedForecast:
         """Choose it."""

@@ -40,12 +40,12 @@ class Module(Kind):
         """What to do instead."""
         return ", and make the module as you want it"
 
+    def alone(self, model: object) -> str:
+        """Why it cannot be an ensemble: its weights are there already."""
+        return "an ensemble draws initial weights for each member, which a ready module cannot: fit it alone"
+
     def fit(self, data: TrainingData, settings: Settings) -> TrainedModel:
         """Train a copy of it."""
-        if settings["ensemble"] > 1:
-            raise ValueError(
-                "an ensemble draws initial weights for each member, which a ready module cannot: fit it alone"
-            )
         return fit_module(self.build, data.trajectories, settings)
 
     def restore(self, stored: Stored, settings: Settings) -> TrainedModel:

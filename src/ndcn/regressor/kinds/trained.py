@@ -51,7 +51,7 @@ class Trained(Kind):
     """A model of this name, built from its parts by ``make``, its initial weights drawn from the seed.
 
     ``unused`` are arguments that it does not use; with ``equal_steps`` it goes from one snapshot to the next and needs
-    them equally spaced; with ``knots`` its weights can change with time.
+    them equally spaced; with ``history`` it continues from all of them; with ``knots`` its weights can change with time.
     """
 
     def __init__(
@@ -63,12 +63,13 @@ class Trained(Kind):
         unused: frozenset[str] = frozenset(),
         recipes: Mapping[str, Recipe] = RECIPES,
         equal_steps: bool = False,
+        history: bool = False,
         knots: bool = False,
     ) -> None:
         self.name, self.make, self.width, self.recipes = name, make, width, recipes
         self.equal_steps, self.knots = equal_steps, knots
         self.uses = OPTIONAL - unused
-        self.can = Can(any_time=not equal_steps, resume=True, ensemble=True)
+        self.can = Can(any_time=not equal_steps, history=history, resume=True, ensemble=True)
 
     def fit(self, data: TrainingData, settings: Settings) -> TrainedModel:
         """Train it, or several of them."""
@@ -130,6 +131,7 @@ def _temporal_gnn(cell: str) -> Trained:
         unused=frozenset({"operator", "activation"}) | OF_FIELDS,
         recipes=TEMPORAL_GNN_RECIPES,
         equal_steps=True,
+        history=True,
     )
 
 

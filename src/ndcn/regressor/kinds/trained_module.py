@@ -50,15 +50,15 @@ class TrainedModel(Fitted):
         units: Units,
         initial: list[InitialCondition],
     ) -> None:
-        can = replace(settings.kind.can, spread=len(modules) > 1)
-        super().__init__(can, initial, histories, modules=modules, units=units)
+        first, can = modules[0], replace(settings.kind.can, spread=len(modules) > 1)
+        step = first.step / units.rate if isinstance(first, STEPPED) else None
+        # A ready module may be one that knows equal steps only, or that continues from a history.
+        can = replace(can, any_time=can.any_time and step is None, history=isinstance(first, Continuation))
+        super().__init__(can, initial, histories, modules=modules, units=units, step=step)
         # A ready module computes in the data's units and may decode to other features.
         self.rescaled = not settings.kind.accepts(settings.model)
         self.width = settings.width
         self.dtype, self.device = settings.dtype, settings.device
-        first = self.modules[0]
-        if isinstance(first, STEPPED):
-            self.step = first.step / units.rate
 
     def predict(self, query: Query, *, spread: bool) -> Prediction:
         """Mean and standard deviation over the members."""

@@ -11,6 +11,7 @@ import torch
 from ..._support.threads import WORTH_TWO
 from .buffers import empty, give, take
 from .euler_torch import Layer, Tape
+from .shared_library import shared_library
 
 ABI = 4
 LANES = {torch.float32: 8, torch.float64: 4}
@@ -27,19 +28,8 @@ _ARGUMENTS = {
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The compiled library, or None where there is none that can be used."""
-    for path in sorted(Path(__file__).parent.glob("_euler*")):
-        try:
-            found = ctypes.CDLL(str(path))
-            if found.ndcn_abi() != ABI:
-                continue
-            for name in _NAMES.values():
-                for function, arguments in _ARGUMENTS.items():
-                    entry = getattr(found, f"ndcn_{function}_{name}")
-                    entry.argtypes, entry.restype = arguments, None
-        except (OSError, AttributeError):  # built for another system, or from other sources
-            continue
-        return found
-    return None
+    entries = {f"ndcn_{part}_{name}": types for name in _NAMES.values() for part, types in _ARGUMENTS.items()}
+    return shared_library(Path(__file__).parent, "_euler", ("ndcn_abi", ABI), entries, None)
 
 
 def kernel_in_use() -> str:

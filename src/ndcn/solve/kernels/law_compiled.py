@@ -13,6 +13,7 @@ import numpy as np
 
 from ..methods.tableau import Tableau
 from .law_arrays import GraphArrays, LawArrays, numbers, pointer
+from .shared_library import shared_library
 
 ABI = 1
 
@@ -45,18 +46,8 @@ class _Progress(ctypes.Structure):
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The compiled library, or None where there is none that can be used."""
-    for path in sorted(Path(__file__).parent.glob("_law*")):
-        try:
-            found = ctypes.CDLL(str(path))
-            if found.ndcn_law_abi() != ABI:
-                continue
-            for name, arguments in _ARGUMENTS.items():
-                entry = getattr(found, f"ndcn_law_{name}")
-                entry.argtypes, entry.restype = arguments, ctypes.c_int
-        except (OSError, AttributeError):  # built for another system, or from other sources
-            continue
-        return found
-    return None
+    entries = {f"ndcn_law_{name}": types for name, types in _ARGUMENTS.items()}
+    return shared_library(Path(__file__).parent, "_law", ("ndcn_law_abi", ABI), entries, ctypes.c_int)
 
 
 def law_kernel_in_use() -> str:
