@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from scipy import sparse
@@ -34,6 +34,8 @@ class BaselineRecipe:
     weight_decay: float
     dropout: float
     patience: int | None
+    # Rows of features are divided by their sums, as in the code of GCN and GAT. No field: it is no choice, and runs are known by fields.
+    normalize: ClassVar[bool] = True
 
 
 PUBLISHED = {

@@ -232,7 +232,7 @@ class NodeClassifier(NodeEstimator):
             if table.shape[1] != d:
                 raise ValueError(f"there are {table.shape[1]} features, the model was trained on {d}")
         with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
-            logits = self.model_(self._table(table), graph)[0] / (self.probability_temperature_ or 1.0)
+            logits = self.model_(self._table(table, self.recipe_), graph)[0] / (self.probability_temperature_ or 1.0)
             return logits.softmax(dim=1).cpu()
 
     def predict(self, *, graph: Graph | None = None, features: Any = None) -> Any:

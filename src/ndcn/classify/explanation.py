@@ -195,7 +195,7 @@ def check_linear(model: DiffusionClassifier) -> None:
 def start_of(classifier: NodeClassifier) -> torch.Tensor:
     """X(0) W_d of each of p signs, shape (n, p, c), float64."""
     with torch.no_grad():
-        return classifier.model_.start(classifier._table(classifier.features_)).cpu().double()
+        return classifier.model_.start(classifier._table(classifier.features_, classifier.recipe_)).cpu().double()
 
 
 def arriving(model: DiffusionClassifier, graph: Graph, places: list[int]) -> torch.Tensor:

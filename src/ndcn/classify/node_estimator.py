@@ -93,11 +93,10 @@ class NodeEstimator(BaseEstimator, ABC):
     def _checked_features(self, features: Any, n: int) -> sparse.csr_array:
         return checked_features(features, n)
 
-    def _table(self, features: sparse.csr_array, recipe: Any = None) -> FeatureTable:
-        """Features as a recipe wants them: by default as of the one that was learned with."""
-        normalize = getattr(recipe or getattr(self, "recipe_", None), "normalize", True)
+    def _table(self, features: sparse.csr_array, recipe: Any) -> FeatureTable:
+        """Features as a recipe wants them."""
         dtype = dtype_named(self.dtype)
-        return FeatureTable(features, normalize=normalize, dtype=dtype, device=device_named(self.device))
+        return FeatureTable(features, normalize=recipe.normalize, dtype=dtype, device=device_named(self.device))
 
     @abstractmethod
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
