@@ -16,16 +16,21 @@ from .candidates import LEARNED, SIMPLE, Candidate
 from .intervals import sizes
 from .simple import recent_change
 
-FIRST = 8  # the earliest origin
-ORIGINS = 40  # how many past origins are looked at, besides the longest horizon
-CLIP = 8.0  # times a node's recent changes: the most that an error counts for
-HANDICAP = 1.1  # of trained models, which are judged at a few origins only
-OWN = 2.0  # how much past errors at a horizon count for it; those at a shorter one count 1
-MOST = (
-    0.05  # of the error of all nodes that one node may have, and twice its even part: a giant decides for itself alone
-)
-WIDTH = 20  # features of a trained model's hidden state, as far as the number of threads is concerned
-USUAL = (1, 3, 7, 14, 28, 56)
+FIRST = 8  # the earliest origin, with eight changes before it: the drift over a week of days is then known
+# How many past origins are looked at, besides the longest horizon: the oldest counts 0.95^40 = 0.13 of the last.
+ORIGINS = 40
+# Times a node's recent changes: the most that an error counts for, so that one wrong cell decides nothing. A round number; no comparison is recorded.
+CLIP = 8.0
+# Of the errors of trained models, which are judged at a few origins only, where luck counts for more: with the power of 20 their weight is
+# a seventh of what it would be. A round number; no comparison is recorded.
+HANDICAP = 1.1
+# How much past errors at a horizon count for it; those at a shorter one, which are known up to later, count 1. A round number; no comparison is recorded.
+OWN = 2.0
+# Of the error of all nodes that one node may have, and twice its even part: a giant decides for itself alone. How much one node may
+# count was among about 30 variants that differ by 1 or 2 % on average (docs/forecast.md, How far to trust this).
+MOST = 0.05
+WIDTH = 20  # features of a trained model's hidden state, those of NDCN, as far as the number of threads is concerned
+USUAL = (1, 3, 7, 14, 28, 56)  # of days: one, half a week, and one, two, four and eight weeks
 
 
 def scored_horizons(horizon: int) -> np.ndarray:

@@ -17,6 +17,7 @@ Rolling = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 GUESS, SMOOTHING, RIDGE, WAVE, LEARNED = "guess", "smoothing", "ridge", "wave", "learned"
 SIMPLE = (GUESS, SMOOTHING)  # those that look at one node at a time, without a graph
+# For each step that data are older, in regressions: all alike, and about the last 1 / (1 - 0.95) = 20 steps. The backtest chooses.
 FORGET = (1.0, 0.95)
 
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data import Panel, even_weights
-from .combination import ages, spacing
+from .combination import DISCOUNT, ages, spacing
 from .simple import recent_change
 from .transforms import trailing_mean
 
-LEVELS = np.linspace(0.0, 1.0, 401)
-DISCOUNT = 0.95  # of a residual for each origin that came after it
-FLOOR = 0.1  # of the mean over all nodes: the least size or level of a node
-POWERS = (0.0, 0.5, 1.0)  # of the level in the unit of residuals, see ``units``
+LEVELS = np.linspace(0.0, 1.0, 401)  # in steps of 1/400: each tail of a 99 % interval, 0.005, is two of them
+FLOOR = 0.1  # of the mean over all nodes: the least size or level of a node, which may have been still. A round number; no comparison is recorded
+POWERS = (0.0, 0.5, 1.0)  # of the level in the unit of residuals, see ``units``: changes, geometric mean, levels
+JUDGED = 0.9  # level of the intervals by whose past score the unit is chosen: that of the intervals shown unasked
+# The next three came with the choice of units; docs/forecast.md, How far to trust this, tells on which origins its variants were compared.
 LEAST = 0.1  # of its recent changes: the least level of a node, which bounds what a wrong choice of the unit costs
-JUDGED = 0.9  # level of the intervals by whose past score the unit is chosen
-GAIN = 0.1  # by which another unit than recent changes must have been better
+GAIN = 0.1  # by which another unit than recent changes must have been better: scores of few origins differ by chance
 ENOUGH = 15  # past origins below which no other is tried
-WEEK = 7  # most steps over which the level of a node is taken
+WEEK = 7  # most steps over which the level of a node is taken: a week of days, so that a weekday is no level
 
 
 @dataclass(frozen=True)

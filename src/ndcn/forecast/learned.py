@@ -14,11 +14,12 @@ from ..training import TrainingError
 from .candidates import LEARNED, Candidate
 from .transforms import View
 
-EPOCHS = 150
-WINDOWS = 4
+# Round numbers that bound what a comparison costs; no comparison with others is recorded.
+EPOCHS = 150  # of the 2000 that a model is trained for by itself
+WINDOWS = 4  # runs of two windows (of the data's kind) each, which end 0, 1, 2 and 3 windows before the origin
 FITS = 3  # past origins at which each is fitted and judged
 LIMIT = 60.0  # seconds for one model, after which no further fit is begun
-FAR = 20.0  # standard deviations beyond all seen before, which count as an explosion
+FAR = 20.0  # standard deviations beyond all seen before, which count as an explosion: series that are standardised do not go there
 
 
 @dataclass

@@ -19,9 +19,9 @@ from .network_errors import Judge, usual_kind
 if TYPE_CHECKING:
     from ..graph import GraphSequence
 
-LEAST = 24  # snapshots
-LEAST_SHUFFLES = 19
-ALPHA = 0.05
+LEAST = 24  # snapshots: forecasts are judged in the second half, and the first has the 12 that forecasts need (``MIN_SNAPSHOTS``)
+ALPHA = 0.05  # the usual level of significance
+LEAST_SHUFFLES = 19  # with fewer no p-value can be as low as ALPHA: the least is 1 / (1 + 19)
 TIE = (
     1e-9  # relative difference of errors below which two graphs are equally good: sums in another order differ by less
 )

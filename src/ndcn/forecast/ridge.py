@@ -8,11 +8,15 @@ from scipy.stats import trim_mean
 from ..data import Panel, even_weights
 from .transforms import View, delayed, trailing_mean
 
-TRIM = 0.05  # share of the nodes left out at each end of the common mean
-PENALTY = 1e-3  # relative to each feature's own sum of squares
-LARGEST = 0.02  # of the sum of squares that one node may have: far from the others, it would bend the fit to itself
+TRIM = 0.05  # share of the nodes left out at each end of the common mean: a twentieth, as ``backtest.MOST``
+# Relative to each feature's own sum of squares: shrinks a coefficient by a thousandth, and decides where features say the same. A round
+# number; no comparison is recorded.
+PENALTY = 1e-3
+# Of the sum of squares that one node may have: far from the others, it would bend the fit to itself. How much one node may count was
+# among about 30 variants that differ by 1 or 2 % on average (docs/forecast.md, How far to trust this).
+LARGEST = 0.02
 COMMON = 1.5  # even parts of the common mean that one node may have; 1.25 to 2 differ little on simulated counts
-RECENT = 28  # steps that say how far a node usually is from the common mean
+RECENT = 28  # steps that say how far a node usually is from the common mean: four weeks of days
 BLOCKS = ("own", "mean", "neighbours")
 
 

@@ -9,11 +9,15 @@ import numpy as np
 from ..data import capped
 from .transforms import trailing_mean
 
+# A grid of the constants of smoothing, among which past errors choose: ALPHAS from a mean over ten steps to persistence, BETAS from no trend
+# to one of a few steps. PHIS lie where damping is usually sought, 0.8 to 0.98 (Hyndman and Athanasopoulos, Forecasting: Principles and
+# Practice, 3rd edition, section 8.2).
 ALPHAS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0)
 BETAS = (0.0, 0.05, 0.1, 0.2, 0.4)
 PHIS = (0.8, 0.9, 0.95)
-CYCLES = 8  # periods over which a seasonal mean is taken
-FORGET = 0.98  # of past one-step errors, by which the constants of smoothing are chosen
+CYCLES = 8  # periods over which a seasonal mean is taken: its noise is 8^-1/2 = 0.35 of one season's. A round number; no comparison is recorded
+# Of past one-step errors, by which these constants are chosen: about the last 1 / (1 - 0.98) = 50 steps. A round number; no comparison is recorded.
+FORGET = 0.98
 
 
 def persistence(x: np.ndarray, origins: np.ndarray, horizon: int) -> np.ndarray:

@@ -12,12 +12,14 @@ from ..data import Panel, capped
 from .ridge import filled, plain_mean
 from .transforms import View
 
-MOST_DELAY = 7  # steps
+# The wave was made for COVID-19 in England, its constants at origins 10 to 32 there (docs/forecast.md, How far to trust this). Other values
+# are recorded for the dampings alone.
+MOST_DELAY = 7  # steps: a week of days
 SPREAD = (
     3.0  # standard deviation of delays before anything is seen, in steps: few data leave a node in step with the others
 )
 BLUR = 0.01  # of logarithms: what differs by less than a percent says nothing about delays
-LOOK_BACK = 4  # windows w over which a delay is fitted
+LOOK_BACK = 4  # windows w over which a delay is fitted: of days, four weeks
 # The two dampings were chosen by the errors of this model alone at origins that are not reported: COVID-19 in England from days 10
 # to 32 and in the world from days 44 to 79, H1N1 from days 27 to 36. In England 14 days ahead, from days 20 to 32, they give 0.69
 # of persistence's error; 0.95 and 0.8 give 0.75, 0.9 and 0.7 give 0.68; in the other two sets these differ by 1 %.
@@ -25,9 +27,9 @@ DAMPED = 0.9  # of growth and its slope, for every step ahead
 ENDING = (
     0.8  # of growth above 0 besides: every rise ends, and who says too much is wrong by more than who says too little
 )
-FASTEST = 0.3  # change of the logarithm in a step that is still believed
-CYCLES = 4  # windows over which the share of each weekday is taken
-CAUTION = 1.0  # windows without any shape that these are averaged with
+FASTEST = 0.3  # change of the logarithm in a step that is still believed: a doubling in log(2) / 0.3 = 2.3 steps
+CYCLES = 4  # windows over which the share of each weekday is taken: as for delays
+CAUTION = 1.0  # windows without any shape that these are averaged with: four of them then count for 4/5, one for 1/2
 
 
 def forecasts(panel: Panel, origins: np.ndarray, horizons: np.ndarray) -> np.ndarray:
