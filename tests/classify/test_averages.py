@@ -41,7 +41,7 @@ def test_what_is_kept_is_what_was_validated() -> None:
     known = [data.graph, data.features, data.labels, data.train_mask, some & ~data.train_mask]
     clf = ndcn.NodeClassifier(hidden=8, epochs=30, field="diffusion", progress=False).fit(*known)
     with torch.no_grad():
-        logits = clf.model_(clf._table(clf.features_), clf.graph_)[0][known[4]]
+        logits = clf.model_(clf._table(clf.features_, clf.recipe_), clf.graph_)[0][known[4]]
     entropy = torch.nn.functional.cross_entropy(logits, data.labels[known[4]]).item()
     assert any(abs(entropy - value) < 1e-6 for _, value in clf.history_.validation)
     other = ndcn.NodeClassifier(hidden=8, epochs=30, field="diffusion", average=0.0, progress=False).fit(*known)

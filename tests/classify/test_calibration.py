@@ -77,7 +77,7 @@ def test_validation_nodes_calibrate_and_never_change_the_class(groups: NodeDatas
     t = calibrated.probability_temperature_
     assert t is not None
     assert t != 1
-    table = calibrated._table(groups.features)
+    table = calibrated._table(groups.features, calibrated.recipe_)
     with torch.no_grad():
         logits = calibrated.model_(table, groups.graph)[0]
     assert calibrated.predict().equal(logits.argmax(dim=1))
