@@ -207,6 +207,19 @@ def test_network_test(files: Path) -> None:
         (["data", "--horizon", 40], "horizon must be from 1 to 15"),
         (["data", "--shuffles", 5], "--shuffles"),
         (["data", "--feature", "y"], "--feature y: the data have x"),
+        (["data", "--period", 50], "period must be at most 30 steps"),
         (["data", "--out", "picture.txt"], "must end in .png"),
     ):
         assert message in refused("network-test", *words)
+
+
+def test_what_the_values_are_can_be_said_to_every_command_that_asks(files: Path) -> None:
+    plain, told = (
+        json.loads(out("network-test", "edges.csv", "states.csv", "--shuffles", 19, "--json", *words))
+        for words in ((), ("--period", 4))
+    )
+    assert told["gain"] != plain["gain"]  # fewer lags
+    words = ("backtest", "edges.csv", "states.csv", "--origins", 1, "--horizon", 2, "--json")
+    once, again = (json.loads(out(*words, *more)) for more in ((), ("--period", 5, "--keep-outliers")))
+    assert once["errors"] != again["errors"]
+    assert "does not use `--period`" in refused(*words, "--model", "persistence", "--period", 5)

@@ -38,6 +38,7 @@ def test_groups_add_up_in_every_row_of_the_csv(folder: Path, base: Path) -> None
     )
     assert "7 times from 2021-03-02 to 2021-03-08, 12 nodes: x, and groups" in shown.stdout
     assert "note: groups.csv: columns that hold no groups are not used ('lat')" in shown.stderr
+    assert "median" not in run("predict", base / "model.ndcn", "--groups", base / "groups.csv").stderr
     table = pd.read_csv("forecast.csv", dtype=str)
     assert list(table) == ["time", "level", "node", "x", "x_lower", "x_upper"]
     assert len(table) == 7 * (12 + 3 + 2 + 1)

@@ -57,6 +57,11 @@ def test_time_zones_and_text() -> None:
     assert Calendar("2021-01-01", "year").number("2023") == 2
 
 
+def test_midnight_of_hours_is_no_whole_day() -> None:
+    assert Calendar("2021-03-01", "hour").text(24.0) == "2021-03-02T00:00:00"
+    assert Calendar("2021-03-01", "day").text(1.0) == "2021-03-02"
+
+
 def test_shifted_numbers() -> None:
     calendar = Calendar(-5.0, "number")
     assert not calendar.dated

@@ -59,6 +59,17 @@ def test_one_node() -> None:
     assert discover([alone], plain("x")).evidence.form == "closed"
 
 
+@pytest.mark.parametrize("form", ["closed", "free"])
+def test_noise_on_a_graph_without_edges(form: str) -> None:
+    t = np.linspace(0, 3, 20)
+    states = np.exp(-t)[:, None] * np.array([1.0, 2.0]) + 0.02 * np.random.default_rng(0).normal(size=(20, 2))
+    data = Trajectory(times=t, states=states, graph=Graph.from_dense(np.zeros((2, 2))))
+    what = plain("x") if form == "closed" else Interaction("free")
+    found = discover([data], what)
+    x = torch.ones(2, 1, dtype=torch.float64)
+    assert found.law(torch.tensor(0.0), x, data.graph).mean().item() == pytest.approx(-1.0, abs=0.15)
+
+
 def test_a_fit_with_nothing_left_to_explain() -> None:
     """States that move by exactly what the law says: its misfit is 0, and so is what a step promises."""
     graph = Graph.from_dense(np.zeros((1, 1)))

@@ -174,6 +174,18 @@ def test_wide_with_several_variables(sign: str) -> None:
     same(ndcn.read(EDGES, wide))
 
 
+def test_most_columns_of_a_wide_table_have_no_edge() -> None:
+    edges = pd.DataFrame({"source": ["ann"], "target": ["bob"]})
+    wide = pd.DataFrame(
+        {"date": ["2021-03-01", "2021-03-02"], **{name: [1.0, 2.0] for name in ("ann", "bob", "c", "d", "e")}}
+    )
+    graph = ndcn.read(edges, wide).trajectory.graph
+    assert sorted(graph.nodes) == ["ann", "bob", "c", "d", "e"]
+    assert graph.num_edges == 1
+    with pytest.raises(ValueError, match="no heading is the name of a node"):
+        ndcn.read(edges, wide.drop(columns=["ann", "bob"]))
+
+
 def test_wide_and_turned() -> None:
     wide = LONG.pivot(index="time", columns="node", values="heat")
     same(ndcn.read(EDGES, wide), ("x",))

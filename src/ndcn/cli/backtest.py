@@ -11,10 +11,14 @@ from . import reading
 from .guard import data_notes
 from .options import (
     EPOCHS,
+    KEEP_OUTLIERS,
+    KIND,
+    PERIOD,
     TABLES,
     Data,
     Horizon,
     Json,
+    KindOfData,
     ModelName,
     States,
     check_output,
@@ -33,6 +37,9 @@ def backtest(
     model: Annotated[ModelName, option("What to fit at each origin; see `ndcn fit`.")] = ModelName.auto,
     horizon: Horizon = None,
     origins: Annotated[int, option(ORIGINS, min=1)] = 5,
+    kind_of_data: Annotated[KindOfData | None, option(f"auto only. {KIND}", "--kind")] = None,
+    period: Annotated[int | None, option(f"auto only. {PERIOD}", min=2)] = None,
+    keep_outliers: Annotated[bool, option(f"auto only. {KEEP_OUTLIERS}", "--keep-outliers")] = False,
     epochs: Annotated[int | None, option(EPOCHS, min=1)] = None,
     seed: Annotated[int, option("Seed of the initial weights.", min=0)] = 0,
     out: Annotated[Path | None, option("Table to write, .csv or .parquet: a row for each origin and step.")] = None,
@@ -51,8 +58,12 @@ def backtest(
     data_notes(known, [data, states, *how.words()])
     import ndcn
 
+    from ..regressor import kind_for
+
+    options = {"kind": kind_of_data and kind_of_data.value, "period": period, "keep_outliers": keep_outliers or None}
+    asked = kind_for(model.value).configured({name: value for name, value in options.items() if value is not None})
     settings: dict[str, Any] = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}
-    found = ndcn.backtest(known, model.value, origins=origins, horizon=horizon, **settings)
+    found = ndcn.backtest(known, asked, origins=origins, horizon=horizon, **settings)
     if out is not None:
         write_table(found.to_pandas(), out)
     if as_json:

@@ -10,18 +10,7 @@ import typer
 
 from . import reading
 from .guard import BAD_INPUT, note
-from .options import (
-    KEEP_OUTLIERS,
-    KIND,
-    PERIOD,
-    PICTURES,
-    Json,
-    KindOfData,
-    check_output,
-    option,
-    print_json,
-    write_picture,
-)
+from .options import KEEP_OUTLIERS, PICTURES, Json, Kind, Period, check_output, option, print_json, write_picture
 
 MOST = 50  # problems to show
 STATES_HELP = f"File of states: {reading.TABLE_ENDINGS}; columns node, time and values, or time and one for each node."
@@ -34,8 +23,8 @@ def inspect(
     out: Annotated[
         Path | None, option("Picture to write, .png, .pdf or .svg: degrees, curves, missing values.")
     ] = None,
-    kind_of_data: Annotated[KindOfData | None, option(KIND, "--kind")] = None,
-    period: Annotated[int | None, option(PERIOD, min=2)] = None,
+    kind_of_data: Kind = None,
+    period: Period = None,
     keep_outliers: Annotated[bool, option(KEEP_OUTLIERS, "--keep-outliers")] = False,
     how: reading.How = reading.PLAIN,
     as_json: Json = False,

@@ -9,7 +9,19 @@ import typer
 
 from . import reading
 from .guard import data_notes
-from .options import PICTURES, Data, Horizon, Json, States, check_output, option, print_json, write_picture
+from .options import (
+    PICTURES,
+    Data,
+    Horizon,
+    Json,
+    Kind,
+    Period,
+    States,
+    check_output,
+    option,
+    print_json,
+    write_picture,
+)
 
 
 @reading.reads_files
@@ -20,6 +32,8 @@ def network_test(
     horizon: Horizon = None,
     feature: Annotated[str | None, option("Which variable. Default: the first.")] = None,
     seed: Annotated[int, option("Seed of the shuffles.", min=0)] = 0,
+    kind_of_data: Kind = None,
+    period: Period = None,
     out: Annotated[
         Path | None, option("Picture to write, .png, .pdf or .svg: errors by graph, real and shuffled.")
     ] = None,
@@ -44,6 +58,7 @@ def network_test(
         raise ValueError(f"--feature {feature}: the data have {', '.join(trajectory.features)}")
     which = 0 if feature is None else trajectory.features.index(feature)
     settings: dict[str, Any] = {"feature": which, "horizon": horizon, "shuffles": shuffles, "seed": seed}
+    settings |= {"kind": kind_of_data and kind_of_data.value, "period": period}
     answer = forecast.network_test(trajectory, graphs=graphs, **settings)
     if out is not None:
         from .. import plot

@@ -141,6 +141,8 @@ KEEP_OUTLIERS = "Use wrong cells too, which `ndcn inspect` lists and forecasts h
 HORIZON = f"Forecast horizon in steps. Default: {LONGEST}, or a quarter of the snapshots if that is less."
 EPOCHS = "Full-batch gradient steps. Default: 2000."
 Horizon = Annotated[int | None, option(HORIZON, min=1)]
+Kind = Annotated[KindOfData | None, option(KIND, "--kind")]
+Period = Annotated[int | None, option(PERIOD, min=2)]
 
 
 def check_output(path: Path | None, suffixes: tuple[str, ...] = ()) -> None:

@@ -39,7 +39,7 @@ UNTIL = (
 LEVEL = (
     "Share of the values, in (0, 1), that should lie between the columns FEATURE_lower and FEATURE_upper; several, as "
     "0.5,0.9, give FEATURE_lower_50, FEATURE_upper_50, FEATURE_lower_90, ... Default: 0.9 for auto, for other models no such "
-    "columns; laws and ensembles have them on request."
+    "columns; laws and ensembles have them on request, of the states themselves: noise of observations comes on top."
 )
 DATA = "Folder with other data, whose graph and first state to predict from. Default: where training began."
 WHAT_IF = (
@@ -139,7 +139,7 @@ def predict(
         about |= {} if changed is None else {"notes": list(changed.notes)}
         print_json({**about, **answer.to_json()} if out is None else {"out": str(out), "rows": len(table), **about})
     elif out is None:
-        if fitted.forecast is not None:
+        if fitted.forecast is not None and groups is None:
             note(f"note: {MEDIANS}")
         typer.echo(csv_of(table), nl=False)
     else:

@@ -109,11 +109,12 @@ class Calendar:
         return index if self.tz is None else index.tz_localize("UTC").tz_convert(self.tz)
 
     def texts(self, numbers: Any) -> list[str]:
-        """The dates as ISO text, without the hour where all are at midnight."""
+        """The dates as ISO text, without the hour where all are at midnight and the unit is a day or more."""
         dates = self.dates(numbers)
         if isinstance(dates, np.ndarray):
             return [f"{value:.15g}" for value in dates]
-        if (dates == dates.normalize()).all() and dates.tz is None:
+        whole_days = self.unit in ("day", "week", "month", "year")
+        if whole_days and (dates == dates.normalize()).all() and dates.tz is None:
             return [str(text) for text in dates.strftime("%Y-%m-%d")]
         return [date.isoformat() for date in dates]
 

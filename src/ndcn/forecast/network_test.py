@@ -210,6 +210,8 @@ def network_test(
     horizon: int | None = None,
     shuffles: int = 99,
     seed: int = 0,
+    kind: str | None = None,
+    period: int | None = None,
     progress: bool | None = None,
 ) -> NetworkTest:
     """Whether knowing the neighbours lowers the errors of forecasts, and more so than other graphs of the same shape.
@@ -230,6 +232,7 @@ def network_test(
         horizon: the longest to be told, in steps; as in ``auto`` by default.
         shuffles: at least 19; p cannot be below 1 / (1 + shuffles).
         seed: of the shuffles.
+        kind, period: what the values are and after how many steps they repeat, as in ``Auto``; found out by default.
         progress: whether to show a progress bar; None shows it on a terminal.
 
     Raises:
@@ -244,7 +247,9 @@ def network_test(
         raise ValueError(f"feature must be from 0 to {data.num_features - 1}, got {feature!r}")
     if len(data) < LEAST:
         raise ValueError(f"the test needs at least {LEAST} snapshots, got {len(data)}")
-    panel = panel_of(data, feature, graphs, keep_outliers=True)  # ``Judge`` deals with them
+    panel = panel_of(
+        data, feature, graphs, kind=kind, period=period, keep_outliers=True
+    )  # ``Judge`` deals with outliers
     if len(panel) < LEAST:
         raise ValueError(f"the test needs at least {LEAST} snapshots on equal steps, got {len(panel)}")
     n = panel.values.shape[1]
@@ -263,7 +268,7 @@ def network_test(
         raise ValueError(f"horizon must be from 1 to {len(panel) // 4} steps, got {horizon!r}")
     horizons = scored_horizons(longest)
     generator = np.random.default_rng(seed)
-    judge = Judge(panel, usual_kind(panel), horizons)
+    judge = Judge(panel, usual_kind(panel) if kind is None and period is None else panel.kind, horizons)
     still = judge.errors(())
     if still[0] == 0:
         raise ValueError(

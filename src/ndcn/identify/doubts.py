@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from .._support.warn import warn
+from .._support.wording import counted
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, Term, term_values
 from .observations import Observations
@@ -62,7 +63,7 @@ def doubt_of_fit(changes: int, normal: torch.Tensor) -> str | None:
     """What speaks against numbers found from so many changes of states, by their normal equations (P, P); None if nothing does."""
     numbers, open_ones = len(normal), undecided(normal)
     if changes < CHANGES_EACH * numbers:
-        return f"its {numbers} numbers were found from {changes} changes of states, which other numbers explain as well"
+        return f"its {counted(numbers, 'number')} {'was' if numbers == 1 else 'were'} found from {counted(changes, 'change')} of states, which other numbers explain as well"
     if open_ones:
         return f"the data leave {open_ones} of its {numbers} numbers open: with other values it explains them as well"
     return None

@@ -66,6 +66,7 @@ def find_layout(table: Table, known: Sequence[str], asked: StateColumns, unnamed
         if unnamed and (heads := _unnamed(table, asked, len(names))) is not None:
             names = names if set(heads) & names else set(heads)
         found = _wide(table, names, asked) or _transposed(table, names, asked) or _bare(table, names)
+        found = found or (_wide(table, names, asked, few=True) if _nothing_else(table) else None)
         if found is not None:
             return found
     return _long(table, names, asked)
@@ -79,8 +80,14 @@ def _column(table: Table, name: str | None, role: str, taken: Collection[int | N
     return column_names.find(table.columns, usual, taken=taken)
 
 
-def _wide(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
-    """A column for each node (or node and variable), if most headings are names of nodes."""
+def _nothing_else(table: Table) -> bool:
+    """Whether no column can name the node of a row: none is headed as such, and none but a first one of times holds text."""
+    named = column_names.find(table.columns, column_names.NODE) is not None
+    return not named and all(table.kind(k) != "text" for k in range(1, len(table.columns)))
+
+
+def _wide(table: Table, known: set[str], asked: StateColumns, *, few: bool = False) -> Layout | None:
+    """A column for each node (or node and variable), if most headings are names of nodes; or, with ``few``, some."""
     if not table.headed:
         return None
     heads = [plain(head) for head in table.columns]
@@ -100,6 +107,8 @@ def _wide(table: Table, known: set[str], asked: StateColumns) -> Layout | None:
     if not others:
         return None
     pairs = _pairs([heads[k] for k in others], known)
+    if pairs is None and few and any(heads[k] in known for k in others):
+        pairs = [(heads[k], "x") for k in others]
     if pairs is None:
         return None
     values, unused, both = [], [], []

@@ -61,7 +61,8 @@ class Network:
 
     def summed(self, values: np.ndarray) -> np.ndarray:
         """Sums of values (K, E, ...) over the edges of each node, without their weights, (K, n, ...)."""
-        total = np.concatenate([np.zeros_like(values[:, :1]), np.cumsum(values, axis=1)], axis=1)
+        nothing = np.zeros((len(values), 1, *values.shape[2:]), dtype=values.dtype)
+        total = np.concatenate([nothing, np.cumsum(values, axis=1)], axis=1)
         return total[:, self._adjacency.indptr[1:]] - total[:, self._adjacency.indptr[:-1]]
 
     @staticmethod
