@@ -558,6 +558,15 @@ def test_charts_lead_to_times_and_nodes(show: Open) -> None:
     assert page.locator("#scores tbody tr").count() == 4
 
 
+# How long twenty million roots take, tens of milliseconds: other work on the machine makes both them and a page slower.
+UNIT = """() => {
+    const began = performance.now();
+    let sum = 0;
+    for (let k = 0; k < 2e7; k++) sum += Math.sqrt(k);
+    return performance.now() - began + 0 * sum;
+}"""
+
+
 @pytest.mark.slow
 def test_five_thousand_nodes_stay_fluent(running: Any, tmp_path: Path) -> None:
     graph = ndcn.networks.power_law(5000, m=4, order=None)
@@ -568,10 +577,11 @@ def test_five_thousand_nodes_stay_fluent(running: Any, tmp_path: Path) -> None:
     page = running.new_page(viewport={"width": 1440, "height": 900})
     page.goto((tmp_path / "large.html").as_uri())
     page.wait_for_selector("html[data-ready]")
-    steps = []
+    steps, units = [], []
     for k in range(20):
+        units.append(page.evaluate(UNIT))
         began = page.evaluate("performance.now()")
         move(page, 0.25 * k)
         steps.append(page.evaluate("performance.now()") - began)
     page.close()
-    assert np.median(steps) < 100
+    assert np.median(steps) < 2 * np.median(units)
