@@ -94,10 +94,11 @@ class NodeEstimator(BaseEstimator, ABC):
         return checked_features(features, n)
 
     def _table(self, features: sparse.csr_array, recipe: Any = None) -> FeatureTable:
-        """Features as a recipe wants them: by default as of the one that was learned with."""
+        """Features as a recipe wants them: by default as of the one that was learned with, at the scale of its features."""
         normalize = getattr(recipe or getattr(self, "recipe_", None), "normalize", True)
-        dtype = dtype_named(self.dtype)
-        return FeatureTable(features, normalize=normalize, dtype=dtype, device=device_named(self.device))
+        like = None if recipe is not None else getattr(self, "features_", None)
+        dtype, device = dtype_named(self.dtype), device_named(self.device)
+        return FeatureTable(features, normalize=normalize, like=like, dtype=dtype, device=device)
 
     @abstractmethod
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
