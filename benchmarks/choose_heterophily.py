@@ -17,9 +17,9 @@ from statistics import mean
 from typing import Any
 
 import torch
-from choose_classifier import halves
 
 import ndcn
+from choose_classifier import halves
 
 EARLIER: dict[str, Any] = {"normalize": "euclidean", "weight_decay": 2e-3, "members": 1}
 TRIED: dict[str, dict[str, Any]] = {

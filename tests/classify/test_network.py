@@ -74,7 +74,9 @@ def test_dropped_features_are_made_up_for_before_the_activation() -> None:
     model.generator = torch.Generator().manual_seed(0)
     weight = model.encoder.weight.T
     drawn = [model._without_features(weight) for _ in range(2000)]
-    assert all(torch.equal(some[:, :8].abs().sum(dim=1) == 0, some[:, 7] == 0) for some in drawn[:10])  # whole rows of W_e
+    assert all(
+        torch.equal(some[:, :8].abs().sum(dim=1) == 0, some[:, 7] == 0) for some in drawn[:10]
+    )  # whole rows of W_e
     assert (torch.stack(drawn).mean(dim=0) - weight).abs().max() < 0.1 * weight.abs().max()
     assert table.times(drawn[0]).shape == (34, 16)
     assert model.eval()._without_features(weight) is weight

@@ -79,7 +79,9 @@ class DiffusionClassifier(nn.Module):
     ) -> None:
         super().__init__()
         if members > 1 and solver is not None:
-            raise ValueError("several members are trained side by side where the solution is a series, not with a solver")
+            raise ValueError(
+                "several members are trained side by side where the solution is a series, not with a solver"
+            )
         if solver is None and not isinstance(field, LinearDiffusion):
             raise ValueError("only LinearDiffusion has a solution without steps: give a solver for this field")
         if solver is not None and isinstance(field, LinearDiffusion) and field.source != 0:
