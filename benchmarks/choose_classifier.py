@@ -22,7 +22,15 @@ import torch
 import ndcn
 
 GRAPHS = ("cora", "citeseer", "pubmed")
-EARLIER: dict[str, Any] = {"normalize": True, "consistency": 1.0, "temperature": 0.4, "alignment": 0.0, "average": 0.0}
+ENTRIES: dict[str, Any] = {"dropout": 0.5, "feature_dropout": 0.0}
+EARLIER: dict[str, Any] = {
+    "normalize": True,
+    "consistency": 1.0,
+    "temperature": 0.4,
+    "alignment": 0.0,
+    "average": 0.0,
+    **ENTRIES,
+}
 TRIED: dict[str, dict[str, Any]] = {
     "default": {},
     "earlier": EARLIER,
@@ -39,8 +47,12 @@ TRIED: dict[str, dict[str, Any]] = {
     "T = 12, source 0.15": {"T": 12.0, "source": 0.15},
     "T = 16, source 0.1": {"T": 16.0, "source": 0.1},
     "rows dropped 0.5": {"row_dropout": 0.5},
-    "features not dropped": {"dropout": 0.0},
+    "entries of F dropped": ENTRIES,
+    "features dropped 0.7": {"feature_dropout": 0.7},
+    "features not dropped": {"feature_dropout": 0.0},
+    "hidden 32": {"hidden": 32},
     "hidden 32, two passes": {"hidden": 32, "passes": 2},
+    "four members, one pass": {"members": 4, "passes": 1},
     "learning rate 0.03": {"learning_rate": 0.03},
 }
 

@@ -157,3 +157,24 @@ def test_files_of_earlier_versions_predict_as_they_did(tmp_path) -> None:
     old = ndcn.load(tmp_path / "old.ndcn")
     assert torch.equal(old.predict_proba(), clf.predict_proba())
     assert old.choice_ is None
+
+
+def test_files_of_signed_fields_without_members_hold_one(tmp_path) -> None:
+    clf = fitted(planted(same=0.005, differ=0.1), field="signed", members=1, normalize="euclidean", epochs=5)
+    clf.save(tmp_path / "new.ndcn")
+    about, tensors = read_model(tmp_path / "new.ndcn", "NodeClassifier")
+    del about["recipe"]["members"]
+    for name in ("members", "feature_dropout"):
+        del about["settings"][name]
+    write_model(tmp_path / "old.ndcn", "NodeClassifier", about, tensors)
+    assert torch.equal(ndcn.load(tmp_path / "old.ndcn").predict_proba(), clf.predict_proba())
+
+
+def test_members_are_one_network_once_trained() -> None:
+    data = planted(same=0.005, differ=0.1)
+    clf = fitted(data, field="signed", members=3, epochs=10)
+    assert (clf.model_.members, clf.model_.encoder.out_features, clf.recipe_.hidden) == (1, 48, 48)
+    why = clf.explain(7)
+    assert why.table.contribution.sum() + why.bias == pytest.approx(why.log_odds, abs=1e-5)
+    with pytest.raises(ValueError, match="members"):
+        ndcn.NodeClassifier(preset="paper", members=2)

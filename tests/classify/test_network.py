@@ -9,8 +9,8 @@ from ndcn.models import DiffusionClassifier
 from scipy import sparse
 
 from ndcn import Graph, IntegrationError, Solver, datasets, networks
-from ndcn.classify.diffusion import DiffusionOperator, LinearDiffusion, ReluDiffusion
-from ndcn.classify.features import FeatureTable
+from ndcn.classify.diffusion import DiffusionOperator, LinearDiffusion, ReluDiffusion, SignedDiffusion
+from ndcn.classify.features import FeatureTable, kept_entries
 from ndcn.classify.network import published_dopri5
 
 
@@ -52,6 +52,42 @@ def test_what_is_dropped_is_made_up_for_on_average() -> None:
         mean = model(table, graph, passes=4000).mean(dim=0)
         exact = model.eval()(table, graph)[0]
     assert (mean - exact).abs().max() < 0.1 * exact.abs().max()
+
+
+@pytest.mark.parametrize("kind", [LinearDiffusion, SignedDiffusion])
+def test_merged_members_give_the_mean_of_their_logits(kind: type[LinearDiffusion]) -> None:
+    table, graph = karate()
+    model = DiffusionClassifier(34, 4, 3, kind(DiffusionOperator(0.5)), T=3.0, members=2).double()
+    each = model(table, graph, passes=2)  # nothing is dropped
+    assert each.shape == (4, 34, 3)
+    assert not torch.allclose(each[0], each[1])
+    model.eval()
+    torch.testing.assert_close(model(table, graph)[0], each[:2].mean(dim=0))
+    model.merge()
+    torch.testing.assert_close(model(table, graph)[0], each[:2].mean(dim=0))
+    torch.testing.assert_close(model(table, graph)[0], model.decoder(model.state(table, graph)))
+
+
+def test_dropped_features_are_made_up_for_before_the_activation() -> None:
+    table, _ = karate()
+    model = linear(feature_dropout=0.4, members=2)
+    model.generator = torch.Generator().manual_seed(0)
+    weight = model.encoder.weight.T
+    drawn = [model._without_features(weight) for _ in range(2000)]
+    assert all(
+        torch.equal(some[:, :8].abs().sum(dim=1) == 0, some[:, 7] == 0) for some in drawn[:10]
+    )  # whole rows of W_e
+    assert (torch.stack(drawn).mean(dim=0) - weight).abs().max() < 0.1 * weight.abs().max()
+    assert table.times(drawn[0]).shape == (34, 16)
+    assert model.eval()._without_features(weight) is weight
+
+
+@pytest.mark.parametrize("dropout", [0.25, 0.3, 0.5, 0.7])
+def test_entries_stay_with_their_probability(dropout: float) -> None:
+    stay = kept_entries((1001, 333), dropout, torch.Generator().manual_seed(0), torch.device("cpu"))
+    assert stay.shape == (1001, 333)
+    assert abs(stay.double().mean() - (1 - dropout)) < 4 * 0.5 / stay.numel() ** 0.5  # four standard errors
+    assert torch.corrcoef(stay.double()[:, :5].T).fill_diagonal_(0).abs().max() < 0.15
 
 
 def test_a_solver_gives_the_same_state() -> None:
@@ -131,7 +167,8 @@ def test_feature_table() -> None:
     matrix = sparse.csr_array(dense.numpy())
     scaled = dense / dense.sum(dim=1, keepdim=True).clamp_min(1e-9)
     rounded = dense / dense.norm(dim=1, keepdim=True).clamp_min(1e-9)
-    for normalize, expected in ((True, scaled), ("euclidean", rounded), (False, dense)):
+    columns = dense / dense.amax(dim=0)
+    for normalize, expected in ((True, scaled), ("euclidean", rounded), ("columns", columns), (False, dense)):
         table = FeatureTable(matrix, normalize=normalize, dtype=torch.float64)
         weight = torch.randn(7, 3, dtype=torch.float64, requires_grad=True)
         torch.testing.assert_close(table.times(weight), expected @ weight)
@@ -143,3 +180,10 @@ def test_feature_table() -> None:
         assert torch.autograd.gradcheck(lambda w: table.times(w, 0.5, generator.manual_seed(0), some), weight)  # noqa: B023
     mean = torch.stack([table.times(weight, 0.5, generator) for _ in range(3000)]).mean(dim=0)
     assert (mean - dense @ weight).abs().max() < 0.2
+
+
+def test_columns_are_scaled_by_the_matrix_that_was_learned_from() -> None:
+    learned = sparse.csr_array([[2.0, 0.0, 0.0], [1.0, -4.0, 0.0]])
+    other = sparse.csr_array([[1.0, 1.0, 5.0]])
+    table = FeatureTable(other, normalize="columns", like=learned)
+    assert table.matrix.toarray().tolist() == [[0.5, 0.25, 0.0]]

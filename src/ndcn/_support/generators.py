@@ -48,6 +48,11 @@ class _Handed(TorchDispatchMode):
         super().__init__()
         self.generator = generator
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here; True would have torch import its compiler, which takes 1.5 s."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded in func.tags and given.get("generator") is None and _on_cpu(args, given):

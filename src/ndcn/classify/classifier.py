@@ -51,17 +51,21 @@ class NodeClassifier(NodeEstimator):
         activation: of X(0): "relu" or "tanh".
         solver: of fields without an exact solution: an ``ndcn.Solver`` (DOPRI5 by default), or "published" (the paper's).
         learn_T, learn_alpha: whether T (for "diffusion") and alpha are learned, starting from the values given.
-        dropout, hidden_dropout, row_dropout: in training, the probability that an entry of F, an entry of X(0) or a whole row of
-            X(0) is dropped (0.5, 0.5, 0.7; 0).
+        dropout, hidden_dropout, row_dropout, feature_dropout: in training, the probability that an entry of F, an entry of X(0), a
+            whole row of X(0) or a whole column of F is dropped (0, 0.5, 0.7, 0.5, for "signed" and "features" 0.5, 0.5, 0, 0; 0).
         passes: how many times per epoch the network is run with other entries dropped (4; 1).
         consistency: weight of the distance between each pass and the sharpened mean of all, over all nodes (2; 0).
         temperature: of the sharpening (0.3).
         alignment: exponent >= 0 by which that mean is drawn to the shares of the classes among the validation nodes, or half of it
             among the training nodes without any; 0 for not at all (1; none).
         average: momentum in [0, 1) of the running average of weights that is validated and kept (0.9; none).
+        members: networks trained side by side from other weights, whose logits are averaged; the trained model is one network with
+            ``members`` times ``hidden`` columns (1, for "signed" and "features" 4; 1).
         normalize: "euclidean" divides each row of F by the root of the sum of its squares, True by the sum of its absolute
-            values, False leaves them ("euclidean"; True).
-        epochs, learning_rate, weight_decay: of Adam (120, 0.01, 0.002 on W_e; 100, 0.01, 0.024 on all).
+            values, "columns" each column by its largest absolute value, False leaves them ("euclidean", for "signed" and
+            "features" "columns"; True).
+        epochs, learning_rate, weight_decay: of Adam (120, 0.01, 0.002 on W_e, for "signed" and "features" 0.005; 100, 0.01,
+            0.024 on all).
         patience: with validation nodes, epochs to wait for a better result; never stops early by default.
         class_weight: of the classes in the cross-entropy on the training nodes, as in scikit-learn: None for all alike, "balanced"
             for the inverse of their sizes, or a mapping from classes to numbers > 0 (1 for those that it does not name).
@@ -108,11 +112,13 @@ class NodeClassifier(NodeEstimator):
     dropout: float | None = None
     hidden_dropout: float | None = None
     row_dropout: float | None = None
+    feature_dropout: float | None = None
     passes: int | None = None
     consistency: float | None = None
     temperature: float | None = None
     alignment: float | None = None
     average: float | None = None
+    members: int | None = None
     normalize: bool | str | None = None
     epochs: int | None = None
     learning_rate: float | None = None
@@ -174,6 +180,7 @@ class NodeClassifier(NodeEstimator):
         choice: FieldChoice | None = None,
     ) -> Rank:
         """Train one field, and keep it; its rank on the validation nodes."""
+        nodes = replace(nodes, table=self._table(features, recipe))
         model = self._build(recipe, features.shape[1], len(nodes.classes))
         history = History()
         task = ClassifierTask(model, nodes, recipe, int(self.seed))
@@ -197,7 +204,7 @@ class NodeClassifier(NodeEstimator):
     ) -> None:
         nodes = task.data
         self.model_: DiffusionClassifier = task.model
-        self.recipe_ = recipe
+        self.recipe_ = replace(recipe, hidden=recipe.hidden * recipe.members, members=1)  # they are one network now
         self.choice_ = choice
         self.probability_temperature_ = task.temperature()
         self.history_ = history
@@ -232,7 +239,9 @@ class NodeClassifier(NodeEstimator):
             if table.shape[1] != d:
                 raise ValueError(f"there are {table.shape[1]} features, the model was trained on {d}")
         with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
-            logits = self.model_(self._table(table, self.recipe_), graph)[0] / (self.probability_temperature_ or 1.0)
+            logits = self.model_(self._table(table, self.recipe_, like=self.features_), graph)[0] / (
+                self.probability_temperature_ or 1.0
+            )
             return logits.softmax(dim=1).cpu()
 
     def predict(self, *, graph: Graph | None = None, features: Any = None) -> Any:

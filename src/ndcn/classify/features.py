@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ class FeatureTable:
     Args:
         matrix: F, scipy.sparse.
         normalize: True divides each row by the sum of its absolute values, "euclidean" by the root of the sum of its squares;
-            rows of zeros stay.
+            "columns" divides each column by its largest absolute value. Zeros stay.
+        like: the matrix whose columns say how large they get, if not this one.
         dtype, device: where and in which precision to compute.
 
     Example:
@@ -31,13 +33,17 @@ class FeatureTable:
         matrix: sparse.sparray,
         *,
         normalize: bool | str = True,
+        like: sparse.sparray | None = None,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
         csr = sparse.csr_array(matrix, dtype=np.float64)
-        if normalize:
+        if normalize == "columns":
+            largest = abs(csr if like is None else sparse.csc_array(like, dtype=np.float64)).max(axis=0).toarray()
+            csr = sparse.csr_array(csr @ _inverses(largest.ravel()))
+        elif normalize:
             total = np.asarray(abs(csr).sum(axis=1) if normalize is True else np.sqrt(csr.power(2).sum(axis=1)))
-            csr = sparse.diags_array(np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)) @ csr
+            csr = _inverses(total) @ csr
         csr.sort_indices()
         self.shape: tuple[int, int] = csr.shape
         self.device = torch.device(device)
@@ -59,14 +65,36 @@ class FeatureTable:
         """
         matrix = self.matrix if rows is None else self.matrix[rows.cpu().numpy()]
         if dropout > 0:
-            some = torch.rand(matrix.nnz, generator=generator, dtype=self.values.dtype, device=self.device)
-            kept = (some >= dropout).cpu().numpy()
+            kept = kept_entries((matrix.nnz,), dropout, generator, self.device).cpu().numpy()
             begins = np.concatenate([[0], np.cumsum(kept, dtype=matrix.indptr.dtype)])[matrix.indptr]
             matrix = sparse.csr_array(
                 (matrix.data[kept] / (1 - dropout), matrix.indices[kept], begins), shape=matrix.shape
             )
         product: torch.Tensor = _Product.apply(weight, matrix)
         return product
+
+
+def kept_entries(
+    shape: tuple[int, ...], dropout: float, generator: torch.Generator | None, device: torch.device
+) -> torch.Tensor:
+    """Which entries stay if each is dropped with a probability, shape ``shape``, bool.
+
+    Four are drawn at a time, 16 bits each, so that the probability is exact to 1e-5: several times faster than a number for each.
+
+    Example:
+        >>> import torch
+        >>> stay = kept_entries((4, 1000), 0.25, torch.Generator().manual_seed(0), torch.device("cpu"))
+        >>> stay.shape, bool(0.7 < stay.float().mean() < 0.8)
+        (torch.Size([4, 1000]), True)
+    """
+    count = math.prod(shape)
+    words = torch.empty((count + 3) // 4, dtype=torch.int64, device=device).random_(-(2**63), None, generator=generator)
+    return (words.view(torch.int16)[:count] >= round(dropout * 2**16) - 2**15).view(shape)
+
+
+def _inverses(sizes: np.ndarray) -> sparse.dia_array:
+    """The diagonal matrix of 1 / size, with 0 where the size is 0."""
+    return sparse.diags_array(np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0))
 
 
 class _Product(torch.autograd.Function):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -12,9 +11,7 @@ from torch import nn
 from ..graph import Graph
 from ..solve import DOPRI5, IntegrationError, Solver, integrate
 from .diffusion import LinearDiffusion
-
-if TYPE_CHECKING:
-    from .features import FeatureTable
+from .features import FeatureTable, kept_entries
 
 PUBLISHED = "published"
 # The error of a step by Shampine's weights (1986), which torchdiffeq takes in place of Dormand and Prince's own.
@@ -29,6 +26,9 @@ class DiffusionClassifier(nn.Module):
     X(0), so that X(0) W_d can be diffused instead: as many columns as there are classes. If the field has several signs, X has a
     part for each: X(T) = [X_1(T), ..., X_p(T)], each from the same X(0).
 
+    With m members there are m such networks side by side, each with ``hidden`` columns of X and rows of W_d; they share b_d. The
+    mean of their logits is again such a network, of m h columns: after training, ``merge`` makes it that.
+
     Args:
         features: d, columns of F.
         hidden: h, columns of X.
@@ -38,11 +38,13 @@ class DiffusionClassifier(nn.Module):
         learn_T: whether T is a parameter; it stays positive.
         activation: s: "relu" or "tanh".
         solver: how to integrate f; "published" for the paper's (see ``published_dopri5``); None for the exact series.
-        dropout, hidden_dropout, row_dropout: while training, the probability of dropping an entry of F, an entry of X(0), a
-            whole row of X(0).
+        dropout, hidden_dropout, row_dropout, feature_dropout: while training, the probability of dropping an entry of F, an entry
+            of X(0), a whole row of X(0), a whole column of F.
+        members: m.
 
     Shapes:
-        ``forward(table, graph, passes)`` returns logits (passes, n, c); the passes differ by what is dropped.
+        ``forward(table, graph, passes)`` returns logits (passes, n, c), or while training those of each member, (passes m, n, c);
+        the passes differ by what is dropped.
 
     Raises:
         ValueError: no solver for a field that needs one.
@@ -72,8 +74,14 @@ class DiffusionClassifier(nn.Module):
         dropout: float = 0.0,
         hidden_dropout: float = 0.0,
         row_dropout: float = 0.0,
+        feature_dropout: float = 0.0,
+        members: int = 1,
     ) -> None:
         super().__init__()
+        if members > 1 and solver is not None:
+            raise ValueError(
+                "several members are trained side by side where the solution is a series, not with a solver"
+            )
         if solver is None and not isinstance(field, LinearDiffusion):
             raise ValueError("only LinearDiffusion has a solution without steps: give a solver for this field")
         if solver is not None and isinstance(field, LinearDiffusion) and field.source != 0:
@@ -81,10 +89,12 @@ class DiffusionClassifier(nn.Module):
         if learn_T and solver is not None:
             raise ValueError("T can be learned where the solution is a series, not with a solver")
         self.signs = field.signs if isinstance(field, LinearDiffusion) and solver is None else (1,)
-        self.encoder = nn.Linear(features, hidden)
-        self.decoder = nn.Linear(hidden * len(self.signs), classes)
+        self.members = members
+        self.encoder = nn.Linear(features, hidden * members)
+        self.decoder = nn.Linear(hidden * members * len(self.signs), classes)
         self.field, self.solver, self.activation = field, solver, activation
         self.dropout, self.hidden_dropout, self.row_dropout = dropout, hidden_dropout, row_dropout
+        self.feature_dropout = feature_dropout
         self.fixed_T = None if learn_T else float(T)
         if learn_T:
             self.log_T = nn.Parameter(torch.tensor(math.log(T)))
@@ -96,12 +106,14 @@ class DiffusionClassifier(nn.Module):
         return self.log_T.detach().exp().item() if self.fixed_T is None else self.fixed_T
 
     def forward(self, table: FeatureTable, graph: Graph, passes: int = 1) -> torch.Tensor:
-        """Logits, shape (passes, n, c)."""
+        """Logits, shape (passes, n, c), or of each member while training, shape (passes m, n, c)."""
         weight = self.encoder.weight.T.contiguous()
         if self.solver is None:
-            start = self._starts(table, weight, passes, self._readout()).unflatten(1, (passes, len(self.signs), -1))
+            runs = passes * self.members
+            start = self._starts(table, weight, passes, self._readout()).unflatten(1, (runs, len(self.signs), -1))
             end = self._read(start.transpose(1, 2).flatten(2), graph)
-            return end.unflatten(1, (passes, -1)).transpose(0, 1) + self.decoder.bias
+            logits = end.unflatten(1, (runs, -1)).transpose(0, 1) + self.decoder.bias
+            return logits if self.training or self.members == 1 else logits.unflatten(0, (passes, -1)).mean(dim=1)
         ends = [self._flow(self._starts(table, weight, 1, None), graph) for _ in range(passes)]
         return self.decoder(torch.stack(ends))
 
@@ -115,6 +127,12 @@ class DiffusionClassifier(nn.Module):
         start = self._starts(table, self.encoder.weight.T.contiguous(), 1, self._readout())
         return start.unflatten(1, (len(self.signs), -1))
 
+    @torch.no_grad()
+    def merge(self) -> None:
+        """Make the members one network, whose logits are the mean of theirs: W_d / m."""
+        self.decoder.weight /= self.members
+        self.members = 1
+
     @property
     def linear(self) -> bool:
         """Whether X(T) is linear in X(0), as a series in Phi."""
@@ -125,8 +143,9 @@ class DiffusionClassifier(nn.Module):
         return self._read(start, graph, None if T is None else torch.tensor(T, dtype=torch.float64))
 
     def _readout(self) -> torch.Tensor:
-        """W_d of each part below the other, shape (p c, h)."""
-        return self.decoder.weight.unflatten(1, (len(self.signs), -1)).transpose(0, 1).flatten(0, 1)
+        """W_d of each member, its parts below each other, shape (m, p c, h)."""
+        blocks = self.decoder.weight.unflatten(1, (len(self.signs), self.members, -1))  # (c, p, m, h)
+        return blocks.permute(2, 1, 0, 3).flatten(1, 2)
 
     def _read(self, start: torch.Tensor, graph: Graph, time: torch.Tensor | None = None) -> torch.Tensor:
         """The sum of the parts (n, p, k) at T, shape (n, k)."""
@@ -136,24 +155,34 @@ class DiffusionClassifier(nn.Module):
     def _starts(
         self, table: FeatureTable, weight: torch.Tensor, passes: int, readout: torch.Tensor | None
     ) -> torch.Tensor:
-        """X(0), or X(0) W_d, of each pass side by side: (n, passes * width). What is dropped differs between them."""
+        """X(0), or X(0) W_d of each member, of each pass side by side: (n, passes * width). What is dropped differs between them."""
         columns = []
         for _ in range(passes):
             rows = None
             if self.training and self.row_dropout > 0:
-                some = torch.rand(table.shape[0], generator=self.generator, dtype=torch.float32, device=weight.device)
-                rows = (some >= self.row_dropout).nonzero().flatten()
-            entry = table.times(weight, self.dropout if self.training else 0.0, self.generator, rows)
+                stay = kept_entries((table.shape[0],), self.row_dropout, self.generator, weight.device)
+                rows = stay.nonzero().flatten()
+            some = self._without_features(weight)
+            entry = table.times(some, self.dropout if self.training else 0.0, self.generator, rows)
             x = ACTIVATIONS[self.activation](entry + self.encoder.bias)
             if self.training and self.hidden_dropout > 0:
-                some = torch.rand(x.shape, generator=self.generator, dtype=x.dtype, device=x.device)
-                x = x * ((some >= self.hidden_dropout).float() / (1 - self.hidden_dropout))
+                stay = kept_entries(tuple(x.shape), self.hidden_dropout, self.generator, x.device)
+                x = x * stay.to(x.dtype).div_(1 - self.hidden_dropout)
             if readout is not None:
-                x = x @ readout.T
+                parts = zip(x.chunk(self.members, dim=1), readout, strict=True)
+                x = torch.cat([part @ own.T for part, own in parts], dim=1)
             if rows is not None:
                 x = x.new_zeros(table.shape[0], x.shape[1]).index_copy(0, rows, x / (1 - self.row_dropout))
             columns.append(x)
         return torch.cat(columns, dim=1) if passes > 1 else columns[0]
+
+    def _without_features(self, weight: torch.Tensor) -> torch.Tensor:
+        """W_e (d, m h) without the rows of the columns of F that are dropped, other ones for each member."""
+        if not self.training or self.feature_dropout == 0:
+            return weight
+        stay = kept_entries((len(weight), self.members), self.feature_dropout, self.generator, weight.device)
+        scale = stay.to(weight.dtype).div_(1 - self.feature_dropout)
+        return (weight.unflatten(1, (self.members, -1)) * scale.unsqueeze(2)).flatten(1)
 
     def _flow(self, x0: torch.Tensor, graph: Graph, sign: int = 1, time: torch.Tensor | None = None) -> torch.Tensor:
         if self.solver is None:

@@ -93,10 +93,10 @@ class NodeEstimator(BaseEstimator, ABC):
     def _checked_features(self, features: Any, n: int) -> sparse.csr_array:
         return checked_features(features, n)
 
-    def _table(self, features: sparse.csr_array, recipe: Any) -> FeatureTable:
-        """Features as a recipe wants them."""
-        dtype = dtype_named(self.dtype)
-        return FeatureTable(features, normalize=recipe.normalize, dtype=dtype, device=device_named(self.device))
+    def _table(self, features: sparse.csr_array, recipe: Any, like: sparse.csr_array | None = None) -> FeatureTable:
+        """Features as a recipe wants them; with ``like``, at the scale of those features."""
+        dtype, device = dtype_named(self.dtype), device_named(self.device)
+        return FeatureTable(features, normalize=recipe.normalize, like=like, dtype=dtype, device=device)
 
     @abstractmethod
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:

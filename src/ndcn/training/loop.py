@@ -20,6 +20,7 @@ from .._support.progress import Progress
 from .._support.threads import threads_for
 from .._support.warn import warn
 from ..solve import IntegrationError
+from .adam import Adam
 from .checkpoint import load_checkpoint, save_checkpoint
 from .task import WORST, Rank, Task
 
@@ -86,7 +87,7 @@ class Run:
         if not self.parameters:
             raise TrainingError("the model has no parameters that could be learned")
         can_fuse = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in self.parameters)
-        self.optimizer = torch.optim.Adam(
+        self.optimizer = Adam(
             task.groups(plan.weight_decay), lr=plan.learning_rate, fused=True if task.fused and can_fuse else None
         )
         self.tensors: list[torch.Tensor] = [*self.parameters, *task.model.buffers()]
