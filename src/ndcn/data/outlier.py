@@ -71,7 +71,9 @@ class Outlier:
             "spike": f"{seen} where about {usual} is usual",
             "jump": f"the total rises by {seen} in one step, about {usual} is usual",
             "leap": f"the total rises by {seen} at the end, about {usual} is usual",
-            "zeros": f"nothing but 0 at the end, where about {usual} is usual",
+            "zeros": f"nothing but 0 at the end, where about {usual} is usual"
+            if self.node is not None
+            else f"all nodes are 0 at the end, where {usual} usually are not",
             "step": f"moves by {seen} in one step, no other node by more than {usual}",
             "shift": f"the level changes from about {usual} to {seen} and stays",
             "day": "most nodes deviate at this time alone",
