@@ -123,6 +123,13 @@ def test_the_last_two_cells_tenfold_are_held_out_and_threefold_named() -> None:
     assert [(one.node, one.held) for one in found(x)] == [(NODE, False)]
 
 
+def test_nodes_that_rise_while_all_do_are_no_errors() -> None:
+    level = np.repeat([20.0, 60.0, 20.0, 60.0, 20.0, 60.0], 20)[:102]
+    x = np.random.default_rng(0).poisson(level[:, None], size=(102, 20)).astype(float)
+    x[-2:, NODE] = 300.0
+    assert held_rows(x) == []
+
+
 @pytest.mark.parametrize("cells", [1, 2, 3])
 def test_totals_that_fall_to_zero_at_the_end_go_on(cells: int) -> None:
     x = np.cumsum(counts(), axis=0)
