@@ -92,3 +92,23 @@ def test_real_sets() -> None:
     assert kind_of(england).period == 7
     assert kind_of(pox).centred
     assert kind_of(pox).differenced
+
+
+def test_values_below_zero_are_no_values_of_at_least_zero() -> None:
+    rng = np.random.default_rng(0)
+    x = 20 + 15 * np.sin(2 * np.pi * np.arange(24 * 14) / 24)[:, None] + 2.2 * rng.normal(size=(24 * 14, 12))
+    assert 0 < (x < 0).sum() < 40
+    assert not kind_of(x).positive
+    x = np.abs(x)
+    assert kind_of(x).positive
+    x[30, 3] = -500.0  # a wrong sign decides nothing
+    assert kind_of(x).positive
+
+
+def test_corrections_of_counts_are_counted() -> None:
+    x = np.random.default_rng(0).poisson(40.0, size=(90, 12)).astype(float)
+    x[[20, 40], [3, 5]] = -2.0
+    kind = kind_of(x)
+    assert kind.positive
+    assert kind.corrections == 2
+    assert "2 values below 0 taken for corrections" in kind.sentence

@@ -14,8 +14,11 @@ from .series_kind import RARE
 SIDE = 3  # snapshots on each side that a value is compared with: a run of up to 2 wrong ones does not move their median
 SURE = 8.0  # deviations of a value, in units of its node's usual ones, above which it is held out ...
 DOUBT = 5.0  # ... and above which it is listed
+LONGEST = (
+    24  # steps of a period (a day's hours) that is taken out: of longer ones there are too few to know every phase
+)
 NOISE = 0.5  # standard deviation of the square root of a Poisson count
-APART = ("shift", "giant", "unit")  # kinds of nodes that are forecast, and are no example for others
+APART = ("shift", "step", "giant", "unit")  # kinds of nodes that are forecast, and are no example for others
 
 
 @dataclass(frozen=True)
@@ -25,10 +28,12 @@ class Outlier:
     Args:
         node: its position, or None for a whole snapshot.
         first, last: positions of the snapshots.
-        kind: "sentinel", "sign", "negative", "fall", "spike", "jump", "shift", "giant", "unit", "mirror", "day" or "repeat".
+        kind: "sentinel", "sign", "negative", "fall", "falls", "spike", "zeros", "jump", "leap", "shift", "step", "giant", "unit",
+            "mirror", "day", "end" or "repeat".
         value: what the first cell holds; NaN for a whole snapshot.
         usual: what the node's other values suggest there.
-        held: whether the cells are held out of fits; else they are only named.
+        held: whether something is done about it: the cells are held out of fits (``held_out``), the node is no example for
+            others, or a rise is counted as a usual one; else they are only named.
     """
 
     node: int | None
@@ -38,6 +43,11 @@ class Outlier:
     value: float
     usual: float
     held: bool
+
+    @property
+    def held_out(self) -> bool:
+        """Whether the cells are missing in fits; a node that is no example for others, and a usual rise, are not."""
+        return self.held and self.kind not in (*APART, "jump")
 
     @property
     def sentence(self) -> str:
@@ -57,11 +67,18 @@ class Outlier:
             "unit": f"all values are multiples of {seen}, unlike those of other nodes: in another unit?",
             "mirror": "goes down where the others go up: a wrong sign?",
             "fall": f"a total falls to {seen} from {usual}",
+            "falls": f"the total falls {seen} times, by {usual} at most",
             "spike": f"{seen} where about {usual} is usual",
             "jump": f"the total rises by {seen} in one step, about {usual} is usual",
+            "leap": f"the total rises by {seen} at the end, about {usual} is usual",
+            "zeros": f"nothing but 0 at the end, where about {usual} is usual"
+            if self.node is not None
+            else f"all nodes are 0 at the end, where {usual} usually are not",
+            "step": f"moves by {seen} in one step, no other node by more than {usual}",
             "shift": f"the level changes from about {usual} to {seen} and stays",
             "day": "most nodes deviate at this time alone",
-            "repeat": "the snapshot repeats the one before it",
+            "end": "most nodes deviate at the end of the data, further than ever before",
+            "repeat": f"the snapshot{'s repeat the one before them' if self.last > self.first else ' repeats the one before it'}",
         }[self.kind]
         done = {"jump": "counted as a usual rise", **dict.fromkeys(APART, "kept, but no example for others")}
         return f"{what}: {done.get(self.kind, 'held out') if self.held else 'kept'}"
@@ -82,6 +99,26 @@ def around(z: np.ndarray, before: int, after: int) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # all NaN
         return np.asarray(np.nanmedian(np.stack([padded[k : k + len(z)] for k in shifts]), axis=0))
+
+
+def flattened(z: np.ndarray, period: int | None) -> np.ndarray:
+    """``z`` (T, n) without each node's pattern: the median of every phase of a short period, as the days of a week."""
+    if period is None or period > LONGEST or len(z) < 3 * period:
+        return z
+    half = period // 2
+    out = z.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # all NaN
+        level = np.stack([np.nanmedian(z[max(0, k - half) : k + half + 1], axis=0) for k in range(len(z))])
+        for phase in range(period):
+            out[phase::period] -= np.nan_to_num(np.nanmedian((z - level)[phase::period], axis=0))
+    return out
+
+
+def longest_run(flags: np.ndarray) -> int:
+    """The length of the longest run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    return int((edges[1::2] - edges[::2]).max(initial=0))
 
 
 def usual_size(deviation: np.ndarray, floor: float, rare: float = RARE) -> np.ndarray:

@@ -7,8 +7,12 @@ import warnings
 import numpy as np
 
 from .outlier import DOUBT, SIDE, SURE, Outlier, around, of_others, runs, usual_size
+from .series_kind import WRONG
 
 SENTINELS = (-1.0, *(sign * (10.0**k - 1) for k in range(1, 9) for sign in (-1, 1)), 1e20, -1e20)  # 9, 99, 999, ...
+EMPTY = 0.1  # of a total that is left after a fall, at most, if the total was not reported, rather than corrected
+WEEK = 7  # snapshots at the end that a total may be so low; then it is taken for a new start
+FEW = 3  # small falls of one node that are listed one by one
 FAR = 5.0  # times the node's largest other value, beyond which a number such as 9999 means "missing"
 
 
@@ -42,14 +46,18 @@ def negatives(x: np.ndarray) -> list[Outlier]:
 def signs(x: np.ndarray) -> list[Outlier]:
     """Values below 0 that are large for the node; small ones correct others and stay."""
     usual = np.nanmedian(np.where(np.isnan(x).all(axis=0), 0.0, np.abs(x)), axis=0)
-    wrong = x < -np.maximum(0.5 * usual, 0.0) - 1e-12
+    wrong = x < -WRONG * usual - 1e-12
     said = [Outlier(i, a, b, "sign", float(x[a, i]), float(usual[i]), True) for i, a, b in runs(wrong)]
     x[wrong] = np.nan
     return said
 
 
 def falls(x: np.ndarray) -> list[Outlier]:
-    """Totals that fall and recover (the low cells become NaN), rise and fall back (the high ones), or fall for good."""
+    """Totals that fall and recover (the low cells become NaN), rise and fall back (the high ones), or fall for good.
+
+    A fall at the last snapshot, or to hardly anything in the last seven, becomes NaN until later totals confirm it. Falls of
+    no more than 8 usual rises are named only.
+    """
     said = []
     for i in np.flatnonzero((np.diff(np.nan_to_num(x), axis=0) < 0).any(axis=0) | np.isnan(x).any(axis=0)):
         seen = np.flatnonzero(~np.isnan(x[:, i]))
@@ -60,13 +68,16 @@ def falls(x: np.ndarray) -> list[Outlier]:
 
 
 def _falls_of_one(x: np.ndarray, seen: np.ndarray, node: int) -> list[Outlier]:
-    said = []
+    said: list[Outlier] = []
+    small: list[Outlier] = []
     rises = np.diff(x[seen])
     usual = SURE * float(np.median(rises[rises > 0])) if (rises > 0).any() else 0.0
     k = 1
     while k < len(seen):
         here, before = x[seen[k]], x[seen[k - 1]]
         if here >= before - usual:
+            if here < before:
+                small.append(Outlier(node, int(seen[k]), int(seen[k]), "fall", float(here), float(before), False))
             k += 1
             continue
         earlier = x[seen[k - 2]] if k > 1 else -np.inf
@@ -82,27 +93,31 @@ def _falls_of_one(x: np.ndarray, seen: np.ndarray, node: int) -> list[Outlier]:
             said.append(Outlier(node, int(wrong[0]), int(wrong[-1]), "fall", float(here), float(before), True))
             x[wrong] = np.nan
             seen = np.delete(seen, np.arange(k, k + back[0]))
-        elif k == len(seen) - 1:
-            said.append(Outlier(node, int(seen[k]), int(seen[k]), "fall", float(here), float(before), True))
-            x[seen[k]] = np.nan
-            k += 1
+        elif k == len(seen) - 1 or (k >= len(seen) - WEEK and x[seen[k:]].max() <= EMPTY * before):
+            said.append(Outlier(node, int(seen[k]), int(seen[-1]), "fall", float(here), float(before), True))
+            x[seen[k:]] = np.nan
+            break
         else:  # a revision for good: the past moves with it, so that there is no fall
             said.append(Outlier(node, int(seen[k]), int(seen[k]), "fall", float(here), float(before), False))
             x[: seen[k]] += here - before
             k += 1
-    return said
+    if len(small) > FEW:
+        most = max(one.usual - one.value for one in small)
+        small = [Outlier(node, small[0].first, small[-1].last, "falls", float(len(small)), most, False)]
+    return said + small
 
 
-def spikes(series: np.ndarray, z: np.ndarray, floor: float, cumulative: bool) -> list[Outlier]:
+def spikes(series: np.ndarray, z: np.ndarray, flat: np.ndarray, floor: float, cumulative: bool) -> list[Outlier]:
     """One or two cells far from those around them, reached and left in a single step.
 
-    At both ends, where one side is missing, they must also exceed all that any other node did.
+    At both ends, where one side is missing, they must also exceed all that any other node did, and are compared without the
+    pattern of a period (``flat``).
     """
     if len(z) < 4 * SIDE:
         return []
     middle, end = around(z, SIDE, SIDE), len(z) - 1
     deviation = z - middle
-    deviation[0], deviation[end] = z[0] - around(z, 0, SIDE)[0], z[end] - around(z, SIDE, 0)[end]
+    deviation[0], deviation[end] = flat[0] - around(flat, 0, SIDE)[0], flat[end] - around(flat, SIDE, 0)[end]
     size = np.nan_to_num(deviation / usual_size(deviation[1:end], floor))
     most = np.nanmax(np.abs(np.nan_to_num(np.diff(z[:end], axis=0))), axis=0, initial=0.0)
     beyond = of_others(most)

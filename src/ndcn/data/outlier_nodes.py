@@ -17,19 +17,36 @@ AGAINST = 3.0  # standard errors of a correlation with the other nodes
 def giants(x: np.ndarray, flow: np.ndarray) -> list[Outlier]:
     """Nodes that move more than three times as far as any other ever did, or whose whole numbers are multiples of 10, 100, ...
 
+    One step, or the two of a spike, make no other unit: they are a level that shifts, or a step with its date.
+
     Args:
         x: values, shape (T, n); flow: the same, or increments of totals.
     """
     if x.shape[1] < FEWEST:
         return []
-    most = np.nan_to_num(np.abs(np.diff(flow, axis=0))).max(axis=0, initial=0.0)
-    beyond, said = of_others(most), {}
+    steps = np.nan_to_num(np.abs(np.diff(flow, axis=0)))
+    most = steps.max(axis=0, initial=0.0)
+    beyond, said, single = of_others(most), {}, []
     for i in np.flatnonzero(most > GIANT * beyond).tolist():
-        said[i] = ("giant", float(most[i]), float(beyond[i]))
+        if (steps[:, i] > GIANT * beyond[i]).sum() > 2:
+            said[i] = ("giant", float(most[i]), float(beyond[i]))
+        else:
+            single.append(_step(flow, i, int(steps[:, i].argmax()) + 1, float(beyond[i])))
     tens = np.array([_tens(column[np.isfinite(column)]) for column in x.T])
     if (tens <= 0).mean() > 0.9:
         said |= {i: ("unit", 10.0 ** tens[i], 1.0) for i in np.flatnonzero(tens > 0).tolist()}
-    return [Outlier(i, 0, len(x) - 1, kind, value, usual, True) for i, (kind, value, usual) in said.items()]
+    whole = [Outlier(i, 0, len(x) - 1, kind, value, usual, True) for i, (kind, value, usual) in said.items()]
+    return whole + [one for one in single if one.node not in said]
+
+
+def _step(flow: np.ndarray, node: int, row: int, beyond: float) -> Outlier:
+    """A step at ``row`` beyond all of other nodes: the level shifts where it stays, else it is a step."""
+    step = abs(flow[row, node] - flow[row - 1, node])
+    left, right = flow[max(0, row - SIDE) : row, node], flow[row : row + SIDE, node]
+    before, after = (float(np.nanmedian(side)) for side in (left, right))
+    if len(right) == SIDE and abs(after - before) > 0.5 * step:
+        return Outlier(node, row, row, "shift", after, before, True)
+    return Outlier(node, row, row, "step", float(step), beyond, True)
 
 
 def _tens(values: np.ndarray) -> int:

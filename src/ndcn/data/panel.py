@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .._support.wording import short
 from ..graph import Graph
-from .outlier import APART, Outlier
+from .outlier import APART, LONGEST, Outlier
 from .outliers import cleaned
 from .series_kind import PERIODS, SeriesKind, kind_of
 from .trajectory import Trajectory
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ..graph import GraphSequence
 
 WEEK = 7  # steps: over these the usual rise of totals is taken, and for so many they go on without being observed
+MOST_GROWTH = (
+    3.0  # times in a period, as which a wrong cell at the end goes on: what grows faster is hardly to be foreseen
+)
 MIN_SNAPSHOTS = 12  # fewer leave no past origins to compare forecasts at
 MOST_STEPS = 20  # steps of the grid for each snapshot; above this, a few times are far away from the others
 
@@ -29,7 +32,8 @@ class Panel:
     """x_i(t_0 + k s) for k = 0 .. T - 1: what all candidates forecast from.
 
     Args:
-        values: shape (T, n), finite; a missing entry holds the node's last observed value before it.
+        values: shape (T, n), finite; a missing entry holds the node's last observed value before it,
+            or, if it was a wrong one, what the values around it suggest.
         observed: shape (T, n), False where an entry was filled or is no example for others; nothing is judged there.
         start: t_0.
         step: s.
@@ -182,12 +186,12 @@ def panel_of(
     rough = kind_of(_held(x), seen, kind, period, among)
     breaks = np.zeros(x.shape, dtype=bool)
     if not keep_outliers:
-        clean = cleaned(x, positive=rough.positive, cumulative=rough.cumulative)
+        clean = cleaned(x, positive=rough.positive, cumulative=rough.cumulative, period=rough.period)
         found, breaks = clean.found, clean.unusual
         wrong = seen & np.isnan(clean.values)
         seen &= ~wrong
         x = _bridged(clean.values, wrong | (np.isnan(clean.values) & rough.cumulative & (not time_notes)))
-        x = _continued(x) if rough.cumulative else x
+        x = _continued(x) if rough.cumulative else _patterned(x, wrong, rough)
     held = _held(x)
     known = kind_of(held, seen, kind, period, among) if found else rough
     in_force = (data.graph,) if graphs is None else tuple(graphs.at(t) for t in times)
@@ -220,6 +224,31 @@ def _continued(totals: np.ndarray) -> np.ndarray:
         before = before[np.isfinite(before)]
         rise = max(0.0, (before[-1] - before[0]) / max(1, len(before) - 1))
         out[last + 1 : last + 1 + WEEK, i] = totals[last, i] + rise * np.arange(1, min(WEEK, len(out) - 1 - last) + 1)
+    return out
+
+
+def _patterned(x: np.ndarray, wrong: np.ndarray, kind: SeriesKind) -> np.ndarray:
+    """Wrong cells at the end as a short period says: the value a period before, and what changed over the last period.
+
+    Held as it is, a Saturday's value would stand for a Monday's.
+    """
+    period = kind.period
+    if period is None or period > LONGEST or len(x) < 3 * period:
+        return x
+    out = x.copy()
+    for i in np.flatnonzero(wrong[-1] & np.isfinite(x).any(axis=0)):
+        last = int(np.flatnonzero(np.isfinite(x[:, i]))[-1])
+        now, then = x[last + 1 - period : last + 1, i], x[last + 1 - 2 * period : last + 1 - period, i]
+        if last + 1 < 2 * period or np.isnan(now).any() or np.isnan(then).any():
+            continue
+        rise, slack = now.mean() - then.mean(), period**-0.5 + 0.1 * then.mean()  # a mean of few counts is no ratio
+        growth = (
+            np.clip((now.mean() + slack) / (then.mean() + slack), 1 / MOST_GROWTH, MOST_GROWTH)
+            if kind.positive
+            else 1.0
+        )
+        for k in range(last + 1, len(x)):
+            out[k, i] = out[k - period, i] * growth if kind.positive else out[k - period, i] + rise
     return out
 
 

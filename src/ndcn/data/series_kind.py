@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.registries import SERIES_KINDS as KINDS
+from .._support.wording import counted
 
 PERIODS = (
     7,
@@ -23,7 +24,8 @@ PERIODS = (
 )  # days of a week, months, hours, fortnights, half hours, weeks, ...
 LOOSE = (26, 52, 365)  # seasons of a year need not be met to the step: 1, 2 and 15 steps off will do; clocks are exact
 WEEK, DAY = 7, 24
-SLIPS = 0.01  # share of a node's values below 0 that are taken for corrections of counts; one is always allowed
+SLIPS = 0.01  # share of a node's values below 0 that are taken for wrong signs or corrections of counts; one is always allowed
+WRONG = 0.5  # of a node's median size, beyond which a value below 0 corrects nothing: its sign is wrong
 FALLS = 0.01  # share of falls that a node's totals may have, as corrections; two are allowed from 30 snapshots on
 MOST, HALF = (
     0.9,
@@ -44,7 +46,7 @@ class SeriesKind:
 
     Args:
         cumulative: values never fall (but for one change in a hundred) and most nodes grow: totals so far.
-        positive: no value is below 0, but for a few small ones that correct others.
+        positive: no value is below 0, but for wrong signs and a few small ones that correct other counts.
         counts: all values are whole numbers.
         centred: values lie on both sides of 0: differences, or standardised values.
         differenced: centred, and a rise is followed by a fall more often than not.
@@ -52,6 +54,7 @@ class SeriesKind:
         repeated: share of the changes that are 0 where the node is otherwise active.
         interpolated: share of the changes that equal the change before, though not 0.
         intermittent: more than half of the values (of the increments, where cumulative) are 0.
+        corrections: how many values below 0 are taken for corrections of counts; other values have none if ``positive``.
 
     Example:
         >>> import numpy as np
@@ -69,6 +72,7 @@ class SeriesKind:
     repeated: float
     interpolated: float
     intermittent: bool
+    corrections: int = 0
 
     @property
     def period(self) -> int | None:
@@ -98,6 +102,8 @@ class SeriesKind:
             words = [f"{'counts' if self.counts else 'values'} of at least 0, also tried as square root and logarithm"]
         else:
             words = ["values used as they are"]
+        if self.corrections and not self.centred:
+            words.append(f"{counted(self.corrections, 'value')} below 0 taken for corrections")
         if self.periods:
             words.append(f"the pattern repeats every {' and '.join(map(str, self.periods))} steps")
         if self.interpolated > 0.1:
@@ -136,8 +142,11 @@ def kind_of(
     change, both = np.diff(x, axis=0), seen[1:] & seen[:-1]
     moving = change != 0
     known = seen.any(axis=0)
-    below = _without_rare_days((x < 0) & seen).sum(axis=0)
-    positive = kind != "values" and _agreed(below[known], np.maximum(1, SLIPS * seen.sum(axis=0))[known])
+    counts = kind == "counts" or whole(np.where(seen, x, 0.0))
+    under = _without_rare_days((x < 0) & seen)
+    positive = kind != "values" and _agreed(under.sum(axis=0)[known], np.maximum(1, SLIPS * seen.sum(axis=0))[known])
+    small = int(_small(x, seen, under).sum()) if positive else 0
+    positive = positive and (counts or small == 0)
     falls = _without_rare_days((change < 0) & both).sum(axis=0)
     slips = max(FALLS * len(change), 2 if len(x) >= 30 else 0)
     grown = (moving & both).any(axis=0)
@@ -150,7 +159,7 @@ def kind_of(
     return SeriesKind(
         cumulative=cumulative,
         positive=positive,
-        counts=kind == "counts" or whole(np.where(seen, x, 0.0)),
+        counts=counts,
         centred=centred,
         differenced=centred and _autocorrelation(capped(x), 1) < ALTERNATING,
         periods=_periods(np.sqrt(np.maximum(series, 0.0)) if positive else series, among)
@@ -159,7 +168,16 @@ def kind_of(
         repeated=float((~moving)[active].mean()) if active.any() else 0.0,
         interpolated=float((np.abs(np.diff(change, axis=0)) < 1e-9)[inner].mean()) if inner.any() else 0.0,
         intermittent=bool((series == 0).mean() > 0.5),
+        corrections=small if positive else 0,
     )
+
+
+def _small(x: np.ndarray, seen: np.ndarray, under: np.ndarray) -> np.ndarray:
+    """Values below 0 that are not so large that their sign must be wrong, at nodes that are not below 0 throughout."""
+    size = np.where(seen | ~seen.any(axis=0), np.abs(x), np.nan)
+    usual = np.nanmedian(size, axis=0)
+    mirrored = under.sum(axis=0) > HALF * np.maximum((seen & (x != 0)).sum(axis=0), 1)
+    return np.asarray(under & (x >= -WRONG * usual) & ~mirrored)
 
 
 def _agreed(slips: np.ndarray, allowed: np.ndarray | float) -> bool:

@@ -14,7 +14,7 @@ LONG = 3  # snapshots in a row without a value that are worth a line
 
 
 class Doubt(NamedTuple):
-    """One thing that looks wrong: where, when, and what is done about it."""
+    """One thing that looks wrong: where, when, and what is done about it (``treated``: whether anything is)."""
 
     run: str
     feature: str
@@ -23,6 +23,7 @@ class Doubt(NamedTuple):
     last: str
     what: str
     held_out: bool
+    treated: bool = False
 
     def __str__(self) -> str:
         where = ", ".join(filter(None, (self.run and f"run {self.run}", self.node, self.feature)))
@@ -44,7 +45,7 @@ def doubts(data: Dataset, **reading: Any) -> tuple[Doubt, ...]:
     """
     names = data.names or [""] * len(data.runs)
     found = [_of_run(data, run, name, reading) for run, name in zip(data.runs, names, strict=True)]
-    return tuple(sorted(itertools.chain.from_iterable(found), key=lambda one: not one.held_out))
+    return tuple(sorted(itertools.chain.from_iterable(found), key=lambda one: (not one.held_out, not one.treated)))
 
 
 def _of_run(data: Dataset, run: Trajectory, name: str, reading: dict[str, Any]) -> list[Doubt]:
@@ -63,7 +64,7 @@ def _of_run(data: Dataset, run: Trajectory, name: str, reading: dict[str, Any]) 
         for one in panel.outliers:
             first, last = _texts(data, times[[one.first, one.last]])
             node = "all nodes" if one.node is None else str(run.graph.nodes[one.node])
-            rows.append(Doubt(name, feature, node, first, last, one.sentence, one.held))
+            rows.append(Doubt(name, feature, node, first, last, one.sentence, one.held_out, one.held))
     return rows
 
 

@@ -211,7 +211,9 @@ def _used(found: tuple[Doubt, ...], keep_outliers: bool) -> tuple[Doubt, ...]:
         return found
     kept = "used as it is (--keep-outliers)"
     return tuple(
-        one._replace(what=f"{one.what.rpartition(': ')[0]}: {kept}", held_out=False) if one.held_out else one
+        one._replace(what=f"{one.what.rpartition(': ')[0]}: {kept}", held_out=False, treated=False)
+        if one.treated
+        else one
         for one in found
     )
 
