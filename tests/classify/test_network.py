@@ -68,20 +68,6 @@ def test_merged_members_give_the_mean_of_their_logits(kind: type[LinearDiffusion
     torch.testing.assert_close(model(table, graph)[0], model.decoder(model.state(table, graph)))
 
 
-def test_dropped_features_are_made_up_for_before_the_activation() -> None:
-    table, _ = karate()
-    model = linear(feature_dropout=0.4, members=2)
-    model.generator = torch.Generator().manual_seed(0)
-    weight = model.encoder.weight.T
-    drawn = [model._without_features(weight) for _ in range(2000)]
-    assert all(
-        torch.equal(some[:, :8].abs().sum(dim=1) == 0, some[:, 7] == 0) for some in drawn[:10]
-    )  # whole rows of W_e
-    assert (torch.stack(drawn).mean(dim=0) - weight).abs().max() < 0.1 * weight.abs().max()
-    assert table.times(drawn[0]).shape == (34, 16)
-    assert model.eval()._without_features(weight) is weight
-
-
 @pytest.mark.parametrize("dropout", [0.25, 0.3, 0.5, 0.7])
 def test_entries_stay_with_their_probability(dropout: float) -> None:
     stay = kept_entries((1001, 333), dropout, torch.Generator().manual_seed(0), torch.device("cpu"))

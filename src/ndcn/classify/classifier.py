@@ -51,8 +51,8 @@ class NodeClassifier(NodeEstimator):
         activation: of X(0): "relu" or "tanh".
         solver: of fields without an exact solution: an ``ndcn.Solver`` (DOPRI5 by default), or "published" (the paper's).
         learn_T, learn_alpha: whether T (for "diffusion") and alpha are learned, starting from the values given.
-        dropout, hidden_dropout, row_dropout, feature_dropout: in training, the probability that an entry of F, an entry of X(0), a
-            whole row of X(0) or a whole column of F is dropped (0, 0.5, 0.7, 0.5, for "signed" and "features" 0.5, 0.5, 0, 0; 0).
+        dropout, hidden_dropout, row_dropout: in training, the probability that an entry of F, an entry of X(0) or a whole row of
+            X(0) is dropped (0.5, 0.5, 0.7, for "signed" and "features" 0.5, 0.5, 0; 0).
         passes: how many times per epoch the network is run with other entries dropped (4; 1).
         consistency: weight of the distance between each pass and the sharpened mean of all, over all nodes (2; 0).
         temperature: of the sharpening (0.3).
@@ -112,7 +112,6 @@ class NodeClassifier(NodeEstimator):
     dropout: float | None = None
     hidden_dropout: float | None = None
     row_dropout: float | None = None
-    feature_dropout: float | None = None
     passes: int | None = None
     consistency: float | None = None
     temperature: float | None = None

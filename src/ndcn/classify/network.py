@@ -38,8 +38,8 @@ class DiffusionClassifier(nn.Module):
         learn_T: whether T is a parameter; it stays positive.
         activation: s: "relu" or "tanh".
         solver: how to integrate f; "published" for the paper's (see ``published_dopri5``); None for the exact series.
-        dropout, hidden_dropout, row_dropout, feature_dropout: while training, the probability of dropping an entry of F, an entry
-            of X(0), a whole row of X(0), a whole column of F.
+        dropout, hidden_dropout, row_dropout: while training, the probability of dropping an entry of F, an entry of X(0), a
+            whole row of X(0).
         members: m.
 
     Shapes:
@@ -74,7 +74,6 @@ class DiffusionClassifier(nn.Module):
         dropout: float = 0.0,
         hidden_dropout: float = 0.0,
         row_dropout: float = 0.0,
-        feature_dropout: float = 0.0,
         members: int = 1,
     ) -> None:
         super().__init__()
@@ -94,7 +93,6 @@ class DiffusionClassifier(nn.Module):
         self.decoder = nn.Linear(hidden * members * len(self.signs), classes)
         self.field, self.solver, self.activation = field, solver, activation
         self.dropout, self.hidden_dropout, self.row_dropout = dropout, hidden_dropout, row_dropout
-        self.feature_dropout = feature_dropout
         self.fixed_T = None if learn_T else float(T)
         if learn_T:
             self.log_T = nn.Parameter(torch.tensor(math.log(T)))
@@ -162,8 +160,7 @@ class DiffusionClassifier(nn.Module):
             if self.training and self.row_dropout > 0:
                 stay = kept_entries((table.shape[0],), self.row_dropout, self.generator, weight.device)
                 rows = stay.nonzero().flatten()
-            some = self._without_features(weight)
-            entry = table.times(some, self.dropout if self.training else 0.0, self.generator, rows)
+            entry = table.times(weight, self.dropout if self.training else 0.0, self.generator, rows)
             x = ACTIVATIONS[self.activation](entry + self.encoder.bias)
             if self.training and self.hidden_dropout > 0:
                 stay = kept_entries(tuple(x.shape), self.hidden_dropout, self.generator, x.device)
@@ -175,14 +172,6 @@ class DiffusionClassifier(nn.Module):
                 x = x.new_zeros(table.shape[0], x.shape[1]).index_copy(0, rows, x / (1 - self.row_dropout))
             columns.append(x)
         return torch.cat(columns, dim=1) if passes > 1 else columns[0]
-
-    def _without_features(self, weight: torch.Tensor) -> torch.Tensor:
-        """W_e (d, m h) without the rows of the columns of F that are dropped, other ones for each member."""
-        if not self.training or self.feature_dropout == 0:
-            return weight
-        stay = kept_entries((len(weight), self.members), self.feature_dropout, self.generator, weight.device)
-        scale = stay.to(weight.dtype).div_(1 - self.feature_dropout)
-        return (weight.unflatten(1, (self.members, -1)) * scale.unsqueeze(2)).flatten(1)
 
     def _flow(self, x0: torch.Tensor, graph: Graph, sign: int = 1, time: torch.Tensor | None = None) -> torch.Tensor:
         if self.solver is None:

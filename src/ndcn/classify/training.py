@@ -33,9 +33,6 @@ LINEAR = {"diffusion": LinearDiffusion, "signed": SignedDiffusion, "features": N
 # Of the alignment to the training nodes' shares: on Citeseer without validation nodes accuracy on these is 72 % with 0.5 and with 1, and 38
 # % without; on Cora 81.6, 80.8 and 82.0 %.
 UNCHECKED = 0.5
-# Epochs from one validation of averaged weights to the next: they hardly change from one epoch to the next, and validation of each takes
-# a fourth of the time of a fit to Pubmed.
-AVERAGED = 3
 NORMALIZE = (True, False, "euclidean", "columns")
 
 
@@ -54,10 +51,9 @@ class ClassifierRecipe:
     source: float = 0.2
     activation: str = "relu"
     solver: Solver | str | None = None
-    dropout: float = 0.0
+    dropout: float = 0.5
     hidden_dropout: float = 0.5
     row_dropout: float = 0.7
-    feature_dropout: float = 0.5
     passes: int = 4
     consistency: float = 2.0
     temperature: float = 0.3
@@ -85,7 +81,6 @@ RECIPES = {
         dropout=0.0,
         hidden_dropout=0.0,
         row_dropout=0.0,
-        feature_dropout=0.0,
         passes=1,
         consistency=0.0,
         temperature=1.0,
@@ -102,8 +97,6 @@ RECIPES = {
 # What differs for fields that are compared where the graph may not help: most nodes have labels there, and rows that are dropped would
 # be missed by no neighbour. The others were chosen by benchmarks/choose_heterophily.py: see docs/classification.md.
 WHERE_LABELS_ABOUND: dict[str, Any] = {
-    "dropout": 0.5,
-    "feature_dropout": 0.0,
     "row_dropout": 0.0,
     "passes": 1,
     "consistency": 0.0,
@@ -125,7 +118,7 @@ def overridden(recipe: Any, given: Mapping[str, Any]) -> Any:
     for name in ("source", "consistency", "weight_decay", "alignment"):
         check_number(name, given.get(name), "a number >= 0", lambda v: v >= 0)
     check_number("alpha", given.get("alpha"), "between 0 and 1", lambda v: 0 <= v <= 1)
-    for name in ("dropout", "hidden_dropout", "row_dropout", "feature_dropout", "average"):
+    for name in ("dropout", "hidden_dropout", "row_dropout", "average"):
         check_number(name, given.get(name), "a probability in [0, 1)", lambda v: 0 <= v < 1)
     for name in ("hidden", "epochs", "passes", "members", "patience"):
         check_whole(name, given.get(name), 1, optional=True)
@@ -182,7 +175,7 @@ def build(
     if not isinstance(field, nn.Module):
         operator = DiffusionOperator(recipe.alpha, learn=learn_alpha)
         field = LINEAR[field](operator, recipe.source) if field in LINEAR else ReluDiffusion(operator)
-    same = ("T", "activation", "solver", "dropout", "hidden_dropout", "row_dropout", "feature_dropout", "members")
+    same = ("T", "activation", "solver", "dropout", "hidden_dropout", "row_dropout", "members")
     choices: dict[str, Any] = {name: getattr(recipe, name) for name in same}
     with initial_weights(seed):
         model = DiffusionClassifier(features, recipe.hidden, classes, field, learn_T=learn_T, **choices)
@@ -305,8 +298,6 @@ class ClassifierTask(NodeTask):
         self.generator = torch.Generator(data.labels.device).manual_seed(seed)
         model.generator = self.generator
         self.averages = Averages(model, recipe.average) if recipe.average else None
-        if self.averages is not None:
-            self.validate_every = AVERAGED
 
     def losses(self, epoch: int) -> Iterator[torch.Tensor]:
         """The loss of one run of the network; the weights that the last step made are averaged first."""
