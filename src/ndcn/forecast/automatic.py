@@ -160,8 +160,7 @@ def _decide(
         margins.append(_margin(mine, simple, -(-h // combination.spacing(rule.origins))))
         errors.append((own, other))
         spread.append(intervals.residuals(panel, rule.origins, rule.said, h, path[h - 1]))
-    quantiles, size, counts = (np.array(part) for part in zip(*spread, strict=True))
-    known = intervals.Residuals(tested.horizons, quantiles, size, counts)
+    known = intervals.Residuals.of(tested.horizons, spread)
     return Choice(
         path=path,
         residuals=known,

@@ -157,7 +157,7 @@ def mean_errors(panel: Panel, origins: np.ndarray, h: int, said: np.ndarray) -> 
     """
     seen = panel.observed[origins + h] & ~panel.shifted
     usual = sizes(panel, origins, h)
-    weight = even_weights(np.where(panel.shifted, 0.0, recent_change(panel.values, origins, h)))
+    weight = even_weights(np.where(panel.shifted, 0.0, recent_change(panel.values, origins, h, observed=panel.observed)))
     size = np.minimum(np.abs(said.astype(np.float64) - panel.values[origins + h]), CLIP * usual)
     count = seen.sum(axis=1)
     return np.asarray(np.where(seen, size * weight, 0.0).sum(axis=-1) / np.where(count > 0, count, np.nan))

@@ -98,7 +98,7 @@ class Past:
             quantiles.append(quantiles_of(r, np.ones(len(r))))
             counts.append(max(len(one) for one in pooled))
         spread = np.stack([np.sqrt((self.now[:, nodes] ** 2).sum(axis=1)) for nodes in members], axis=1)
-        return Residuals(self.horizons, np.stack(quantiles), spread, np.array(counts))
+        return Residuals.pooled(self.horizons, np.stack(quantiles), spread, np.array(counts))
 
     def to_tensors(self) -> dict[str, torch.Tensor]:
         """For files."""
