@@ -16,7 +16,7 @@ from .simple import recent_change
 from .transforms import trailing_mean
 
 if TYPE_CHECKING:
-    from .automatic import Online
+    from .rule import Online
 
 WINDOW = 7  # origins in a row over which the mean and the median of a node's errors are compared
 RECENT = (2, 7)  # snapshots over whose means no sum is moved; two, because a wave ends faster than seven
