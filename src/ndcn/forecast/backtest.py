@@ -58,7 +58,7 @@ def past_origins(snapshots: int, horizon: int, periods: Sequence[int]) -> np.nda
         >>> past_origins(70, 14, [7])[[0, -1]].tolist()
         [15, 69]
         >>> past_origins(1000, 24, [24, 168])[-3:].tolist()
-        [985, 992, 999]
+        [977, 988, 999]
         >>> past_origins(1000, 24, [])[-3:].tolist()
         [987, 993, 999]
     """
