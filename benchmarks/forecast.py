@@ -27,7 +27,7 @@ import ndcn
 from ndcn import forecast
 from ndcn.data.panel import panel_of
 from ndcn.forecast import backtest
-from ndcn.forecast.candidates import GUESS, SIMPLE, candidates_for
+from ndcn.forecast.candidates import GUESS, SIMPLE
 from ndcn.forecast.learned import Learner
 from ndcn.forecast.options import NAMES
 from ndcn.graph.sequence import GraphSequence
@@ -114,6 +114,16 @@ def cut(graphs: GraphSequence | None, o: int) -> GraphSequence | None:
     return None if graphs is None else GraphSequence(graphs.times[: o + 1], graphs.graphs[: o + 1])
 
 
+def remembered(past: ndcn.Trajectory, graphs: GraphSequence | None) -> tuple[forecast.Forecast, backtest.Backtest]:
+    """What auto gives, and the backtest that it made on the way, which takes most of its time."""
+    made, run = [], backtest.run
+    backtest.run = lambda *args: made.append(run(*args)) or made[-1]
+    try:
+        return forecast.auto(past, horizon=int(HORIZONS.max()), graphs=graphs, progress=False), made[0]
+    finally:
+        backtest.run = run
+
+
 def judge(data: ndcn.Trajectory, graphs: GraphSequence | None, o: int) -> dict:
     """Errors at one origin of every candidate, of auto, and of the two references; coverage of auto's intervals."""
     begun = time.perf_counter()
@@ -121,13 +131,11 @@ def judge(data: ndcn.Trajectory, graphs: GraphSequence | None, o: int) -> dict:
     if known is not None:
         past = ndcn.Trajectory(times=past.times, states=past.states, graph=known.last)
     truth = data.states[o + HORIZONS, :, 0].double().numpy()
-    found = forecast.auto(past, horizon=int(HORIZONS.max()), graphs=known, progress=False)
+    found, tested = remembered(past, known)
     times = data.times[o + HORIZONS]
     said = found.predict(times).states[..., 0].numpy()
     low, high = (part.states[..., 0].numpy() for part in found.intervals(times, 0.9))
     seconds = time.perf_counter() - begun
-    panel = panel_of(past, 0, known)
-    tested = backtest.run(panel, candidates_for(panel, panel.kind), HORIZONS)
     now = len(tested.origins) - 1
     errors = np.abs(tested.forecasts[:, now].astype(float) - truth).mean(axis=2)
     models = {name: errors[k].tolist() for k, name in enumerate(tested.names)}

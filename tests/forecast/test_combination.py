@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ndcn.forecast.combination import CUT, DISCOUNT, middle, past_errors, share, weights
+from ndcn.forecast.combination import CUT, DISCOUNT, middle, past_errors, shares, trust, weights
 
 
 def test_weights_fall_with_the_error() -> None:
@@ -63,9 +63,13 @@ def test_a_small_change_of_weights_is_one_of_the_middle() -> None:
         assert np.abs(middle(said, other) - middle(said, weight)).max() < 0.002
 
 
-def test_the_share_of_the_combination() -> None:
-    assert share(0.0, 0.0) == share(np.nan, 1.0) == 1.0
-    assert share(1.0, 0.0) == 0.0
-    assert share(0.0, 1.0) == 1.0
-    assert share(0.8, 1.0) + share(1.0, 0.8) == pytest.approx(1.0)  # the same question asked the other way round
-    assert share(1.3, 1.0) < 0.15
+def test_shares_of_the_combination_and_of_what_it_is_compared_with() -> None:
+    def share(*errors: float) -> list[float]:
+        return shares(np.array(errors)).tolist()
+
+    assert share(0.0, 0.0) == share(np.nan, 1.0) == [1.0, 0.0]
+    assert share(1.0, 0.0) == [0.0, 1.0]
+    assert share(0.8, 1.0) == pytest.approx(share(1.0, 0.8)[::-1])  # the same question asked the other way round
+    assert share(2.0, 1.9, 1.0) == [0.0, 0.0, 1.0]  # both lost to persistence
+    assert share(1.0, 1.0, 1.0) == pytest.approx([1 / 3] * 3)
+    assert [trust(r, 1.0, 1.1) for r in (0.5, 1.0, 1.1, 3.0, np.nan)] == [1.0, 1.0, 0.0, 0.0, 1.0]

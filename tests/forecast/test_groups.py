@@ -258,7 +258,7 @@ def test_residuals_of_a_group_are_those_of_its_sum() -> None:
     errors[0, :20, 2] = np.nan
     past = Past(np.array([1]), errors, sizes, np.ones((1, 3)), np.zeros((1, 41)))
     found = past.of_groups([np.array([0, 1])])
-    assert found.quantiles[0, [0, 400]] == pytest.approx(
+    assert found.quantiles[0, 0, [0, 400]] == pytest.approx(
         [errors[0, :, :2].sum(axis=1).min() / np.sqrt(2), errors[0, :, :2].sum(axis=1).max() / np.sqrt(2)], rel=1e-5
     )
     assert found.counts.tolist() == [40]

@@ -62,17 +62,82 @@ def test_noise_of_one_size_is_measured_in_changes() -> None:
     x = 100.0 * np.arange(1, 41) + rng.normal(size=(90, 40))  # the level says nothing about the noise
     data = panel(x)
     origins = np.arange(20, 88)
-    quantiles, unit, count = intervals.residuals(
-        data, origins, np.broadcast_to(x[:20].mean(axis=0), (68, 40)), 1, x[-1]
-    )
-    assert count == 68 * 40
-    np.testing.assert_allclose(unit, intervals.sizes(data, np.array([89]), 1)[0] * np.sqrt(1 + 1 / 68))
-    assert quantiles[380] * unit.mean() == pytest.approx(1.645, rel=0.25)
+    found = intervals.residuals(data, origins, np.broadcast_to(x[:20].mean(axis=0), (68, 40)), 1, x[-1])
+    assert found.counts == 68 * 40
+    np.testing.assert_allclose(found.sizes, intervals.sizes(data, np.array([89]), 1)[0] * np.sqrt(1 + 1 / 68))
+    assert found.quantiles[1, 380] * found.sizes.mean() == pytest.approx(1.645, rel=0.25)
 
 
 def test_few_origins_change_no_unit() -> None:
     x = waves()
     data, origins = panel(x), np.arange(60, 60 + intervals.ENOUGH - 1)
-    _, unit, _ = intervals.residuals(data, origins, x[origins], 7, x[-1])
+    unit = intervals.residuals(data, origins, x[origins], 7, x[-1]).sizes
     doubt = 1 + 7 / len(origins)  # two forecasts that do not overlap
     np.testing.assert_allclose(unit, intervals.sizes(data, np.array([89]), 7)[0] * np.sqrt(doubt))
+
+
+def test_bursts_of_small_nodes_do_not_widen_the_intervals_of_large_ones() -> None:
+    rng = np.random.default_rng(2)
+    small = np.where(rng.random((120, 40)) < 0.1, rng.poisson(60.0, size=(120, 40)), rng.poisson(0.3, size=(120, 40)))
+    large = 2000.0 + 30.0 * rng.normal(size=(120, 40))
+    data = panel(np.round(np.concatenate([small, large], axis=1)), kind="counts")
+    origins = np.arange(60, 118)
+    said = np.concatenate([np.zeros(40), np.full(40, 2000.0)])
+    found = intervals.residuals(data, origins, np.broadcast_to(said, (58, 80)), 1, said)
+    below, above = intervals.Residuals.of(np.array([1]), [found]).margins(1, 0.9)
+    assert np.median(above[0, 40:]) < 3 * 30.0
+    inside = (data.values[60:, 40:] >= 2000.0 + below[0, 40:]) & (data.values[60:, 40:] <= 2000.0 + above[0, 40:])
+    assert inside.mean() > 0.85
+
+
+def test_margins_keep_to_their_bounds() -> None:
+    quantiles = np.linspace(-9.0, 9.0, len(intervals.LEVELS))[None, None]
+    sizes, most = np.array([[1.0, 100.0]]), np.array([[np.inf, 50.0]])
+    found = intervals.Residuals(np.array([1]), quantiles, sizes, np.array([1000]), np.zeros((1, 2)), most)
+    low, high = found.margins(1, 0.9)
+    assert high[0, 0] == pytest.approx(8.1, rel=0.01)
+    assert (low[0, 1], high[0, 1]) == (-50.0, 50.0)
+
+
+def weekly(nodes: int = 12) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    level = 40 * np.exp(np.cumsum(0.05 * rng.normal(size=90))) * np.array([1, 1, 1, 1, 1, 0.6, 0.5])[np.arange(90) % 7]
+    return rng.poisson(level[:, None] * rng.lognormal(size=nodes)).astype(float)
+
+
+def ends(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    graph = ndcn.Graph.from_edges([(i, i + 1) for i in range(x.shape[1] - 1)])
+    data = ndcn.Trajectory(times=np.arange(90.0), states=x, graph=graph, mask=np.isfinite(x)[..., None])
+    found, times = forecast.auto(data, horizon=7, progress=False), np.arange(90.0, 97.0)
+    low, high = (end.states[..., 0].numpy() for end in found.intervals(times))
+    return found.predict(times).states[..., 0].numpy(), low, high
+
+
+@pytest.mark.parametrize("nodes", [3, 12])
+def test_a_node_in_another_unit_leaves_the_intervals_of_others(nodes: int) -> None:
+    x = weekly()[:, :nodes]
+    _, low, high = ends(x)
+    x[50:, 1] *= 1000.0
+    _, below, above = ends(x)
+    others = np.arange(nodes) != 1
+    assert ((above - below) / np.maximum(high - low, 1.0))[:, others].max() < 2.0
+
+
+def test_a_constant_node_stays_constant() -> None:
+    x = weekly()
+    x[:, 4] = 7.0
+    said, low, high = ends(x)
+    assert (said[:, 4] == 7.0).all()
+    assert (low[:, 4] == 7.0).all()
+    assert (high[:, 4] == 7.0).all()
+
+
+def test_a_node_that_stopped_reporting_has_a_wider_interval() -> None:
+    x = weekly()
+    _, low, high = ends(x)
+    for node in (0, 3):
+        gone = x.copy()
+        gone[-30:, node] = np.nan
+        _, below, above = ends(gone)
+        assert ((above - below)[:, node] >= (high - low)[:, node]).mean() > 0.7
+        assert (above - below)[-1, node] > 1.2 * (high - low)[-1, node]

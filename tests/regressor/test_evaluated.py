@@ -110,3 +110,16 @@ def test_nodes_that_only_one_side_has_are_named(model: str, tmp_path: Path, monk
         ValueError, match="no node is in both: the model has 'a', 'b', 'c', 'd', the data have 'x', 'y'"
     ):
         reg.evaluate(ndcn.read(*_files(tmp_path, 34, list("xy"))))
+
+
+def test_crps_of_small_counts_is_that_of_quantiles() -> None:
+    """Ends of intervals are whole numbers, rounded outwards: taken for quantiles, they make CRPS larger than the error itself."""
+    counts = np.random.default_rng(0).poisson(0.15, size=(70, 30)).astype(float)
+    data = Trajectory(times=np.arange(70.0), states=counts, graph=ndcn.networks.small_world(30, seed=0))
+    model = DynamicsRegressor(model=ndcn.forecast.Auto(horizon=6)).fit(data[:64])
+    part = model.evaluate(data).parts["extrapolation"]
+    assert part["crps"] < part["l1"]
+    low, high = model.forecast_.intervals([65.0], 0.5, whole=False)
+    shown = model.intervals([65.0], level=0.5)
+    assert (shown[0].states <= low.states + 1e-6).all()
+    assert (shown[1].states >= high.states - 1e-6).all()

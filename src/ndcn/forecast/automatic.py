@@ -19,6 +19,7 @@ from .options import Auto
 from .past import Past
 from .result import Forecast
 from .rounding import significant
+from .rule import Online, online
 from .table import Table
 
 if TYPE_CHECKING:
@@ -44,37 +45,6 @@ class Choice:
     failures: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Online:
-    """At one horizon, what the rule would have forecast at past origins, and what it forecasts with now.
-
-    Args:
-        origins: the past origins at which it can be judged, shape (Q,).
-        said: its forecasts there, shape (Q, n).
-        simple: those of the best simple guess at the time, the reference.
-        weights: of the candidates now, shape (K,).
-        guesses: weights of the simple guesses now, shape (K,).
-        share: of the combination, beside the guesses.
-    """
-
-    origins: np.ndarray
-    said: np.ndarray
-    simple: np.ndarray
-    weights: np.ndarray
-    guesses: np.ndarray
-    share: float
-
-    @property
-    def guess(self) -> int:
-        """Position of the best simple guess now."""
-        return int(self.guesses.argmax())
-
-    def mixed(self, forecasts: np.ndarray) -> np.ndarray:
-        """The forecast of now from those of all candidates, (K, n) to (n,)."""
-        middle, around = (combination.middle(forecasts, weight) for weight in (self.weights, self.guesses))
-        return _mixed(middle, around, self.share)
-
-
 def auto(
     data: Trajectory | Dataset,
     *,
@@ -90,9 +60,10 @@ def auto(
     """Forecast with the models that a rolling-origin backtest found best.
 
     At past origins every candidate forecasts from the data before it. At each horizon the trimmed mean of all, weighted by
-    their discounted past errors (there, and at shorter horizons) to the power -20 (one step ahead -40), is averaged with that of the best simple
-    guesses (of one node at a time: persistence, drift, season, mean, exponential smoothing; to the power -40), in
-    proportion to past errors to the power -16; they are kept alone where the combination was far worse.
+    their discounted past errors (there, and at shorter horizons) to the power -20 (one step ahead -40), is averaged with that of
+    the best simple guesses (of one node at a time: persistence, drift, season, mean, exponential smoothing; to the power -40) and
+    with persistence, in proportion to past errors to the power -16. Where the result had lost to persistence or to the best simple
+    guess, these are kept alone.
 
     Wrong cells (``ndcn.data.outliers``) are held out, and no node counts for more than a twentieth of an error, so that
     one wrong cell, node or snapshot does not move the forecasts of others. A node that was never observed has no forecast.
@@ -153,15 +124,13 @@ def _decide(
     kept, ratios, margins, errors, spread = [], [], [], [], []
     for rule, h in zip(rules, tested.horizons.tolist(), strict=True):
         mine, simple = (mean_errors(panel, rule.origins, h, said) for said in (rule.said, rule.simple))
-        still = mean_errors(panel, rule.origins, h, panel.values[rule.origins])
-        own, other = _discounted(rule.origins, mine, still), _discounted(rule.origins, simple, still)
-        kept.append("combination" if rule.share > 0 else tested.names[rule.guess])
+        own, other = rule.past
+        kept.append(rule.kept if isinstance(rule.kept, str) else tested.names[rule.kept])
         ratios.append(1.0 if other == 0 else own / other)
         margins.append(_margin(mine, simple, -(-h // combination.spacing(rule.origins))))
         errors.append((own, other))
         spread.append(intervals.residuals(panel, rule.origins, rule.said, h, path[h - 1]))
-    quantiles, size, counts = (np.array(part) for part in zip(*spread, strict=True))
-    known = intervals.Residuals(tested.horizons, quantiles, size, counts)
+    known = intervals.Residuals.of(tested.horizons, spread)
     return Choice(
         path=path,
         residuals=known,
@@ -174,40 +143,6 @@ def _decide(
         kind=panel.kind,
         failures=failures,
     )
-
-
-def online(panel: Panel, tested: Backtest, k: int) -> Online:
-    """What the rule would have said at every past origin with what was known then, and what it says now."""
-    h, now = int(tested.horizons[k]), len(tested.origins) - 1
-    places = [p for p in range(now + 1) if p == now or len(tested.known(k, p)) > 0]
-    said = {p: tested.forecasts[:, p, k] for p in places}
-    middle = np.stack([combination.middle(said[p], tested.weights(k, p)) for p in places])
-    around = np.stack([combination.middle(said[p], tested.guesses(k, p)) for p in places])
-    simple = np.stack([said[p][tested.guess(k, p)] for p in places])
-    origins = tested.origins[places]
-    judged = origins + h < len(panel)
-    past = origins[judged]
-    still, mine, other = (mean_errors(panel, past, h, x[judged]) for x in (panel.values[origins], middle, around))
-    shares = []
-    for o in origins:
-        known = past + h <= o
-        shares.append(combination.share(*(_discounted(past[known], e[known], still[known]) for e in (mine, other))))
-    mixed = _mixed(middle, around, np.array(shares)[:, None])
-    now_weights = tested.weights(k, now), tested.guesses(k, now)
-    return Online(past, mixed[judged], simple[judged], *now_weights, shares[-1])
-
-
-def _mixed(middle: np.ndarray, guess: np.ndarray, share: float | np.ndarray) -> np.ndarray:
-    """Share of the middle, and the rest of the guess; whoever has a forecast where the other has none."""
-    both = share * np.nan_to_num(middle) + (1 - share) * np.nan_to_num(guess)
-    return np.where(np.isfinite(middle), np.where(np.isfinite(guess), both, middle), guess)
-
-
-def _discounted(origins: np.ndarray, errors: np.ndarray, still: np.ndarray) -> float:
-    """Discounted mean error in units of persistence's; NaN where there was no past."""
-    if not len(origins):
-        return float("nan")
-    return float(combination.past_errors(errors[None], combination.ages(origins), still)[0])
 
 
 def _margin(mine: np.ndarray, simple: np.ndarray, apart: int) -> float:
@@ -231,7 +166,7 @@ def _path(
     Totals never fall, and values of at least 0 stay there. A node that was never observed has NaN.
     """
     every, last = np.arange(1, steps + 1), np.array([len(panel) - 1])
-    used = sorted({int(k) for rule in rules for k in np.flatnonzero(rule.weights + rule.guesses)})
+    used = sorted({int(k) for rule in rules for k in np.flatnonzero(rule.weights + rule.guesses)} | {0})
     said = np.full((len(candidates), steps, panel.values.shape[1]), np.nan)
     for k in used:
         said[k] = candidates[k].rolling(last, every)[0]
@@ -245,10 +180,10 @@ def _path(
     return significant(path)
 
 
-def _table(tested: Backtest, rules: Sequence[Online], online: Sequence[tuple[float, float]]) -> Table:
+def _table(tested: Backtest, rules: Sequence[Online], errors: Sequence[tuple[float, float]]) -> Table:
     """Past errors of the rule, of its reference and of all candidates, at the origins at which the rule can be judged."""
-    past = np.stack([tested.past_at(k, rule.origins) for k, rule in enumerate(rules)], axis=1)
-    mine, simple = zip(*online, strict=True)
+    past = np.stack([tested.past_at(k, rule.judged) for k, rule in enumerate(rules)], axis=1)
+    mine, simple = zip(*errors, strict=True)
     rows = [("combination", "", mine), ("best simple guess online", "reference", simple)]
     rows += [(name, family, tuple(p)) for name, family, p in zip(tested.names, tested.families, past, strict=True)]
 

@@ -19,6 +19,8 @@ from .simple import recent_change
 FIRST = 8  # the earliest origin, with eight changes before it: the drift over a week of days is then known
 # How many past origins are looked at, besides the longest horizon: the oldest counts 0.95^40 = 0.13 of the last.
 ORIGINS = 40
+# Origins for each longest horizon: 2, 4 and 7 differ by less than 1 % at the earlier origins of chickenpox, flu, wind and measles.
+APART = 4
 # Times a node's recent changes: the most that an error counts for, so that one wrong cell decides nothing. A round number; no comparison is recorded.
 CLIP = 8.0
 # Of the errors of trained models, which are judged at a few origins only, where luck counts for more: with the power of 20 their weight is
@@ -47,18 +49,21 @@ def scored_horizons(horizon: int) -> np.ndarray:
 def past_origins(snapshots: int, horizon: int, periods: Sequence[int]) -> np.ndarray:
     """The last origins, and the last snapshot: 40 whose truth at the longest horizon is known, from number 8 on.
 
-    They follow each other, unless 40 in a row are less than the longest period: then they are spread over it, at steps that
-    have no factor in common with any period, so that every phase is met. Forty hours before a Friday night would otherwise
-    say nothing about the week-end.
+    They are spread, as far as there are data for 40: over the longest period, at steps that have no factor in common with any
+    period, so that every phase is met (forty hours before a Friday night would say nothing about the week-end); and over ten
+    times the longest horizon, a quarter of it apart (forty hours in a row are one weather for what comes a day later).
 
     Example:
         >>> from ndcn.forecast.backtest import past_origins
-        >>> past_origins(100, 3, [7])[[0, -1]].tolist()
-        [56, 99]
+        >>> past_origins(70, 14, [7])[[0, -1]].tolist()
+        [15, 69]
         >>> past_origins(1000, 24, [24, 168])[-3:].tolist()
-        [989, 994, 999]
+        [977, 988, 999]
+        >>> past_origins(1000, 24, [])[-3:].tolist()
+        [987, 993, 999]
     """
-    stride = -(-max(periods, default=1) // ORIGINS)
+    room = (snapshots - 1 - FIRST - horizon) // ORIGINS
+    stride = max(1, -(-max(periods, default=1) // ORIGINS), min(-(-horizon // APART), room))
     while any(math.gcd(stride, period) > 1 for period in periods):
         stride += 1
     first = max(FIRST, snapshots - 1 - stride * (ORIGINS + -(-horizon // stride)))
@@ -157,7 +162,9 @@ def mean_errors(panel: Panel, origins: np.ndarray, h: int, said: np.ndarray) -> 
     """
     seen = panel.observed[origins + h] & ~panel.shifted
     usual = sizes(panel, origins, h)
-    weight = even_weights(np.where(panel.shifted, 0.0, recent_change(panel.values, origins, h)))
+    weight = even_weights(
+        np.where(panel.shifted, 0.0, recent_change(panel.values, origins, h, observed=panel.observed))
+    )
     size = np.minimum(np.abs(said.astype(np.float64) - panel.values[origins + h]), CLIP * usual)
     count = seen.sum(axis=1)
     return np.asarray(np.where(seen, size * weight, 0.0).sum(axis=-1) / np.where(count > 0, count, np.nan))

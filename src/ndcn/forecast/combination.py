@@ -11,7 +11,7 @@ SHARP = 20.0  # power of past errors that weighs candidates; from 4 to 20 mean e
 GUESSES = 40.0  # the same among simple guesses: 20, 40 and 80 differ by 0.4 % on average, 80 hangs on single nodes
 STEEP = 16.0  # the same for the combination beside these; 2, 4, 8 and 16 have 0.655, 0.654, 0.654, 0.651 of persistence's error
 CUT = 0.1  # weight that is cut off at each end of the forecasts; a median jumps from one to the next, see ``middle``
-# Share below which the combination, or the simple guesses, count for nothing: whoever lost by 20 % has 1 / (1 + 1.2^16) = 0.05.
+# Share below which the combination, the simple guesses or persistence count for nothing: who lost to one by 20 % has 1 / (1 + 1.2^16) = 0.05.
 LEAST = 0.05
 
 
@@ -115,17 +115,30 @@ def middle(forecasts: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.where(total > 0, (part * x).sum(axis=0) / np.where(total > 0, part.sum(axis=0), 1.0), np.nan)
 
 
-def share(mine: float, simple: float) -> float:
-    """The weight of the combination beside simple guesses: 1 / (1 + (mine / simple)^16); a twentieth of either is none.
+def shares(errors: np.ndarray) -> np.ndarray:
+    """Weights of some forecasts, proportional to their past errors^-16, shape (C,); less than a twentieth counts as none.
+
+    Where nothing is known, all weight is that of the first.
 
     Example:
-        >>> from ndcn.forecast.combination import share
-        >>> [round(share(error, 1.0), 2) for error in (0.9, 1.0, 1.1, 1.2)]
-        [0.88, 0.5, 0.14, 0.0]
+        >>> import numpy as np
+        >>> from ndcn.forecast.combination import shares
+        >>> [shares(np.array([error, 1.0])).round(2).tolist() for error in (0.9, 1.0, 1.1, 1.2)]
+        [[0.88, 0.12], [0.5, 0.5], [0.14, 0.86], [0.0, 1.0]]
     """
-    if not np.isfinite(mine + simple) or mine == simple == 0:
-        return 1.0
-    if simple == 0:
-        return 0.0
-    part = 1.0 / (1.0 + min(mine / simple, 1e6) ** STEEP)
-    return float(np.clip((part - LEAST) / (1.0 - 2 * LEAST), 0.0, 1.0))
+    if not np.isfinite(errors).all() or not errors.any():
+        return np.eye(len(errors))[0]
+    part = np.clip(errors / max(errors.min(), 1e-12), 1.0, 1e6) ** -STEEP
+    part = np.maximum(part / part.sum() - LEAST, 0.0)
+    return np.asarray(part / part.sum())
+
+
+def trust(ratio: float, full: float, none: float) -> float:
+    """1 where the error is at most ``full`` of another one, 0 from ``none`` on, a line between; 1 where nothing is known.
+
+    Example:
+        >>> from ndcn.forecast.combination import trust
+        >>> [round(trust(ratio, 1.0, 1.1), 2) for ratio in (0.9, 1.05, 1.2)]
+        [1.0, 0.5, 0.0]
+    """
+    return float(np.clip((none - ratio) / (none - full), 0.0, 1.0)) if np.isfinite(ratio) else 1.0

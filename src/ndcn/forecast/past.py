@@ -16,7 +16,7 @@ from .simple import recent_change
 from .transforms import trailing_mean
 
 if TYPE_CHECKING:
-    from .automatic import Online
+    from .rule import Online
 
 WINDOW = 7  # origins in a row over which the mean and the median of a node's errors are compared
 RECENT = (2, 7)  # snapshots over whose means no sum is moved; two, because a wave ends faster than seven
@@ -98,7 +98,7 @@ class Past:
             quantiles.append(quantiles_of(r, np.ones(len(r))))
             counts.append(max(len(one) for one in pooled))
         spread = np.stack([np.sqrt((self.now[:, nodes] ** 2).sum(axis=1)) for nodes in members], axis=1)
-        return Residuals(self.horizons, np.stack(quantiles), spread, np.array(counts))
+        return Residuals.pooled(self.horizons, np.stack(quantiles), spread, np.array(counts))
 
     def to_tensors(self) -> dict[str, torch.Tensor]:
         """For files."""

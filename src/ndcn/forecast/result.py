@@ -214,8 +214,10 @@ class Forecast:
         """
         return GroupForecast.of(self, groups, times, level)
 
-    def intervals(self, times: Any, level: float = 0.9) -> tuple[Trajectory, Trajectory]:
+    def intervals(self, times: Any, level: float = 0.9, *, whole: bool = True) -> tuple[Trajectory, Trajectory]:
         """Lower and upper ends between which a share ``level`` of the values should lie, by past residuals.
+
+        Ends for counts are whole numbers, rounded outwards; quantiles are the ends with ``whole=False``.
 
         Raises:
             ValueError: times as in ``predict``; a level outside (0, 1).
@@ -233,7 +235,7 @@ class Forecast:
         ends = self._trajectory(times, self._at(times, low)), self._trajectory(times, self._at(times, high))
         for end in ends:
             end.states[:] = torch.from_numpy(significant(end.states.numpy()))
-        for k in np.flatnonzero(self.whole).tolist():
+        for k in np.flatnonzero(self.whole).tolist() if whole else ():
             ends[0].states[..., k] = (ends[0].states[..., k] + 1e-6).floor()
             ends[1].states[..., k] = (ends[1].states[..., k] - 1e-6).ceil()
         return ends
@@ -302,8 +304,13 @@ class Forecast:
         """
 
         def known(k: int) -> Residuals:
-            found = Residuals(*(tensors[f"residuals.{k}.{name}"].numpy() for name in RESIDUALS))
-            shapes = [(many := len(found.horizons),), (many, len(LEVELS)), (many, graph.num_nodes), (many,)]
+            at = f"residuals.{k}."
+            old = [name for name in RESIDUALS if at + name in tensors] == list(RESIDUALS[:4])  # files of 0.2
+            parts = [tensors[at + name].numpy() for name in RESIDUALS[: 4 if old else None]]
+            found = Residuals.pooled(*parts) if old else Residuals(*parts)
+            many, nodes = len(found.horizons), graph.num_nodes
+            middle = (many, found.quantiles.shape[1] if found.quantiles.ndim == 3 else 0, len(LEVELS))
+            shapes = [(many,), middle, (many, nodes), (many,), (many, nodes), (many, nodes)]
             if not many or [getattr(found, name).shape for name in RESIDUALS] != shapes:
                 raise ValueError(f"residuals for {graph.num_nodes} nodes were expected")
             return found

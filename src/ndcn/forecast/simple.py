@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data import capped
+from ..data import Panel, capped
 from .transforms import trailing_mean
 
 # A grid of the constants of smoothing, among which past errors choose: ALPHAS from a mean over ten steps to persistence, BETAS from no trend
@@ -141,11 +141,36 @@ def profile(flow: np.ndarray, origins: np.ndarray, horizon: int, period: int, cy
     return out
 
 
-def recent_change(x: np.ndarray, origins: np.ndarray, horizon: int, window: int = 28) -> np.ndarray:
+def recent_change(
+    x: np.ndarray, origins: np.ndarray, horizon: int, window: int = 28, observed: np.ndarray | None = None
+) -> np.ndarray:
     """Mean of |x(t) - x(t - horizon)| over the last ``window`` steps up to each origin, shape (O, n).
 
-    Where the data are shorter than ``horizon``, over what there is.
+    Where the data are shorter than ``horizon``, over what there is. Held values are no news: of a node that was not ``observed``
+    for a while, what was known when it was.
     """
     lag = min(horizon, max(1, len(x) // 4))
     size = np.abs(x - x[np.maximum(np.arange(len(x)) - lag, 0)])
-    return trailing_mean(size, window)[origins]
+    plain = trailing_mean(size, window)
+    if observed is None or observed.all():
+        return plain[origins]
+    both = observed & observed[np.maximum(np.arange(len(x)) - lag, 0)]
+    count = trailing_mean(both * 1.0, window)
+    mean = np.divide(
+        trailing_mean(size * both, window), count, out=np.full(x.shape, np.nan), where=count > 0.5 / window
+    )
+    rows = np.maximum.accumulate(
+        np.where(both, np.arange(len(x))[:, None], -1), axis=0
+    )  # the last change that was seen
+    known = np.take_along_axis(mean, np.maximum(rows, 0), axis=0)
+    return np.where((rows >= 0) & np.isfinite(known), known, plain)[origins]
+
+
+def long_change(panel: Panel, origins: np.ndarray, horizon: int) -> np.ndarray:
+    """Mean of |x(t) - x(t - horizon)| over all of the past in which both were observed, at each origin: shape (O, n)."""
+    lag = min(horizon, max(1, len(panel) // 4))
+    both = panel.observed[lag:] & panel.observed[:-lag]
+    size = np.cumsum(np.where(both, np.abs(panel.values[lag:] - panel.values[:-lag]), 0.0), axis=0)
+    count = np.cumsum(both, axis=0)
+    mean = np.concatenate([np.zeros((lag, size.shape[1])), size / np.maximum(count, 1)])
+    return np.asarray(mean[origins])

@@ -245,13 +245,13 @@ def _scores(judged: Judged, mask: torch.Tensor) -> Scores | None:
         with suppress(ValueError):  # nothing ever changed
             more["mase"] = metrics.mase(guess, real, judged.past)
     if judged.answer.std is not None or judged.answer.quantiles is not None:
-        ends = {level: judged.answer.intervals(level) for level in {*LEVELS, *CRPS_LEVELS}}
         for level in LEVELS:
-            lower, upper = (end[seen] for end in ends[level])
+            lower, upper = (end[seen] for end in judged.answer.intervals(level))
             more[f"coverage_{100 * level:.0f}"] = metrics.coverage(lower, upper, real)
-        quantiles = {0.5: guess}
-        for level in CRPS_LEVELS:
-            quantiles |= {0.5 - level / 2: ends[level][0][seen], 0.5 + level / 2: ends[level][1][seen]}
+        quantiles, exact = {0.5: guess}, judged.answer.exact or judged.answer.intervals
+        for level in CRPS_LEVELS:  # whole numbers, rounded outwards, would be no quantiles of small counts
+            lower, upper = (end[seen] for end in exact(level))
+            quantiles |= {0.5 - level / 2: lower, 0.5 + level / 2: upper}
         more["crps"] = metrics.crps(quantiles, real)
     return {**found, **more}
 

@@ -102,11 +102,13 @@ class Prediction:
         mean: the prediction.
         std: standard deviation.
         quantiles: a level to the ends of its interval, for models that do not take them from ``std``.
+        exact: the same before ends of counts are made whole numbers; None where ``quantiles`` are exact.
     """
 
     mean: Trajectory
     std: Trajectory | None = None
     quantiles: Callable[[float], Ends] | None = None
+    exact: Callable[[float], Ends] | None = None
 
     def dated(self, calendar: Calendar | None) -> Prediction:
         """The same, whose times are dates in tables."""

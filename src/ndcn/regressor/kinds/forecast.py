@@ -61,7 +61,12 @@ class FittedForecast(Fitted):
         """The forecast; its intervals are quantiles of past errors."""
         found, times = self.forecast, query.times
         std = found.deviation(times) if spread else None
-        return Prediction(found.predict(times), std, lambda level: found.intervals(times, level))
+        return Prediction(
+            found.predict(times),
+            std,
+            lambda level: found.intervals(times, level),
+            lambda level: found.intervals(times, level, whole=False),
+        )
 
     def state(self) -> State:
         """The forecast, and its past errors."""
