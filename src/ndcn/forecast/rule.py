@@ -16,7 +16,7 @@ from .simple import long_change
 LOST = (0.98, 1.02)
 BEATEN = (1.0, 1.1)
 # Before it had 20 past errors to learn from the rule says little about what it does now, and it is judged by at least 5 forecasts that do
-# not overlap. 10 and 3 were worse at the earlier origins of flu, wind and measles (mean ratio to the guess 0.95 for 0.90).
+# not overlap. 10 and 3 were worse at the earlier origins of England, flu, wind and measles (mean ratio to the guess 0.95 for 0.90).
 TAUGHT = 20
 APART = 5.0
 TIMES, POWER, PRIOR = (
