@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
+from sklearn.base import clone
 
 import ndcn
 from ndcn.classify.averages import Averages
@@ -57,9 +59,13 @@ def test_classes_are_drawn_to_their_shares() -> None:
     train, val = torch.zeros(40, dtype=torch.bool), torch.zeros(40, dtype=torch.bool)
     train[[0, 20]] = True
     val[[1, 2, 3, 4, 5, 6, 7, 8, 9, 21, 22, 23]] = True
-    shares = {}
-    for alignment in (0.0, 1.0):
-        clf = ndcn.NodeClassifier(hidden=8, epochs=40, alignment=alignment, field="diffusion", progress=False)
-        clf.fit(graph, torch.ones(40, 1), labels, train, val)  # features say nothing
-        shares[alignment] = clf.predict_proba().mean(dim=0)[0].item()
-    assert shares[1.0] > shares[0.0] + 0.05
+
+    def shares(alignment: float) -> list[float]:
+        one = ndcn.NodeClassifier(hidden=8, epochs=40, alignment=alignment, field="diffusion", progress=False)
+        fits = [
+            clone(one).set_params(seed=seed).fit(graph, torch.ones(40, 1), labels, train, val) for seed in (0, 1, 2)
+        ]
+        return [fit.predict_proba().mean(dim=0)[0].item() for fit in fits]  # features say nothing
+
+    assert shares(1.0) == pytest.approx([0.75] * 3, abs=0.03)
+    assert min(shares(0.0)) < 0.6  # it depends on chance which class begins strong

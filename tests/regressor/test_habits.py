@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import ndcn
 from ndcn import DynamicsRegressor, Objective, Solver, laws
+from ndcn.training.adam import Adam
 from small_runs import DATA, GRAPH, X0, regressor
 
 
@@ -63,14 +64,14 @@ def test_baselines_resume_bit_for_bit(name: str, tmp_path: Path) -> None:
     kill = pytest.MonkeyPatch()
     with kill.context() as patch:
         calls = iter(range(100))
-        step = torch.optim.Adam.step
+        step = Adam.step
 
-        def stop_at_seven(self: torch.optim.Adam) -> None:
+        def stop_at_seven(self: Adam) -> None:
             if next(calls) == 7:
                 raise KeyboardInterrupt
             step(self)
 
-        patch.setattr(torch.optim.Adam, "step", stop_at_seven)
+        patch.setattr(Adam, "step", stop_at_seven)
         patch.setattr("ndcn.training.loop.SAVE_EVERY", -1.0)
         with pytest.raises(KeyboardInterrupt):
             DynamicsRegressor(name, **settings).fit(REGULAR)

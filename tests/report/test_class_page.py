@@ -72,7 +72,7 @@ def test_accuracies_at_other_times() -> None:
     clf = pages.classifier()
     mask = clf.held_out()
     at_zero, later = accuracies_over(clf, [0.0, 5.0], [mask])[:, 0]
-    model, table = clf.model_, clf._table(clf.features_)
+    model, table = clf.model_, clf._table(clf.features_, clf.recipe_)
     with torch.no_grad():
         alone = model.start(table).sum(dim=1) + model.decoder.bias
         model.fixed_T = 5.0
