@@ -69,7 +69,7 @@ def test_every_way_gives_the_same_digits(folder: Path, base: Path) -> None:
         np.testing.assert_array_equal(both.reshape(-1), csv[column].to_numpy())
     reg = ndcn.load(base / "model.ndcn")
     table = pd.read_csv(base / "groups.csv")[["place", "region"]]
-    python = reg.table(level=[0.5, 0.9], groups=table)  # type: ignore[union-attr]
+    python = reg.table(level=[0.5, 0.9], groups=table)
     assert python["time"].dt.strftime("%Y-%m-%d").tolist() == csv["time"].tolist()
     pd.testing.assert_frame_equal(
         python.drop(columns="time"), csv.drop(columns="time"), check_dtype=False, check_exact=True
@@ -96,7 +96,7 @@ def test_names_that_do_not_match_are_named(folder: Path, base: Path) -> None:
     ]
     reg = ndcn.load(base / "model.ndcn")
     with pytest.warns(UserWarning, match="11 nodes without a group"):
-        reg.table(groups={"place 00": "north"})  # type: ignore[union-attr]
+        reg.table(groups={"place 00": "north"})
 
 
 def test_refusals(folder: Path, base: Path, made: Path) -> None:
