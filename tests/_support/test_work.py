@@ -145,3 +145,7 @@ def test_a_cluster_answers_as_processes_do(monkeypatch: pytest.MonkeyPatch) -> N
         assert workers.wait(0.0) == []
         workers.start(13)
         assert workers.wait(None) == [(13, Lost("RayError: the machine is gone"))]
+
+
+def test_a_worker_computes_with_one_thread() -> None:
+    assert dict(run_all(eval, ["__import__('torch').get_num_threads()"] * 2, jobs=2)) == {0: 1, 1: 1}

@@ -381,7 +381,9 @@ def never_interrupted(tmp_path_factory: pytest.TempPathFactory) -> ndcn.NodeClas
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals as this test sends")
-@pytest.mark.parametrize("sent", ["SIGINT", "SIGKILL"])
+@pytest.mark.parametrize(
+    "sent", ["SIGINT", pytest.param("SIGKILL", marks=pytest.mark.slow)]
+)  # `ndcn fit` is killed too
 def test_resuming_is_as_never_interrupted(folder, sent: str, never_interrupted: ndcn.NodeClassifier) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", EAGER, *LONG, "club.ndcn"],

@@ -75,7 +75,7 @@ def test_from_data_to_a_model(tmp_path, data):
 
 
 def test_killed_and_resumed_is_as_never_interrupted(folder, data):
-    words = ["fit", data, "--epochs", 150, "--seed", 3]
+    words = ["fit", data, "--epochs", 60, "--seed", 3]
     process = start(words, folder)
     process.kill()
     process.communicate()
@@ -89,7 +89,7 @@ def test_killed_and_resumed_is_as_never_interrupted(folder, data):
 
 
 def test_ctrl_c_saves_and_resumes(folder, data):
-    words = ["fit", data, "--epochs", 150, "--seed", 3, "--json"]
+    words = ["fit", data, "--epochs", 60, "--seed", 3, "--json"]
     process = start(words, folder)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -98,8 +98,8 @@ def test_ctrl_c_saves_and_resumes(folder, data):
     assert "--resume" in err
     assert json.loads(out)["stopped"] == "interrupted"
     assert sorted(p.name for p in folder.iterdir()) == ["model.ndcn", "model.ndcn.checkpoint"]
-    assert len(ndcn.load(folder / "model.ndcn").history_.loss) == json.loads(out)["epochs"] < 150
-    assert json.loads(run(*words, "--resume").stdout)["epochs"] == 150
+    assert len(ndcn.load(folder / "model.ndcn").history_.loss) == json.loads(out)["epochs"] < 60
+    assert json.loads(run(*words, "--resume").stdout)["epochs"] == 60
     assert [p.name for p in folder.iterdir()] == ["model.ndcn"]
 
 
@@ -135,30 +135,21 @@ def test_ctrl_c_twice_stops_at_once(tmp_path, data):
     assert [p.name for p in tmp_path.iterdir()] == ["model.ndcn.checkpoint"]
 
 
-def test_a_full_disk(tmp_path, data):
-    def small() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
-    done = subprocess.run(
-        [str(NDCN), "fit", str(data), "--epochs", "2"],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        preexec_fn=small,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+def test_a_full_disk(folder, data):
+    before, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        done = run("fit", data, "--epochs", 2, code=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
     assert "error: could not write" in done.stderr
-    assert not list(tmp_path.iterdir())
+    assert not list(folder.iterdir())
 
 
 def test_a_reader_that_leaves_early_sees_no_traceback(tmp_path, data):
     run("fit", data, "--epochs", 2, "--out", tmp_path / "model.ndcn")
-    command = f"{NDCN} predict model.ndcn --until 5 --count 2000 | head -n 1"
+    command = f"{NDCN} predict model.ndcn --until 5 --count 900 | head -n 1"
     done = subprocess.run(
         ["sh", "-c", command], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
     )

@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from miniature import miniature
+from ndcn import experiments
 from ndcn.cli import app
 from ndcn.experiments import attempt
 from ndcn.experiments.result import Result
@@ -151,20 +152,15 @@ def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_run_is_told_and_is_exit_code_1(tmp_path: Path) -> None:
+def test_a_failed_run_is_told_and_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (run,) = miniature(runs=1).all_runs()
     path = tmp_path / "a.sqlite"
     with Store(path) as there:
         there.add_failure(run, "ArithmeticError: the prediction is not finite")
-    broken = tmp_path / "broken.py"
-    broken.write_text(
-        "import ndcn.experiments as s\ns.missing = lambda runs, store: []\nfrom ndcn.cli import main\nmain()\n"
-    )
-    words = ["reproduce", "extrapolation", *SMALL, "--models", "ndcn", "--store", str(path)]
-    done = subprocess.run([sys.executable, broken, *words], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 1
-    assert "failed (1)" in done.stdout
-    assert "failed: heat/grid ndcn, published recipe, seed 0: ArithmeticError" in done.stderr
+    monkeypatch.setattr(experiments, "missing", lambda runs, store: [])
+    said = ndcn("extrapolation", *SMALL, "--models", "ndcn", "--store", path, code=1)
+    assert "failed (1)" in said
+    assert "failed: heat/grid ndcn, published recipe, seed 0: ArithmeticError" in said
 
 
 def rows_in(path: Path) -> int:
@@ -183,7 +179,7 @@ def rows_in(path: Path) -> int:
 @pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
 def test_stopped_in_the_midst_and_continued(tmp_path: Path, name: str) -> None:
     how = signal.Signals[name]
-    words = ["reproduce", "regular", "--only", "heat/grid", "--models", "ndcn", "--nodes", "16", "--epochs", "150"]
+    words = ["reproduce", "regular", "--only", "heat/grid", "--models", "ndcn", "--nodes", "16", "--epochs", "40"]
     words += ["--runs", "4", "--jobs", "1", "--store", str(tmp_path / "a.sqlite")]
     process = subprocess.Popen(
         [NDCN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -211,7 +207,7 @@ def test_stopped_in_the_midst_and_continued(tmp_path: Path, name: str) -> None:
     assert out == ""
     before = rows_in(tmp_path / "a.sqlite")
     assert 1 <= before < 4
-    done = subprocess.run([NDCN, *words, "--json"], capture_output=True, text=True, timeout=150, check=False)
-    assert done.returncode == 0, done.stderr
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
     assert f"{before} of 4 runs are in" in done.stderr
     assert all(row["runs"] == 4 for row in json.loads(done.stdout))

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any
 
-from .threads import cores, use_one_thread
+from .threads import cores
 from .worker import Failed as Failed, answer_tasks
 
 
@@ -40,7 +40,7 @@ class Processes:
     """
 
     def __init__(self, work: Callable[[Any], Any], jobs: int | None = None) -> None:
-        self.ready, self.capacity = pickle.dumps((use_one_thread, work)), jobs or cores()
+        self.work, self.capacity = pickle.dumps(work), jobs or cores()
         self.workers: list[_Worker] = []
 
     def __enter__(self) -> Processes:
@@ -73,7 +73,7 @@ class Processes:
     def _new_worker(self) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=answer_tasks, args=(theirs, self.ready), daemon=True)
+        process = context.Process(target=answer_tasks, args=(theirs, self.work), daemon=True)
         with _no_interrupts(), _no_main_module():
             process.start()
         theirs.close()  # so that its death is seen as the end of the pipe

@@ -17,11 +17,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def use_one_thread() -> None:
-    """Compute with one thread of torch from now on."""
-    torch.set_num_threads(1)
-
-
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Compute with one thread of torch; afterwards the number of threads is as before."""

@@ -12,6 +12,7 @@ from typing import Any
 from .cluster import Ray
 from .processes import Failed, Lost, Processes
 from .threads import cores
+from .worker import numbered
 
 Workers = Processes | Ray
 
@@ -49,7 +50,7 @@ def run_all(
             return
     waiting = deque(enumerate(tasks))
     running = 0
-    with workers_for(partial(_numbered, work), jobs) as workers:
+    with workers_for(partial(numbered, work), jobs) as workers:
         while waiting or running:
             while waiting and running < workers.capacity:
                 workers.start(waiting.popleft())
@@ -61,10 +62,6 @@ def run_all(
                 if isinstance(answer, Failed) and answer.error is not None:
                     raise answer.error
                 yield k, answer
-
-
-def _numbered(work: Callable[[Any], Any], task: tuple[int, Any]) -> Any:
-    return work(task[1])
 
 
 def _can_be_sent(task: Any) -> bool:

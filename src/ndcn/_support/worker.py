@@ -12,10 +12,13 @@ import pickle  # only through pipes to workers that this process started, never 
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from typing import Any
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # read when torch is loaded
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,16 @@ class Failed:
         return cls(reason, error)
 
 
-def answer_tasks(pipe: Connection, ready: bytes) -> None:
+def answer_tasks(pipe: Connection, pickled: bytes) -> None:
     """Answer what comes through the pipe until it ends.
 
     Args:
         pipe: to the process that started this one.
-        ready: two pickled functions: one to call first, and the work, a function of a task. They may import torch.
+        pickled: the work, a function of a task. To unpickle it may import torch.
     """
     die_with_parent()
-    prepare, work = pickle.loads(ready)
-    prepare()
+    os.environ.update(ONE_THREAD)
+    work = pickle.loads(pickled)
     while True:
         try:
             message = pipe.recv_bytes()
@@ -59,6 +62,11 @@ def answer_tasks(pipe: Connection, ready: bytes) -> None:
             pipe.send_bytes(answer)
         except BrokenPipeError:
             return
+
+
+def numbered(work: Callable[[Any], Any], task: tuple[int, Any]) -> Any:
+    """The work on a task that comes with its number."""
+    return work(task[1])
 
 
 def die_with_parent() -> None:

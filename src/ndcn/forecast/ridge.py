@@ -121,20 +121,18 @@ def coefficients(
     Returns:
         w, shape (E, p).
     """
-    p = Z.shape[2]
-    wanted: dict[int, list[int]] = {}
-    for k, e in enumerate(ends):
-        wanted.setdefault(int(e), []).append(k)
-    out, gram, right = np.zeros((len(ends), p)), np.zeros((p, p)), np.zeros(p)
-    weight = known * _even(Z[: len(known)], np.where(known, target, 0.0))
-    for t in range(int(ends.max()) + 1):
-        z = Z[t] * weight[t][:, None]
-        gram, right = forget * gram + z.T @ Z[t], forget * right + z.T @ np.where(known[t], target[t], 0.0)
-        if t in wanted:
-            size = np.diag(gram)
-            add = penalty * size + 1e-9 * (size.max() + 1e-12)
-            add[-1] = 1e-9 * (size.max() + 1e-12)
-            out[wanted[t]] = np.linalg.solve(gram + np.diag(add), right)
+    last = int(ends.max()) + 1
+    Z, known, target = Z[: max(last, 0)], known[: max(last, 0)], np.where(known, target, 0.0)[: max(last, 0)]
+    weighted = (Z * (known * _even(Z, target))[..., None]).swapaxes(1, 2)
+    grams, rights = weighted @ Z, (weighted @ target[..., None])[..., 0]
+    for t in range(1, last):
+        grams[t] += forget * grams[t - 1]
+        rights[t] += forget * rights[t - 1]
+    out, some = np.zeros((len(ends), Z.shape[2])), ends >= 0
+    gram, size = grams[ends[some]], np.diagonal(grams[ends[some]], axis1=1, axis2=2)
+    least = 1e-9 * (size.max(axis=1, keepdims=True) + 1e-12)
+    add = np.concatenate([penalty * size[:, :-1] + least, least], axis=1)
+    out[some] = np.linalg.solve(gram + add[:, None] * np.eye(Z.shape[2]), rights[ends[some]][..., None])[..., 0]
     return out
 
 
