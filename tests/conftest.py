@@ -13,6 +13,7 @@ from typing import Any
 import hypothesis
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
 from finding import Cooperation, data_of
 from ndcn import DynamicsRegressor, Graph, Interaction, Trajectory, laws
@@ -23,6 +24,7 @@ hypothesis.settings.load_profile("ndcn")
 
 # The matrices of tests are tiny: on a busy machine a second thread makes each product a thousand times slower.
 torch.set_num_threads(1)
+threadpool_limits(limits=1, user_api="blas")
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would the commands that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ndcn._support.threads import WORTH_TWO, one_thread, threads_for
 
@@ -28,3 +29,15 @@ def test_the_number_of_threads_comes_back_after_an_error() -> None:
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
+
+
+def test_numpy_and_scipy_compute_with_one_thread_too() -> None:
+    def threads() -> list[int]:
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = threads()
+        assert len(before) >= 1
+        with one_thread():
+            assert threads() == [1] * len(before)
+        assert threads() == before

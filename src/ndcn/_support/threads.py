@@ -1,4 +1,4 @@
-"""How many cores there are, and how many threads torch uses: one for small problems, where a second only gets in the way."""
+"""How many cores there are, and how many threads torch, NumPy and SciPy use: one for small problems, where a second gets in the way."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 
+import scipy.linalg  # noqa: F401  its BLAS, which is not NumPy's, must be loaded before it can be limited
 import torch
+from threadpoolctl import ThreadpoolController
 
 WORTH_TWO = 200_000  # numbers in a state below which products take microseconds, less than it takes to wake a thread
 
@@ -19,15 +22,22 @@ def cores() -> int:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute with one thread of torch; afterwards the number of threads is as before."""
+    """Compute with one thread of torch and of each BLAS; afterwards the numbers of threads are as before."""
     before = torch.get_num_threads()
     if before != 1:  # setting it takes longer than a small product
         torch.set_num_threads(1)
     try:
-        yield
+        # On a busy machine a product that waits for a second thread took ten times as long.
+        with _blas().limit(limits=1):
+            yield
     finally:
         if before != 1:
             torch.set_num_threads(before)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
 
 
 def threads_for(numbers: int) -> AbstractContextManager[None]:

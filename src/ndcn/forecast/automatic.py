@@ -10,6 +10,7 @@ import numpy as np
 
 from .._support.horizon import usual_horizon
 from .._support.progress import Progress
+from .._support.threads import threads_for
 from ..data import Dataset, Panel, SeriesKind, Trajectory, one_run, panel_of
 from . import backtest, combination, intervals
 from .backtest import Backtest, mean_errors
@@ -103,7 +104,8 @@ def auto(
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= T // 2:
         limit = f"from 1 to {T // 2} (half of the {T} snapshots)"
         raise ValueError(f"horizon must be a whole number of steps {limit}, got {steps!r}")
-    choices = [_choose(panel, steps, tuple(options.learned), seed, progress) for panel in panels]
+    with threads_for(data.graph.num_nodes):
+        choices = [_choose(panel, steps, tuple(options.learned), seed, progress) for panel in panels]
     return Forecast.of(data, panels, choices)
 
 

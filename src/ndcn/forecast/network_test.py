@@ -10,6 +10,7 @@ import numpy as np
 from .._support.horizon import usual_horizon
 from .._support.html import grid
 from .._support.progress import Progress
+from .._support.threads import threads_for
 from .._support.wording import short, some
 from ..data import Dataset, Trajectory, one_run, panel_of
 from . import ridge
@@ -280,7 +281,7 @@ def network_test(
     def relative(blocks: tuple[str, ...], order: np.ndarray | None = None) -> tuple[float, ...]:
         return tuple((judge.errors(blocks, order) / unit).tolist())
 
-    with Progress(shuffles, 0, progress, "graphs", "shuffling") as bar:
+    with threads_for(n), Progress(shuffles, 0, progress, "graphs", "shuffling") as bar:
         shuffled = []
         for k in range(shuffles):
             shuffled.append(relative(ridge.BLOCKS, generator.permutation(n)))

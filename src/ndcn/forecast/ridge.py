@@ -121,19 +121,24 @@ def coefficients(
     Returns:
         w, shape (E, p).
     """
-    last = int(ends.max()) + 1
-    Z, known, target = Z[: max(last, 0)], known[: max(last, 0)], np.where(known, target, 0.0)[: max(last, 0)]
-    weighted = (Z * (known * _even(Z, target))[..., None]).swapaxes(1, 2)
-    grams, rights = weighted @ Z, (weighted @ target[..., None])[..., 0]
-    for t in range(1, last):
-        grams[t] += forget * grams[t - 1]
-        rights[t] += forget * rights[t - 1]
-    out, some = np.zeros((len(ends), Z.shape[2])), ends >= 0
-    gram, size = grams[ends[some]], np.diagonal(grams[ends[some]], axis1=1, axis2=2)
+    p, target = Z.shape[2], np.where(known, target, 0.0)
+    weight = known * _even(Z[: len(known)], target)
+    times, which = np.unique(ends, return_inverse=True)
+    grams, rights = np.zeros((len(times), p, p)), np.zeros((len(times), p))
+    gram, right, start = np.zeros((p, p)), np.zeros(p), 0
+    for k, end in enumerate(times):
+        if end >= start:  # what came since the last of them
+            new = slice(start, end + 1)
+            z = Z[new].reshape(-1, p)
+            weighted = z * (weight[new] * forget ** np.arange(end - start, -1, -1)[:, None]).reshape(-1, 1)
+            older = forget ** (end + 1 - start)
+            gram, right = older * gram + weighted.T @ z, older * right + weighted.T @ target[new].reshape(-1)
+            start = end + 1
+        grams[k], rights[k] = gram, right
+    size = np.diagonal(grams, axis1=1, axis2=2)
     least = 1e-9 * (size.max(axis=1, keepdims=True) + 1e-12)
     add = np.concatenate([penalty * size[:, :-1] + least, least], axis=1)
-    out[some] = np.linalg.solve(gram + add[:, None] * np.eye(Z.shape[2]), rights[ends[some]][..., None])[..., 0]
-    return out
+    return np.asarray(np.linalg.solve(grams + add[:, None] * np.eye(p), rights[..., None])[which, :, 0])
 
 
 def _even(Z: np.ndarray, target: np.ndarray) -> np.ndarray:

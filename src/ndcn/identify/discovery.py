@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.linalg import LinAlgError
 
+from .._support.threads import threads_for
 from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
@@ -76,7 +77,7 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
     if what.known is not None:
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
     check_numbers(trajectories)
-    with time_limit(what.seconds):
+    with time_limit(what.seconds), threads_for(max(t.graph.num_nodes for t in trajectories)):
         try:
             found = _searched(_Task(trajectories, what, seed))
         except (LinAlgError, np.linalg.LinAlgError, ArithmeticError) as error:
