@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 
+import ndcn
+from ndcn.data.panel import panel_of
 from ndcn.data.series_kind import kind_of
 from places import SHARED
 
@@ -112,3 +114,19 @@ def test_corrections_of_counts_are_counted() -> None:
     assert kind.positive
     assert kind.corrections == 2
     assert "2 values below 0 taken for corrections" in kind.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("totals", "'x' was read as totals, as asked for, but they fall in 49 % of the steps"),
+        ("counts", "'x' was read as counts, as asked for, but 48 % of them are below 0"),
+        ("values", ""),
+    ],
+)
+def test_a_kind_that_the_data_contradict_is_said(kind: str, said: str) -> None:
+    wave = np.repeat(np.sin(np.arange(40.0))[:, None], 4, axis=1)
+    data = ndcn.Trajectory(times=np.arange(40.0), states=wave, graph=ndcn.networks.grid(4))
+    assert panel_of(data, kind=kind).value_notes == ((said,) if said else ())
+    rising = ndcn.Trajectory(times=np.arange(40.0), states=np.cumsum(wave > 0, axis=0), graph=ndcn.networks.grid(4))
+    assert panel_of(rising, kind="totals").value_notes == panel_of(rising, kind="counts").value_notes == ()

@@ -13,7 +13,7 @@ from .._support.wording import short
 from ..graph import Graph
 from .outlier import APART, LONGEST, Outlier
 from .outliers import cleaned
-from .series_kind import PERIODS, SeriesKind, kind_of
+from .series_kind import PERIODS, SeriesKind, contradicted, kind_of
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -184,6 +184,9 @@ def panel_of(
     found: tuple[Outlier, ...] = ()
     among = PERIODS if data.calendar is None or not data.calendar.dated else data.calendar.cycles(step)
     rough = kind_of(_held(x), seen, kind, period, among)
+    against = contradicted(x, seen, kind)
+    if against:
+        value_notes += (f"{short(data.features[feature])} was read as {kind}, as asked for, but {against}",)
     breaks = np.zeros(x.shape, dtype=bool)
     if not keep_outliers:
         clean = cleaned(x, positive=rough.positive, cumulative=rough.cumulative, period=rough.period)

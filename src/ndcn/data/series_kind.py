@@ -26,6 +26,7 @@ LOOSE = (26, 52, 365)  # seasons of a year need not be met to the step: 1, 2 and
 WEEK, DAY = 7, 24
 SLIPS = 0.01  # share of a node's values below 0 that are taken for wrong signs or corrections of counts; one is always allowed
 WRONG = 0.5  # of a node's median size, beyond which a value below 0 corrects nothing: its sign is wrong
+CONTRADICTED = 0.05  # share of values that say otherwise; fewer are errors of reporting
 FALLS = 0.01  # share of falls that a node's totals may have, as corrections; two are allowed from 30 snapshots on
 MOST, HALF = (
     0.9,
@@ -170,6 +171,30 @@ def kind_of(
         intermittent=bool((series == 0).mean() > 0.5),
         corrections=small if positive else 0,
     )
+
+
+def contradicted(values: np.ndarray, observed: np.ndarray, kind: str | None) -> str:
+    """What speaks against the kind that the user gave, "" where nothing does.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.data.series_kind import contradicted
+        >>> wave = np.sin(np.arange(40.0))[:, None]
+        >>> contradicted(wave, np.isfinite(wave), "totals")
+        'they fall in 49 % of the steps'
+        >>> contradicted(wave, np.isfinite(wave), "counts")
+        '48 % of them are below 0'
+    """
+    below = float((values[observed] < 0).mean()) if observed.any() else 0.0
+    both = observed[1:] & observed[:-1]
+    falls = float((np.diff(values, axis=0)[both] < 0).mean()) if both.any() else 0.0
+    if kind == "totals" and falls > CONTRADICTED:
+        return f"they fall in {100 * falls:.2g} % of the steps"
+    if kind in ("totals", "counts") and below > CONTRADICTED:
+        return f"{100 * below:.2g} % of them are below 0"
+    if kind == "counts" and not whole(np.where(observed, values, 0.0)):
+        return "they are no whole numbers"
+    return ""
 
 
 def _small(x: np.ndarray, seen: np.ndarray, under: np.ndarray) -> np.ndarray:
