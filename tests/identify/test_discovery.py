@@ -13,7 +13,7 @@ from ndcn.identify import Evidence, FoundLaw, Interaction, discover, estimate, e
 
 def heat(rate: float = 0.7) -> Trajectory:
     graph = networks.grid(16)
-    return simulate(laws.Heat(rate), graph, laws.initial_state(graph), sampling.irregular_times(1.0, count=15, seed=0))
+    return simulate(laws.Heat(rate), graph, laws.initial_state(graph), sampling.irregular_times(0.5, count=15, seed=0))
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ from finding import Cooperation, data_of, error_of, plain, terms_of
 from ndcn import DynamicsRegressor, Graph, Interaction, Trajectory, laws, networks
 from ndcn.identify.library import COUPLING, SELF
 
-SOON = [0.05, 0.1]
-SMALL = {"graph": networks.grid(16), "T": 2.0, "count": 15}
+SOON = [0.02, 0.05]
+SMALL = {"graph": networks.grid(16), "T": 1.0, "count": 15}
 
 
 def few(known: laws.Law) -> Interaction:
@@ -50,7 +50,7 @@ def decay(decay_data: tuple[Trajectory, Trajectory]) -> DynamicsRegressor:
 
 @pytest.fixture(scope="module")
 def free() -> tuple[DynamicsRegressor, Trajectory]:
-    truth, seen = data_of(laws.Heat() + Cooperation(0.5), networks.grid(16), T=1.0, count=20)
+    truth, seen = data_of(laws.Heat() + Cooperation(0.5), networks.grid(16), T=0.5, count=20)
     return DynamicsRegressor(model=Interaction("free", known=laws.Heat())).fit(seen), truth
 
 
