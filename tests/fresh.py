@@ -29,4 +29,16 @@ from ndcn.laws.formula import Formula  # noqa: E402
 said["parameters"] = Formula("ab*x + a + abc*b").parameters
 said["key"] = next(load_table("regular").all_runs()).key
 
+import torch  # noqa: E402
+
+from ndcn.training.adam import Adam  # noqa: E402
+
+weight = torch.nn.Parameter(torch.ones(2))
+optimizer = Adam([weight], lr=0.1, fused=True)
+weight.sum().backward()
+optimizer.step()
+optimizer.zero_grad()
+optimizer.load_state_dict(optimizer.state_dict())
+said["compiler"] = "torch._dynamo" in sys.modules
+
 print(json.dumps(said))

@@ -38,6 +38,17 @@ def fitted(data: ndcn.datasets.NodeDataset, **choices: object) -> ndcn.NodeClass
     return clf.fit(data.graph, data.features, data.labels, data.train_mask, data.val_mask)
 
 
+@pytest.fixture(scope="module")
+def differing() -> ndcn.datasets.NodeDataset:
+    """Neighbours are of the other class."""
+    return planted(same=0.005, differ=0.1)
+
+
+@pytest.fixture(scope="module")
+def repelled(differing: ndcn.datasets.NodeDataset) -> ndcn.NodeClassifier:
+    return fitted(differing)
+
+
 def test_assortativity_is_networkxs() -> None:
     club = ndcn.datasets.karate_club()
     theirs = nx.karate_club_graph()
@@ -70,9 +81,10 @@ def test_alike_neighbours_are_diffused_without_a_comparison() -> None:
     assert clf.recipe_.field == "diffusion"
 
 
-def test_neighbours_that_differ_are_repelled() -> None:
-    data = planted(same=0.005, differ=0.1)
-    clf = fitted(data)
+def test_neighbours_that_differ_are_repelled(
+    differing: ndcn.datasets.NodeDataset, repelled: ndcn.NodeClassifier
+) -> None:
+    data, clf = differing, repelled
     assert clf.choice_ is not None
     assert clf.choice_.field == "signed"
     assert "Neighbours tend to differ" in str(clf.choice_)
@@ -87,12 +99,12 @@ def test_neighbours_that_differ_are_repelled() -> None:
 
 def test_a_graph_that_says_nothing_is_not_used() -> None:
     data = planted(same=0.05, differ=0.05)
-    clf = fitted(data)
+    clf = fitted(data, epochs=20)
     assert clf.choice_ is not None
     best = max(clf.choice_.accuracy.values())
     assert clf.choice_.accuracy[clf.choice_.field] == best == clf.score(data.val_mask)
     other = planted(same=0.1, differ=0.0).graph
-    alone = fitted(data, field="features")
+    alone = fitted(data, field="features", epochs=20)
     same = alone.predict_proba(graph=other, features=data.features)
     torch.testing.assert_close(same, alone.predict_proba())
 
@@ -107,9 +119,8 @@ def test_without_validation_nodes_classes_along_edges_decide() -> None:
     assert clf.score(data.test_mask) > 0.7
 
 
-def test_a_choice_survives_the_file(tmp_path) -> None:
-    data = planted(same=0.005, differ=0.1)
-    clf = fitted(data)
+def test_a_choice_survives_the_file(repelled: ndcn.NodeClassifier, tmp_path) -> None:
+    clf = repelled
     clf.save(tmp_path / "model.ndcn")
     again = ndcn.load(tmp_path / "model.ndcn")
     assert again.choice_ == clf.choice_
@@ -121,13 +132,13 @@ def test_a_choice_survives_the_file(tmp_path) -> None:
 
 def test_resuming_a_comparison_is_as_never_interrupted(tmp_path) -> None:
     data = planted(same=0.005, differ=0.1)
-    whole = fitted(data, epochs=30)
+    whole = fitted(data, epochs=10)
     path = tmp_path / "run"
-    fitted(data, epochs=30, checkpoint=path)
+    fitted(data, epochs=10, checkpoint=path)
     kept = sorted(file.name for file in tmp_path.iterdir())
     assert kept == sorted(f"run.{name}" for name in COMPARED)
     (tmp_path / "run.diffusion").unlink()  # as if it had been stopped before the last
-    clf = ndcn.NodeClassifier(hidden=16, epochs=30, progress=False, checkpoint=path)
+    clf = ndcn.NodeClassifier(hidden=16, epochs=10, progress=False, checkpoint=path)
     clf.fit(data.graph, data.features, data.labels, data.train_mask, data.val_mask, resume=True)
     assert clf.choice_ == whole.choice_
     assert torch.equal(clf.predict_proba(), whole.predict_proba())

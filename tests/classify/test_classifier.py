@@ -51,10 +51,10 @@ def club(karate: NodeDataset) -> NodeClassifier:
     [
         {},
         {"preset": "paper", "T": 1.2, "epochs": 100},
-        {"field": "relu"},
+        {"field": "relu", "epochs": 20},
         {"source": 0.0, "solver": Solver("rk4", step_size=0.25)},
         {"learn_T": True, "learn_alpha": True},
-        {"field": "relu", "learn_alpha": True},
+        {"field": "relu", "learn_alpha": True, "epochs": 20},
         {"passes": 1, "dropout": 0, "hidden_dropout": 0, "row_dropout": 0},
         {"dtype": "float64", "activation": "tanh"},
         {"preset": "paper", "field": "diffusion", "epochs": 100},

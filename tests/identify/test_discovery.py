@@ -8,12 +8,17 @@ from dataclasses import asdict, replace
 import pytest
 
 from ndcn import Trajectory, laws, networks, sampling, simulate
-from ndcn.identify import Evidence, Interaction, discover, estimate, estimation as module
+from ndcn.identify import Evidence, FoundLaw, Interaction, discover, estimate, estimation as module
 
 
 def heat(rate: float = 0.7) -> Trajectory:
     graph = networks.grid(16)
-    return simulate(laws.Heat(rate), graph, laws.initial_state(graph), sampling.irregular_times(1.0, count=15, seed=0))
+    return simulate(laws.Heat(rate), graph, laws.initial_state(graph), sampling.irregular_times(0.5, count=15, seed=0))
+
+
+@pytest.fixture(scope="module")
+def found() -> FoundLaw:
+    return estimate(laws.Heat(None), [heat()])
 
 
 @pytest.mark.parametrize(
@@ -39,9 +44,9 @@ def test_what_was_said_is_kept(explained: bool) -> None:
     assert Evidence(**asdict(evidence)) == evidence
 
 
-def test_a_law_that_is_found_explains_its_data() -> None:
+def test_a_law_that_is_found_explains_its_data(found: FoundLaw) -> None:
     assert discover([heat()], Interaction()).evidence.explained
-    assert estimate(laws.Heat(None), [heat()]).evidence.explained
+    assert found.evidence.explained
 
 
 def test_a_wrong_law_does_not_and_estimate_warns_of_it() -> None:
@@ -51,8 +56,9 @@ def test_a_wrong_law_does_not_and_estimate_warns_of_it() -> None:
 
 
 @pytest.mark.parametrize("explained", [True, False])
-def test_the_warning_follows_the_field_not_the_words(monkeypatch: pytest.MonkeyPatch, explained: bool) -> None:
-    found = estimate(laws.Heat(None), [heat()])
+def test_the_warning_follows_the_field_not_the_words(
+    found: FoundLaw, monkeypatch: pytest.MonkeyPatch, explained: bool
+) -> None:
     reworded = replace(found, evidence=Evidence("known", "not the whole law", (0.0,), explained=explained))
     monkeypatch.setattr(module, "_estimated", lambda *args: reworded)
     with warnings.catch_warnings(record=True) as caught:

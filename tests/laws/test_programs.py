@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 
 import numpy as np
@@ -36,10 +37,12 @@ def states(graph: ndcn.Graph, d: int, count: int = 3) -> torch.Tensor:
     return torch.rand(count, graph.num_nodes, d, generator=generator, dtype=torch.float64) * 6 - 0.5
 
 
+@functools.cache
 def graph_of(name: str) -> ndcn.Graph:
     return ndcn.networks.power_law(150, seed=1) if name == "power law" else SIGNED_GRAPHS[name]
 
 
+@functools.cache
 def equations(d: int) -> list[Equation]:
     """Every term of the library alone, and seven of them together in many ways."""
     features = ("x",) if d == 1 else ("v", "w")

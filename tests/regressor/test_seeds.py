@@ -42,7 +42,7 @@ def test_threads_learn_what_each_would_learn_alone(model: str) -> None:
     own = Dropping()
 
     def fit(seed: int) -> list[torch.Tensor]:
-        made = regressor("ndcn", seed=seed, epochs=2) if model == "ndcn" else regressor(own, seed=seed, epochs=30)
+        made = regressor("ndcn", seed=seed, epochs=2) if model == "ndcn" else regressor(own, seed=seed, epochs=15)
         return weights(made.fit(DATA))
 
     alone = [fit(seed) for seed in range(4)]

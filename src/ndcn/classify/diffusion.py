@@ -53,12 +53,16 @@ class DiffusionOperator(nn.Module):
         if self.fixed is not None:
             return operators.diffusion(graph, self.fixed) @ x
         alpha = torch.sigmoid(self.logit)
-        operators.diffusion(graph, 0.5)  # refuses negative weights
-        adjacency = graph.adjacency
-        incoming, outgoing = (torch.as_tensor(adjacency.csr.sum(axis=axis)).to(x) for axis in (1, 0))
-        left, right = ((alpha + (1 - alpha) * degree).rsqrt().unsqueeze(1) for degree in (incoming, outgoing))
+        degrees = graph.cached(("degrees of diffusion", x.dtype, x.device), lambda: _degrees(graph, x))
+        left, right = ((alpha + (1 - alpha) * degree).rsqrt().unsqueeze(1) for degree in degrees)
         scaled = right * x
-        return left * (alpha * scaled + (1 - alpha) * (adjacency @ scaled))
+        return left * (alpha * scaled + (1 - alpha) * (graph.adjacency @ scaled))
+
+
+def _degrees(graph: Graph, x: torch.Tensor) -> list[torch.Tensor]:
+    """What acts on each node and what it acts on, both in the dtype of x; negative weights are refused."""
+    operators.diffusion(graph, 0.5)
+    return [torch.as_tensor(graph.adjacency.csr.sum(axis=axis)).to(x) for axis in (1, 0)]
 
 
 class LinearDiffusion(Field):

@@ -48,13 +48,22 @@ class KnownLaw:
     def _common(self) -> Law:
         return _numbered(self.law, dict(zip(self.names, self.values, strict=True)))
 
+    @functools.cached_property
+    def _usable(self) -> bool:
+        return bool(self.values.isfinite().all())
+
     def rate(self, x: torch.Tensor, network: Network) -> torch.Tensor:
         """dx/dt at states (K, n, d + q); NaN where a value of a parameter is none."""
+        if not self._usable:
+            return torch.full_like(x, torch.nan)
+        if self.batched and not self.per_node:
+            with torch.no_grad():
+                return self._called(self._common, x, network.graph).to(x.dtype)
         state, p = self._split(x)
-        if not (self.values.isfinite().all() and p.isfinite().all()):
+        if not p.isfinite().all():
             return torch.full_like(x, torch.nan)
         with torch.no_grad():
-            if self.batched and (not self.per_node or bool((p == p[:1]).all())):
+            if self.batched and bool((p == p[:1]).all()):
                 out = self._called(self._with_nodes(p[0]), state, network.graph)
             else:
                 every = zip(state, p, strict=True)
