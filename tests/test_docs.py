@@ -75,16 +75,16 @@ def headings(text: str) -> set[str]:
 
 
 def own_files(folder: Path) -> None:
-    """The files that pages take for the reader's own: a ring of 12 places, 60 days and what came after, classes of some."""
-    places, rng = [f"place {k}" for k in range(12)], np.random.default_rng(0)
+    """The files that pages take for the reader's own: a ring of 8 places, 45 days and what came after, classes of some."""
+    places, rng = [f"place {k}" for k in range(8)], np.random.default_rng(0)
     lines = [f"{a},{b}" for a, b in zip(places, places[1:] + places[:1], strict=True)]
     (folder / "edges.csv").write_text("source,target\n" + "\n".join(lines) + "\n")
-    table = pd.DataFrame(rng.poisson(20, size=(80, 12)), columns=places, index=pd.date_range("2021-01-01", periods=80))
-    table[:60].to_csv(folder / "states.csv", index_label="date")
-    table[60:].to_csv(folder / "later.csv", index_label="date")
-    regions = pd.DataFrame({"node": places, "region": ["north", "south"] * 6, "country": ["here"] * 12})
+    table = pd.DataFrame(rng.poisson(20, size=(65, 8)), columns=places, index=pd.date_range("2021-01-01", periods=65))
+    table[:45].to_csv(folder / "states.csv", index_label="date")
+    table[45:].to_csv(folder / "later.csv", index_label="date")
+    regions = pd.DataFrame({"node": places, "region": ["north", "south"] * 4, "country": ["here"] * 8})
     regions.to_csv(folder / "groups.csv", index=False)
-    sides = pd.DataFrame({"node": places, "a": np.arange(12) < 6, "b": rng.random(12)}).astype({"a": float})
+    sides = pd.DataFrame({"node": places, "a": np.arange(8) < 4, "b": rng.random(8)}).astype({"a": float})
     sides.to_csv(folder / "features.csv", index=False)
     sides.assign(label=np.where(sides["a"] > 0, "left", "right"))[["node", "label"]][::2].to_csv(
         folder / "labels.csv", index=False

@@ -87,7 +87,7 @@ def test_names_are_drawn_as_they_are(name: str) -> None:
 def test_one_node_one_snapshot_and_many_nodes() -> None:
     alone = pd.DataFrame({"node": ["a"], "time": [3.0], "x": [1.0]})
     png(ndcn.plot.inspect(ndcn.read(pd.DataFrame({"source": ["a"], "target": ["a"]}), alone)))
-    n = 1000
+    n = 250
     ring = pd.DataFrame({"source": np.arange(n), "target": (np.arange(n) + 1) % n})
     states = pd.DataFrame(np.random.default_rng(0).random((500, n))).rename_axis("time")
     figure = ndcn.plot.inspect(ndcn.read(ring, states))

@@ -48,7 +48,7 @@ def test_groups_have_a_legend_and_missing_nodes_are_grey():
 
 
 def test_many_links_are_thinned_and_a_lonely_graph_is_drawn():
-    graph = ndcn.networks.random(400, p=0.5, seed=0)
+    graph = ndcn.networks.random(400, p=0.5, seed=0, order=None)
     assert graph.num_edges > 30_000
     ax = ndcn.plot.network(graph, positions=np.random.default_rng(0).random((400, 2)))
     assert len(ax.collections[0].get_segments()) == 30_000

@@ -129,7 +129,7 @@ def test_every_number_of_a_forecast_is_that_of_its_table(running: Any, files: Pa
 
 def test_a_hint_at_a_node_shows_its_number(running: Any, files: Path) -> None:
     """What is written beside the pointer, as the page draws it."""
-    page = running.new_page(viewport={"width": 1400, "height": 900})
+    page = running.new_page(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
     page.set_default_timeout(10_000)
     page.add_init_script(
         "const draw = CanvasRenderingContext2D.prototype.fillText; window.drawn = [];"
@@ -141,7 +141,6 @@ def test_a_hint_at_a_node_shows_its_number(running: Any, files: Path) -> None:
     made, date = rows_of(files / "auto.csv"), page.inner_text("#clock")
     feature = list(next(iter(made.values())))[2]
     page.click("text=Square")
-    page.wait_for_timeout(600)
     box = page.locator("figure[data-kind=prediction] canvas[role]").bounding_box()
     side, cells = box["width"] - 24, int(np.ceil(np.sqrt(COUNT)))
     seen = set()

@@ -52,28 +52,40 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in made}
 
 
+@pytest.fixture(scope="module")
+def tab(running: Any) -> Any:
+    """The tab in which tests open their pages one after the other, as a new one takes longer than the page in it."""
+    page = running.new_page()
+    page.set_default_timeout(10_000)
+    return page
+
+
 @pytest.fixture
-def show(running: Any, files: dict[str, Path]) -> Iterator[Open]:
+def show(tab: Any, files: dict[str, Path]) -> Iterator[Open]:
     """Opens a page; in the end nothing may have been said on the console and nothing asked for but the file."""
     said: list[str] = []
     asked: list[str] = []
-    contexts = []
+    listeners: dict[str, Callable[[Any], None]] = {
+        "console": lambda message: said.append(f"{message.type}: {message.text}"),
+        "pageerror": lambda error: said.append(f"error: {error}"),
+        "request": lambda request: asked.append(request.url),
+    }
 
-    def opened(name: str, *, width: int = 1440, height: int = 900, theme: str = "light", **more: Any) -> Any:
-        context = running.new_context(viewport={"width": width, "height": height}, color_scheme=theme, **more)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: said.append(f"error: {error}"))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(files[name].as_uri())
-        page.wait_for_selector("html[data-ready]")
-        return page
+    def opened(
+        name: str, *, width: int = 1440, height: int = 900, theme: str = "light", motion: str = "no-preference"
+    ) -> Any:
+        tab.set_viewport_size({"width": width, "height": height})
+        tab.emulate_media(color_scheme=theme, reduced_motion=motion)
+        tab.goto(files[name].as_uri())
+        tab.wait_for_selector("html[data-ready]")
+        return tab
 
+    tab.mouse.move(0, 0)  # where it points at nothing
+    for event, note in listeners.items():
+        tab.on(event, note)
     yield opened
-    for context in contexts:
-        context.close()
+    for event, note in listeners.items():
+        tab.remove_listener(event, note)
     assert said == []
     assert {url for url in asked if not url.startswith("blob:")} <= {file.as_uri() for file in files.values()}
 
@@ -99,8 +111,10 @@ def number(text: str) -> float:
 
 
 def card(page: Any) -> dict[str, str]:
-    rows = page.locator("#node-card .values tr").all()
-    return {row.locator("th").inner_text(): row.locator("td").inner_text() for row in rows}
+    rows = page.locator("#node-card .values tr").evaluate_all(
+        "all => all.map(row => [...row.cells].map(c => c.innerText))"
+    )
+    return dict(rows)
 
 
 def test_it_opens_from_disk_soon(show: Open) -> None:
@@ -188,6 +202,7 @@ def test_play_advances_and_pause_holds(show: Open) -> None:
     page.wait_for_timeout(250)
     assert page.input_value("#time") == held
     page.select_option("#speed", "4")
+    move(page, 3.5)
     page.locator("#stage").focus()
     page.keyboard.press("Space")
     page.wait_for_function("() => Number(document.getElementById('time').value) > 4")
@@ -210,12 +225,12 @@ def test_keys_move_time(show: Open) -> None:
 
 
 def test_a_click_on_a_node_shows_its_curve(show: Open) -> None:
-    page = show("heat")
+    page = show("heat", motion="reduce")
     before = page.evaluate("document.querySelector('#node-chart canvas').toDataURL()")
     canvas = page.locator("#panels canvas[role]").nth(1)
     box = canvas.bounding_box()
     page.click("text=Square")
-    page.wait_for_timeout(600)
+    settle(page)
     side = box["width"] - 24
     page.mouse.click(box["x"] + 12 + side * 4.5 / 20, box["y"] + 12 + side * 7.5 / 20)  # row 7, column 4
     settle(page)
@@ -264,7 +279,7 @@ def test_pinned_nodes_are_compared(show: Open) -> None:
 
 
 def test_the_switch_changes_the_layout(show: Open) -> None:
-    page = show("heat", reduced_motion="reduce")
+    page = show("heat", motion="reduce")
     before = pixels(page, 1)
     page.click("text=Square")
     settle(page)

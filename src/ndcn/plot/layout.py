@@ -209,8 +209,10 @@ def _repulsion(x: np.ndarray) -> np.ndarray:
     mass = np.zeros(MESH * MESH)
     for (i, j), w in weights:
         mass += np.bincount((corner[:, 0] + i) * MESH + corner[:, 1] + j, weights=w, minlength=MESH * MESH)
-    spectrum = fft.rfft2(mass.reshape(MESH, MESH), s=(2 * MESH, 2 * MESH))
-    fields = fft.irfft2(spectrum * _kernel(), s=(2 * MESH, 2 * MESH))[:, :MESH, :MESH].reshape(2, -1)
+    wide = 2 * MESH  # twice the mesh, so that the convolution does not wrap; only rows of the mesh are transformed
+    spectrum = fft.fft(fft.rfft(mass.reshape(MESH, MESH), n=wide, axis=1), n=wide, axis=0)
+    rows = fft.ifft(spectrum * _kernel(), axis=1)[:, :MESH]
+    fields = fft.irfft(rows, n=wide, axis=2)[:, :, :MESH].reshape(2, -1)
     force = np.zeros_like(x)
     for (i, j), w in weights:
         force += w[:, None] * fields[:, (corner[:, 0] + i) * MESH + corner[:, 1] + j].T

@@ -313,7 +313,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         Example:
             >>> import ndcn
             >>> graph = ndcn.Graph.from_edges([("a", "b"), ("b", "c")])
-            >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, [[1.0], [0.0], [0.0]], [0.0, 0.5, 1.0, 1.5, 2.0])
+            >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, [[1.0], [0.0], [0.0]], [0.0, 0.5, 1.0])
             >>> reg = ndcn.DynamicsRegressor(ndcn.laws.Heat(k=None)).fit(data)
             >>> reg.what_if("cut b c", [50.0]).states.flatten().round(decimals=2)
             tensor([0.5000, 0.5000, 0.0000])

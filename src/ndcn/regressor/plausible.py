@@ -75,7 +75,7 @@ class ChangedTrajectory(Trajectory):
     Example:
         >>> import ndcn
         >>> graph = ndcn.Graph.from_edges([("a", "b"), ("b", "c")])
-        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, [[1.0], [0.0], [0.0]], [0.0, 0.5, 1.0, 1.5, 2.0])
+        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, [[1.0], [0.0], [0.0]], [0.0, 0.5, 1.0])
         >>> reg = ndcn.DynamicsRegressor(ndcn.laws.Heat(k=None)).fit(data)
         >>> changed = reg.what_if(["shock a +4", "cut b c"], [2.0])
         >>> changed.distances, changed.lost_input

@@ -170,7 +170,7 @@ def backtest(
 
     Example:
         >>> import ndcn
-        >>> graph, times = ndcn.networks.grid(9), ndcn.sampling.regular_times(2.0, 20)
+        >>> graph, times = ndcn.networks.grid(4), ndcn.sampling.regular_times(1.0, 12)
         >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
         >>> found = ndcn.backtest(data, ndcn.laws.Heat(k=None), origins=2, horizon=3)
         >>> found.errors.shape, found.ratio < 0.01
