@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import warm
 from ndcn import training
 from ndcn._support import registries
 from ndcn._support.registry import Registry
@@ -36,10 +37,11 @@ class Toy(Parameters):
 """
 
 START = """
+import json, sys
+sys.path.insert(0, "")
 from ndcn._support.registries import LAWS, TABLES
 LAWS.add("decay", "toy:Decay")
 TABLES.add("toy", "toy:Toy")
-import json, sys
 from typer.testing import CliRunner
 from ndcn.cli import app
 done = [CliRunner().invoke(app, words) for words in json.loads(sys.argv[1])]
@@ -65,15 +67,12 @@ def test_names_alone_are_those_that_are_known() -> None:
 
 def test_a_new_law_and_a_new_table_are_one_line_each(tmp_path: Path) -> None:
     (tmp_path / "toy.py").write_text(TOY)
-    (tmp_path / "start.py").write_text(START)
-
     commands = [
         ["simulate", "--help"],
         ["simulate", "--law", "decay", "--nodes", "9", "--param", "rate=0.25", "--json"],
         ["reproduce", "toy", "--models", "ndcn"],
     ]
-    words = [sys.executable, "start.py", json.dumps(commands)]  # one process: choices are made when it starts
-    said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True).stdout
+    said = warm.output(START, [json.dumps(commands)], cwd=tmp_path)  # a process: choices are made when it starts
     codes, (text, simulated, reproduced), errors = zip(*json.loads(said), strict=True)
     assert codes == (0, 0, 0), errors
     assert "decay: rate." in " ".join(text.replace("│", " ").split())

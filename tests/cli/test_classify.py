@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ import pytest
 import torch
 
 import ndcn
+import warm
 from commands import refused as command_refused, run
 from ndcn.cli import options
 from ndcn.training import History
@@ -298,14 +298,7 @@ def test_an_interruption_writes_nothing(folder, monkeypatch) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups to send SIGINT to")
 def test_ctrl_c_with_several_processes(folder) -> None:
     words = ["classify", "--runs", "4", "--jobs", "2", "--epochs", "100000", "--out", "p.csv"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from ndcn.cli import main; main()", *words],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = warm.start(warm.MAIN, words, new_session=True)
     assert process.stderr is not None
     assert "training" in process.stderr.readline()
     time.sleep(2)
@@ -385,13 +378,7 @@ def never_interrupted(tmp_path_factory: pytest.TempPathFactory) -> ndcn.NodeClas
     "sent", ["SIGINT", pytest.param("SIGKILL", marks=pytest.mark.slow)]
 )  # `ndcn fit` is killed too
 def test_resuming_is_as_never_interrupted(folder, sent: str, never_interrupted: ndcn.NodeClassifier) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", EAGER, *LONG, "club.ndcn"],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = warm.start(EAGER, [*LONG, "club.ndcn"])
     end = time.monotonic() + 60
     while not Path("club.ndcn.checkpoint").exists():
         assert process.poll() is None, process.communicate()

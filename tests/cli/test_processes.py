@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 import ndcn
+import warm
 from commands import run
 
 resource = pytest.importorskip(
@@ -35,16 +36,9 @@ def ndcn_script(*words: object, cwd: Path, code: int = 0) -> subprocess.Complete
     return done
 
 
-def start(words: list[object], cwd: Path) -> subprocess.Popen[str]:
+def start(words: list[object], cwd: Path, code: str = EAGER) -> warm.Program:
     """A running `ndcn fit` that checkpoints every epoch, once its first checkpoint is there."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", EAGER, *map(str, words)],
-        cwd=cwd,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = warm.start(code, words, cwd=cwd)
     end = time.monotonic() + 60
     while not (cwd / "model.ndcn.checkpoint").exists():
         assert process.poll() is None, process.communicate()
@@ -110,19 +104,7 @@ def test_ctrl_c_twice_stops_at_once(tmp_path, data):
         "import time; fast = ndcn.training.loop._step;"
         " ndcn.training.loop._step = lambda *a: (time.sleep(len(__import__('os').listdir())), fast(*a))[1]; from ndcn.cli",
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", slow, "fit", str(data), "--epochs", "400"],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    end = time.monotonic() + 60
-    while not (tmp_path / "model.ndcn.checkpoint").exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    process = start(["fit", data, "--epochs", 400], tmp_path, slow)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     time.sleep(0.1)
@@ -149,9 +131,8 @@ def test_a_full_disk(folder, data):
 
 def test_a_reader_that_leaves_early_sees_no_traceback(tmp_path, data):
     run("fit", data, "--epochs", 2, "--out", tmp_path / "model.ndcn")
-    command = f"{NDCN} predict model.ndcn --until 5 --count 900 | head -n 1"
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.stdout == "time,node,x\n"
-    assert "Traceback" not in done.stderr
+    process = warm.start(warm.MAIN, ["predict", "model.ndcn", "--until", 5, "--count", 20_000], cwd=tmp_path)
+    assert process.stdout.readline() == "time,node,x\n"
+    process.stdout.close()
+    process.wait(60)
+    assert process.stderr.read() == ""

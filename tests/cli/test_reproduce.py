@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import warm
 from miniature import miniature
 from ndcn import experiments
 from ndcn.cli import app
@@ -24,7 +24,6 @@ from ndcn.experiments.result import Result
 from ndcn.experiments.store import Store
 
 TABLES = ("extrapolation", "interpolation", "regular")
-NDCN = Path(sys.executable).with_name("ndcn")
 SMALL = ("--nodes", "16", "--epochs", "2", "--runs", "1", "--only", "heat/grid")
 
 
@@ -181,9 +180,7 @@ def test_stopped_in_the_midst_and_continued(tmp_path: Path, name: str) -> None:
     how = signal.Signals[name]
     words = ["reproduce", "regular", "--only", "heat/grid", "--models", "ndcn", "--nodes", "16", "--epochs", "40"]
     words += ["--runs", "4", "--jobs", "1", "--store", str(tmp_path / "a.sqlite")]
-    process = subprocess.Popen(
-        [NDCN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    process = warm.start(warm.MAIN, words, new_session=True)
     end = time.monotonic() + 90
     while not rows_in(tmp_path / "a.sqlite"):
         assert process.poll() is None, process.communicate()

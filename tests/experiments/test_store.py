@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import warm
 from miniature import result, some_runs
 from ndcn.experiments import store as module
 from ndcn.experiments.store import Store
@@ -129,7 +130,6 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-sys.path.insert(0, sys.argv[2])
 from miniature import result, some_runs
 from ndcn.experiments.store import Store
 runs = some_runs(20)
@@ -142,13 +142,7 @@ with Store(sys.argv[1], "writer") as store:
 
 
 def test_a_kill_in_the_midst_of_writing_leaves_a_sound_file(tmp_path: Path) -> None:
-    root = Path(__file__).parents[1]
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(tmp_path / "a.sqlite"), str(root)], stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(2)  # both make the file
-    ]
+    writers = [warm.start(WRITER, [tmp_path / "a.sqlite"]) for _ in range(2)]  # both make the file
     for writer in writers:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "open\n"

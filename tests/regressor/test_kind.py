@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +11,9 @@ import pytest
 import torch
 
 import ndcn
+import warm
 from ndcn._support.registries import MODELS
 from ndcn.regressor import Kind, kind_for
-from places import ROOT
 from toy_kind import AHEAD, MEAN, STEPPED
 
 GRAPH = ndcn.networks.grid(9)
@@ -115,9 +113,7 @@ def test_the_command_line_knows_a_toy_kind(tmp_path: Path) -> None:
         ["evaluate", "model.ndcn", "data", "--json"],
         ["report", "model.ndcn", "data"],
     ]
-    env = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}", "PATH": ""}
-    words = [sys.executable, "-c", COMMANDS, json.dumps(commands)]  # one process: choices are made when it starts
-    said = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=True).stdout
+    said = warm.output(COMMANDS, [json.dumps(commands)], cwd=tmp_path)  # a process: choices are made when it starts
     codes, (fit, predict, evaluate, _), errors = zip(*json.loads(said), strict=True)
     assert codes == (0, 0, 0, 0), errors
     assert "each node keeps its mean" in fit
