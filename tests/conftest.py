@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
@@ -60,12 +54,3 @@ def cooperation() -> tuple[DynamicsRegressor, Trajectory]:
     """A law that no library holds, found in free form, and the truth."""
     truth, seen = data_of(Cooperation())
     return DynamicsRegressor(model=Interaction("free")).fit(seen), truth
-
-
-@pytest.fixture(scope="session")
-def fresh() -> dict[str, Any]:
-    """What a new interpreter says of ndcn: nothing was imported before, and texts have other hashes than here."""
-    program = Path(__file__).with_name("fresh.py")
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout))

@@ -1,4 +1,4 @@
-"""What a new interpreter says of ndcn, as JSON: tests of one start, which takes seconds, share it (fixture ``fresh``)."""
+"""What a new interpreter says of ndcn, as JSON: tests of one start, which takes seconds, share it (tests/test_fresh.py)."""
 
 from __future__ import annotations
 

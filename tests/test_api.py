@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 import pytest
 
@@ -40,21 +39,9 @@ def test_what_the_modules_offer_is_documented_with_an_example(module: str) -> No
             assert ">>> " in (value.__doc__ or ""), f"{module}.{name} has no example"
 
 
-def test_modules_can_be_imported_by_their_public_names(fresh: dict[str, Any]) -> None:
-    assert fresh["modules"] == [True] * 8
-
-
 def test_all_is_sorted_and_has_no_name_twice() -> None:
     assert len(set(ndcn.__all__)) == len(ndcn.__all__)
     assert ndcn.__all__ == sorted(ndcn.__all__)
-
-
-def test_importing_does_not_import_what_is_heavy(fresh: dict[str, Any]) -> None:
-    assert fresh["heavy"] == []
-
-
-def test_names_that_are_loaded_later_are_the_real_ones(fresh: dict[str, Any]) -> None:
-    assert (fresh["estimator"], fresh["error"]) == ("ndcn.regressor.estimator", "ndcn.training.loop")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

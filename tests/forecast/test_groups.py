@@ -144,7 +144,7 @@ def test_groups_of_correlated_nodes_have_wider_intervals_than_those_of_others() 
     assert widths[1] < 0.45  # of 16 independent nodes, a quarter in theory
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.3, 1.5])
+@pytest.mark.parametrize("rate", [0.1, *(pytest.param(rate, marks=pytest.mark.slow) for rate in (0.3, 1.5))])
 def test_sums_of_rare_events_are_no_sums_of_medians(rate: float) -> None:
     cases = np.random.default_rng(0).poisson(rate, size=(90, 400))
     found = forecast.auto(trajectory(cases), horizon=3, progress=False)

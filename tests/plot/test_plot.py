@@ -19,10 +19,6 @@ def test_matplotlib_is_left_as_found(tmp_path):
     assert dict(mpl.rcParams) == before
 
 
-def test_pyplot_is_not_imported(fresh):
-    assert fresh["pyplot"] is False
-
-
 def test_every_picture_has_an_example():
     assert ndcn.plot.__all__ == sorted(ndcn.plot.__all__)
     for name in ndcn.plot.__all__:

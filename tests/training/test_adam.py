@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from ndcn.training.adam import Adam
@@ -25,7 +23,3 @@ def test_it_is_torchs_to_the_last_bit() -> None:
         ends.append(weight.detach())
         assert not optimizer.state_dict()["state"][0]["exp_avg"].requires_grad
     assert torch.equal(*ends)
-
-
-def test_it_does_not_import_the_compiler(fresh: dict[str, Any]) -> None:
-    assert fresh["compiler"] is False
