@@ -101,7 +101,7 @@ def test_resuming_after_a_kill_ends_with_the_same_bits(
 ) -> None:
     path = tmp_path / "run"
     whole = fit(KINDS[name](), data, validated)
-    for at in (1, 2, 7, EPOCHS):
+    for at in (1, 2, 7, EPOCHS) if name == "default" else (1, 7):
         with monkeypatch.context() as patched:
             at_epoch(patched, at, kill)
             with pytest.raises(Killed):

@@ -131,7 +131,7 @@ def test_a_full_disk(folder, data):
 
 def test_a_reader_that_leaves_early_sees_no_traceback(tmp_path, data):
     run("fit", data, "--epochs", 2, "--out", tmp_path / "model.ndcn")
-    process = warm.start(warm.MAIN, ["predict", "model.ndcn", "--until", 5, "--count", 20_000], cwd=tmp_path)
+    process = warm.start(warm.MAIN, ["predict", "model.ndcn", "--until", 5, "--count", 4_000], cwd=tmp_path)
     assert process.stdout.readline() == "time,node,x\n"
     process.stdout.close()
     process.wait(60)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import ndcn
 from ndcn.io.swapped import SwappedFiles
 
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 
 NAMES = st.sampled_from(
     ["a", "b", "c", "7", "007", "1.0", "ä", 'x"y', "x,y", "=1+1", "<b>", " a ", "NA", "", "time", "\u2028"]

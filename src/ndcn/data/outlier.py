@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -92,13 +91,29 @@ def runs(cells: np.ndarray) -> list[tuple[int, int, int]]:
     return [(int(i), int(a), int(b) - 1) for i, a, b in zip(node, first, last, strict=True)]
 
 
+def known_quantile(x: np.ndarray, q: float) -> np.ndarray:
+    """The quantile q along the first axis of what is not NaN, which lies between two values; NaN where all are.
+
+    As ``np.nanquantile``, which goes from node to node and takes ten times as long.
+
+    Example:
+        >>> import numpy as np
+        >>> from ndcn.data.outlier import known_quantile
+        >>> known_quantile(np.array([[1.0, np.nan], [5.0, np.nan], [2.0, 3.0]]), 0.5)
+        array([2., 3.])
+    """
+    ordered, last = np.sort(x, axis=0), (~np.isnan(x)).sum(axis=0)[None] - 1  # NaN come last
+    place = q * np.maximum(last, 0)
+    low = np.floor(place).astype(np.int64)
+    below, above = (np.take_along_axis(ordered, k, axis=0)[0] for k in (low, np.minimum(low + 1, np.maximum(last, 0))))
+    return np.asarray(below + (place - low)[0] * (above - below))
+
+
 def around(z: np.ndarray, before: int, after: int) -> np.ndarray:
     """Median of the snapshots around each one, without itself; NaN where none was observed."""
     padded = np.pad(z, ((before, after), (0, 0)), constant_values=np.nan)
     shifts = [k for k in range(before + after + 1) if k != before]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # all NaN
-        return np.asarray(np.nanmedian(np.stack([padded[k : k + len(z)] for k in shifts]), axis=0))
+    return known_quantile(np.stack([padded[k : k + len(z)] for k in shifts]), 0.5)
 
 
 def flattened(z: np.ndarray, period: int | None) -> np.ndarray:
@@ -106,12 +121,11 @@ def flattened(z: np.ndarray, period: int | None) -> np.ndarray:
     if period is None or period > LONGEST or len(z) < 3 * period:
         return z
     half = period // 2
+    padded = np.pad(z, ((half, half), (0, 0)), constant_values=np.nan)
+    level = known_quantile(np.stack([padded[k : k + len(z)] for k in range(2 * half + 1)]), 0.5)
     out = z.copy()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # all NaN
-        level = np.stack([np.nanmedian(z[max(0, k - half) : k + half + 1], axis=0) for k in range(len(z))])
-        for phase in range(period):
-            out[phase::period] -= np.nan_to_num(np.nanmedian((z - level)[phase::period], axis=0))
+    for phase in range(period):
+        out[phase::period] -= np.nan_to_num(known_quantile((z - level)[phase::period], 0.5))
     return out
 
 
@@ -124,11 +138,9 @@ def longest_run(flags: np.ndarray) -> int:
 def usual_size(deviation: np.ndarray, floor: float, rare: float = RARE) -> np.ndarray:
     """How much each node deviates, shape (n,): the larger of two quantiles, in units of those of a normal distribution."""
     size = np.abs(deviation)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # nodes that were never observed
-        quantile = np.nanquantile(size, 1 - rare, axis=0) / NormalDist().inv_cdf(1 - rare / 2)
-        own = np.fmax(quantile, 1.4826 * np.nanmedian(size, axis=0))
-        rest = 0.2 * np.nanmedian(own) if np.isfinite(own).any() else 0.0
+    quantile = known_quantile(size, 1 - rare) / NormalDist().inv_cdf(1 - rare / 2)
+    own = np.fmax(quantile, 1.4826 * known_quantile(size, 0.5))
+    rest = 0.2 * float(known_quantile(own, 0.5)) if np.isfinite(own).any() else 0.0
     return np.fmax(np.fmax(own, max(floor, rest)), 1e-12)
 
 

@@ -48,9 +48,10 @@ def past_errors(errors: np.ndarray, ages: np.ndarray, baseline: np.ndarray) -> n
         >>> past_errors(np.array([[1.0, 1.0], [np.nan, 4.0]]), np.array([1, 0]), np.array([2.0, 2.0]))
         array([0.5, 2. ])
     """
-    weight = DISCOUNT**ages * (np.isfinite(errors) & np.isfinite(baseline))
-    bottom = (weight * np.nan_to_num(baseline)).sum(axis=1)
-    top = (weight * np.nan_to_num(errors, posinf=0.0)).sum(axis=1)
+    known = np.isfinite(errors) & np.isfinite(baseline)
+    weight = DISCOUNT**ages * known
+    bottom = (weight * np.where(known, baseline, 0.0)).sum(axis=1)
+    top = (weight * np.where(known, errors, 0.0)).sum(axis=1)
     # nothing ever moved: whoever said so made no error
     still = np.where(top > 0, np.inf, 1.0)
     out = np.divide(top, bottom, out=still, where=bottom > 0)
