@@ -14,6 +14,7 @@ import torch
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parent.parent
+LONG = ("paper.md", "classification.md")  # the commands in them have tests of their own in tests/cli
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -91,7 +92,9 @@ def own_files(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.name, marks=pytest.mark.slow if page.name in LONG else ()) for page in PAGES]
+)
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     own_files(tmp_path)

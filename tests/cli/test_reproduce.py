@@ -178,7 +178,7 @@ def rows_in(path: Path) -> int:
 @pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
 def test_stopped_in_the_midst_and_continued(tmp_path: Path, name: str) -> None:
     how = signal.Signals[name]
-    words = ["reproduce", "regular", "--only", "heat/grid", "--models", "ndcn", "--nodes", "16", "--epochs", "40"]
+    words = ["reproduce", "regular", "--only", "heat/grid", "--models", "ndcn", "--nodes", "16", "--epochs", "20"]
     words += ["--runs", "4", "--jobs", "1", "--store", str(tmp_path / "a.sqlite")]
     process = warm.start(warm.MAIN, words, new_session=True)
     end = time.monotonic() + 90

@@ -134,7 +134,7 @@ def test_noise() -> None:
     assert deviation.states.min() > 0
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("noise", [0.0, pytest.param(0.02, marks=pytest.mark.slow)])
 def test_a_known_law_that_is_the_whole_law(noise: float, tmp_path: Path) -> None:
     truth, seen = data_of(laws.Heat(), networks.grid(9), T=0.5, count=12, noise=noise)
     with warnings.catch_warnings():
