@@ -141,3 +141,17 @@ def test_a_node_that_stopped_reporting_has_a_wider_interval() -> None:
         _, below, above = ends(gone)
         assert ((above - below)[:, node] >= (high - low)[:, node]).mean() > 0.7
         assert (above - below)[-1, node] > 1.2 * (high - low)[-1, node]
+
+
+def test_a_large_node_has_no_interval_of_small_ones_that_grew_a_hundredfold() -> None:
+    """Few origins, most nodes small and exploding, and one that is a thousand times larger and rises by a tenth in two weeks."""
+    rng = np.random.default_rng(3)
+    growth = np.cumsum(rng.gamma(2.0, 0.07, size=(40, 60)), axis=0)
+    totals = np.floor(np.exp(growth + rng.normal(0, 0.5, 60)))
+    totals[:, 0] = 1e6 * (1 + 0.007 * np.arange(40))
+    data = ndcn.Trajectory(times=np.arange(40.0), states=totals, graph=ndcn.networks.random(60, seed=0))
+    found = forecast.auto(data, horizon=14, progress=False)
+    low, high = (end.states[-1, :, 0].numpy() for end in found.intervals([53.0]))
+    assert high[0] < 2.5e6
+    assert low[0] >= totals[-1, 0]
+    assert (high[1:] > 3 * totals[-1, 1:]).mean() > 0.5  # those that explode may go on

@@ -30,6 +30,7 @@ SHARED = 0.1  # of a residual counts for all sizes. A round number; no compariso
 # origins; (4, 2) are as good.
 BOUNDS = (np.inf, 2.0, 1.0)
 ALIKE = 9.0  # times the horizon without a change, from which the chance of one within the next is at most a tenth
+PER_THREEFOLD = 4  # sizes between one and three times of it that are told apart
 WEEK = 7  # most steps over which the level of a node is taken: a week of days, so that a weekday is no level
 
 
@@ -195,6 +196,7 @@ def residuals(panel: Panel, origins: np.ndarray, said: np.ndarray, horizon: int,
     best = min(scores, key=lambda key: scores[key])
     best = best if scores[best] < (1 - GAIN) * scores[plain] else plain
     most = np.full(len(limit), np.inf) if best[2] == np.inf else best[2] * limit * wider
+    most = np.minimum(most, reach(panel, horizon, now) * wider)
     return Spread(found[best][0], present[best[0]][0] * wider, count, found[best][1], most)
 
 
@@ -224,6 +226,35 @@ def largest(panel: Panel, origins: np.ndarray, horizon: int) -> np.ndarray:
     change = np.where(both, np.abs(panel.values[lag:] - panel.values[:-lag]), 0.0)
     ever = np.maximum.accumulate(np.concatenate([np.zeros((lag, change.shape[1])), change]), axis=0)
     return np.maximum(ever[origins], sizes(panel, origins, horizon))
+
+
+def reach(panel: Panel, horizon: int, now: np.ndarray) -> np.ndarray:
+    """How far each node could come within the horizon if it grew as fast as a node of its size or larger ever did, shape (n,).
+
+    Residuals are pooled, and most are of small nodes, which grow a hundredfold; a large one never does. Nodes count that had at
+    least a third of the level of node i; its level l_i is the larger of its last values and its forecast ``now``, and it comes as
+    far as (g - 1) l_i, where g is the largest growth of theirs; if there is none, of the largest that there are. Infinite for values
+    around 0.
+    """
+    n = panel.values.shape[1]
+    if not panel.kind.positive:
+        return np.full(n, np.inf)
+    x = panel.values
+    lag = min(horizon, max(1, len(panel) // 4))
+    level = x if panel.kind.cumulative else trailing_mean(x, WEEK)
+    start, change = level[:-lag], np.abs(x[lag:] - x[:-lag])
+    used = panel.observed[lag:] & panel.observed[:-lag] & (start > 0)
+    present = np.maximum(level[-1], np.nan_to_num(now))
+    if not used.any() or not (present > 0).any():
+        return np.full(n, np.inf)
+    place = np.floor(PER_THREEFOLD * np.log(start[used]) / np.log(3.0)).astype(np.int64)
+    lowest = int(place.min())
+    grown = np.ones(int(place.max()) - lowest + 1)
+    np.maximum.at(grown, place - lowest, 1.0 + change[used] / start[used])
+    above = np.maximum.accumulate(grown[::-1])[::-1]  # of that size or larger
+    least = np.floor(PER_THREEFOLD * (np.log(np.maximum(present, 1e-300)) / np.log(3.0) - 1.0)) - lowest
+    growth = above[np.clip(least, 0, len(above) - 1).astype(np.int64)] ** (horizon / lag)
+    return np.where(present > 0, (growth - 1.0) * present, np.inf)
 
 
 def aging(panel: Panel, horizon: int) -> np.ndarray:
