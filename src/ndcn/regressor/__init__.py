@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from . import evaluation as evaluation
 from .estimator import DynamicsRegressor
-from .evaluated import Evaluation
-from .evaluation import (
+from .evaluation import Evaluation
+from .grouped import Grouped as Grouped, grouped as grouped
+from .initial import InitialCondition
+from .kind import Ahead as Ahead, Can, Fitted, Kind, Stored, TrainingData
+from .kind_lookup import kind_for as kind_for
+from .kinds.forecast import longest_run as longest_run
+from .kinds.trained import HIDDEN as HIDDEN
+from .loading import load
+from .query import Prediction, Query
+from .rolling_backtest import Backtest, backtest
+from .scored_snapshots import (
     Parts as Parts,
     Scores as Scores,
     check_forecast_data as check_forecast_data,
@@ -15,15 +24,6 @@ from .evaluation import (
     scores as scores,
     trained_times as trained_times,
 )
-from .grouped import Grouped as Grouped, grouped as grouped
-from .initial import InitialCondition
-from .kind import Ahead as Ahead, Can, Fitted, Kind, Stored, TrainingData
-from .kind_lookup import kind_for as kind_for
-from .kinds.forecast import longest_run as longest_run
-from .kinds.trained import HIDDEN as HIDDEN
-from .loading import load
-from .query import Prediction, Query
-from .rolling import Backtest, backtest
 from .tables import (
     Answered as Answered,
     answered as answered,

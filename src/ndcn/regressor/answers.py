@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from .._support.warn import warn
 from ..data import Dataset, Trajectory
-from .evaluated import Evaluation, evaluate
+from .evaluation import Evaluation, evaluate
 from .grouped import grouped
 from .kind import Data
 from .kinds.forecast import longest_run

@@ -22,14 +22,14 @@ from ..training import Objective, Recipe, TrainingError, TrainingInterrupted, Un
 from . import files
 from .answers import Answers
 from .attributes import Learned
-from .changed_course import changed_course
-from .evaluation import check_scored_times, score_of_runs, trained_times
+from .changed_trajectory import changed_trajectory
 from .fitting import checked_data
 from .html import regressor_html
 from .kind import Data, Fitted, TrainingData
 from .kinds.forecast import longest_run
 from .plausible import ChangedTrajectory, SeenRange, seen_ranges
 from .query import Prediction, Query, check_level, from_graph_to_graph
+from .scored_snapshots import check_scored_times, score_of_runs, trained_times
 from .settings import Settings, checked_settings
 from .what_if import Change, parse
 
@@ -332,7 +332,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         def from_state(asked: Any, graphs: GraphSequence, state: torch.Tensor, begin: float) -> Trajectory:
             return self.predict(asked, graph=graphs, x0=state, t0=begin)
 
-        return changed_course(from_state, base, happens, graphs, when, start, self.seen_, self._time_text)
+        return changed_trajectory(from_state, base, happens, graphs, when, start, self.seen_, self._time_text)
 
     def _time_text(self, t: float) -> str:
         return f"t = {t:.6g}" if self.calendar_ is None else self.calendar_.texts([t])[0]

@@ -1,215 +1,278 @@
-"""How well a model predicts data: which snapshots it was trained on, and its errors on them and on the others."""
+"""Evaluation: errors of a model on data, beside persistence, with coverage of its intervals and errors by horizon."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 
-from .._support.wording import counted, some
-from ..data import Dataset, Trajectory, metrics, time_text
-from ..graph import Graph
-from .fitting import runs_in
+from .._support.horizon import LONGEST
+from .._support.html import grid
+from .._support.wording import digits
+from ..data import Calendar, Dataset, Trajectory, metrics, time_text
+from ..solve import IntegrationError
+from .query import Prediction
+from .scored_snapshots import PARTS, Scores, check_forecast_data, in_time_of, on_nodes_of, parts_of, scores
+from .tables import changes_graph
 
 if TYPE_CHECKING:
     from .estimator import DynamicsRegressor
 
-PARTS = ("train", "interpolation", "extrapolation")
-Scores = dict[str, "float | int | None"]
+LEVELS = (0.5, 0.9)  # of the intervals whose coverage is told
+# Quantiles 0.05, 0.1, ..., 0.95 for CRPS: the median, and both ends of intervals at these levels.
+CRPS_LEVELS = tuple(round(0.1 * k, 1) for k in range(1, 10))
+HEADS = {  # heading and form; without one, four digits
+    "snapshots": ("snapshots", "{:d}"),
+    "normalized_l1": ("normalised l1, %", "{:.2f}"),
+    "l1": ("l1", None),
+    "rmse": ("rmse", None),
+    "persistence": ("l1 of persistence", None),
+    "ratio": ("ratio", "{:.3f}"),
+    "mase": ("MASE", "{:.3f}"),
+    "crps": ("CRPS", None),
+    "coverage_50": ("in 50 %", "{:.2f}"),
+    "coverage_90": ("in 90 %", "{:.2f}"),
+}
+MOST_ROWS = LONGEST  # horizons that are printed: all of a forecast's by default; of more, some, and the last
 
 
-class Parts(NamedTuple):
-    """Which snapshots of some data are of which kind, each of shape (T,), and where a prediction of them starts.
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a model predicts data: what ``DynamicsRegressor.evaluate`` and `ndcn evaluate` give.
 
-    ``x0`` is the first state of data that start from another state than the training data; then no snapshot counts as
-    trained on, and the first, which is given, counts as nothing. Otherwise it is None.
+    Attributes:
+        parts: scores on the snapshots trained on ("train"), others up to the last training time ("interpolation") and
+            after it ("extrapolation"); parts without snapshots are left out. The scores are ``normalized_l1``, ``l1``,
+            ``rmse``, the ``l1`` of ``persistence`` (the last value trained on), the ``ratio`` of both, ``mase``, and for
+            models that know their spread ``crps``, ``coverage_50`` and ``coverage_90``; None where one is not known.
+        by_horizon: for each snapshot after the last training time ``steps`` ahead, ``time``, ``l1``, ``persistence``,
+            ``ratio``.
+        calendar: what times mean.
+        notes: which nodes only the data or only the model have, and more that a reader has to know.
     """
 
-    train: torch.Tensor
-    interpolation: torch.Tensor
-    extrapolation: torch.Tensor
-    x0: torch.Tensor | None
+    parts: Mapping[str, Scores]
+    by_horizon: tuple[dict[str, Any], ...]
+    calendar: Calendar | None
+    notes: tuple[str, ...]
+
+    def to_pandas(self, by: str = "part") -> pd.DataFrame:
+        """A row for each part, or with ``by="horizon"`` for each snapshot after the last training time."""
+        if by == "part":
+            return pd.DataFrame.from_dict(dict(self.parts), orient="index")
+        if by != "horizon":
+            raise ValueError(f'by must be "part" or "horizon", got {by!r}')
+        table = pd.DataFrame(list(self.by_horizon), columns=["steps", "time", "l1", "persistence", "ratio"])
+        if self.calendar is not None and len(table):
+            table["time"] = self.calendar.dates(table["time"].to_numpy())
+        return table
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON; parts without snapshots are None."""
+        rows = [dict(row) for row in self.by_horizon]
+        if self.calendar is not None:
+            rows = [{**row, "date": self.calendar.text(row["time"])} for row in rows]
+        return {**{name: self.parts.get(name) for name in PARTS}, "by_horizon": rows, "notes": list(self.notes)}
+
+    def _part_rows(self) -> tuple[list[str], list[tuple[str, list[str]]]]:
+        known = [key for key in HEADS if any(part[key] is not None for part in self.parts.values())]
+        percent = {"normalized_l1": 100}
+
+        def cell(part: Scores, key: str) -> str:
+            value = part[key]
+            return _number(None if value is None else value * percent.get(key, 1), HEADS[key][1])
+
+        return [HEADS[key][0] for key in known], [(n, [cell(p, key) for key in known]) for n, p in self.parts.items()]
+
+    def _horizon_rows(self) -> tuple[list[str], list[tuple[str, list[str]]]]:
+        rows = self.by_horizon
+        few = (
+            np.geomspace(1, len(rows), MOST_ROWS).round().astype(int)
+            if len(rows) > MOST_ROWS
+            else range(1, len(rows) + 1)
+        )
+        chosen = np.unique(few) - 1
+
+        def cells(row: dict[str, Any]) -> list[str]:
+            sizes = [_number(row[name], None) for name in ("l1", "persistence")]
+            return [time_text(row["time"], self.calendar), *sizes, _number(row["ratio"], "{:.3f}")]
+
+        return ["at", "l1", "l1 of persistence", "ratio"], [(str(rows[k]["steps"]), cells(rows[k])) for k in chosen]
+
+    def __str__(self) -> str:
+        lines = [_columns("", *self._part_rows())]
+        if self.by_horizon:
+            heads, shown = self._horizon_rows()
+            lines += ["", _columns("steps ahead", heads, shown)]
+            more = len(self.by_horizon) - len(shown)
+            lines += [f"{more} more are not shown; --json has them all"] if more else []
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        text = grid("errors by part", *self._part_rows(), list(self.notes))
+        return text + grid("errors by steps ahead", *self._horizon_rows(), []) if self.by_horizon else text
 
 
-def parts_of(estimator: DynamicsRegressor, truth: Trajectory) -> Parts:
-    """Snapshots trained on; others up to the last training time (interpolation) and after it (extrapolation).
+def _number(x: float | None, form: str | None) -> str:
+    return "-" if x is None else digits(x) if form is None else form.format(x)
+
+
+def _columns(first: str, heads: list[str], rows: list[tuple[str, list[str]]]) -> str:
+    """Text in columns, names at the left and numbers at the right."""
+    table = [[first, *heads], *([name, *cells] for name, cells in rows)]
+    widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
+        for row in table
+    )
+
+
+class Judged(NamedTuple):
+    """What is compared: the answer and the truth at the same times, and which of them belong to which part.
+
+    ``held`` is what persistence says, shape (T, n, d), NaN where it says nothing; ``past`` are snapshots trained on.
+    """
+
+    answer: Prediction
+    truth: Trajectory
+    masks: dict[str, torch.Tensor]
+    held: torch.Tensor
+    past: Trajectory | None
+    steps: torch.Tensor
+    notes: list[str]
+
+
+def evaluate(estimator: DynamicsRegressor, data: Trajectory | Dataset, run: Trajectory) -> Evaluation:
+    """See ``DynamicsRegressor.evaluate``; ``run`` is the one of the data that is judged.
 
     Raises:
-        ValueError: the data live on another graph, or have other features.
+        ValueError: the data have dates and the model has none, no nodes in common, other features or another graph.
     """
-    start, times = estimator.train_[0], trained_times(estimator)
-    _check_features(estimator, truth)
-    graph = _own_graph(estimator)
-    if truth.graph != graph:
+    own = estimator.calendar_
+    if isinstance(data, Dataset) and data.graphs is not None and estimator.fitted_.can.any_graph:
         raise ValueError(
-            f"the data live on another graph ({truth.graph!r}) than the model was trained on ({graph!r}); "
-            "`ndcn predict --data` predicts on another graph"
+            "the graph changes, and the errors of a model are measured on one graph: give --one-graph (edge_time=False)"
         )
-    gaps = torch.cat([times.diff(), truth.times.diff()])
-    near = 1e-6 * gaps.min().item()  # far less than what lies between any two snapshots
-    trained = ((truth.times[:, None] - times[None, :]).abs() <= near).any(dim=1)
-    after, scored, x0 = truth.times > times[-1], torch.ones(len(truth), dtype=torch.bool), None
-    if abs(truth.times[0].item() - start.t0) <= near and _starts_elsewhere(truth, start.first):
-        x0, scored[0], trained = truth.first_state(), False, torch.zeros_like(trained)
-    return Parts(trained, ~trained & ~after & scored, ~trained & after & scored, x0)
+    if run.calendar is not None and run.calendar.dated and own is None:
+        raise ValueError(f"the data have dates ({run.calendar}), but the model was trained on times that are numbers")
+    truth, strangers = on_nodes_of(estimator, in_time_of(estimator, run))
+    judged = (_judged if estimator.fitted_.ahead is None else _judged_forecast)(estimator, truth)
+    parts = {name: _scores(judged, mask) for name, mask in judged.masks.items()}
+    notes = [*strangers, *judged.notes]
+    known = {name: part for name, part in parts.items() if part is not None}
+    return Evaluation(known, _by_horizon(judged), own, tuple(notes))
 
 
-def trained_times(estimator: DynamicsRegressor) -> torch.Tensor:
-    """When the first training trajectory was observed; of data cut where the graph changes, all their times."""
-    starts = estimator.train_
-    return torch.cat([start.times for start in starts]).unique() if _changes(estimator) else starts[0].times
+def _judged(estimator: DynamicsRegressor, truth: Trajectory) -> Judged:
+    """A model that predicts its training window too."""
+    parts, notes = parts_of(estimator, truth), []
+    known = parts.train.clone()
+    if parts.x0 is not None:
+        notes.append("the data start from another state than the training data: no snapshot counts as trained on")
+        known[0] = True
+    if not known.any():
+        notes.append("the data have no snapshot that the model was trained on: nothing is compared with persistence")
+    masks = {name: getattr(parts, name) for name in PARTS}
+    answer, why = _answer(estimator, truth.times, parts.x0)
+    after = parts.extrapolation.cumsum(0)
+    past = truth[known] if int(known.sum()) > 1 else None
+    return Judged(answer, truth, masks, _held(truth, known), past, after, [*notes, *why])
 
 
-def _own_graph(estimator: DynamicsRegressor) -> Graph:
-    """The graph that the model was trained on; where it changes, the last."""
-    graphs = estimator.graphs_
-    return graphs.last if graphs is not None and _changes(estimator) else estimator.train_[0].graph
-
-
-def _changes(estimator: DynamicsRegressor) -> bool:
-    return estimator.graphs_ is not None and len(estimator.graphs_) > 1 and estimator.fitted_.can.any_graph
-
-
-def in_time_of(estimator: DynamicsRegressor, run: Trajectory) -> Trajectory:
-    """A run, with its times counted as those of the model where both have dates."""
-    own, theirs = estimator.calendar_, run.calendar
-    if theirs is None or own is None or own == theirs:
-        return run
-    dates: Any = theirs.dates(run.times.numpy())
-    if theirs.tz is not None:
-        dates = dates.tz_convert("UTC").tz_localize(None)
-    times = own.numbers(dates)
-    if times.min() < 0:
-        raise ValueError(
-            f"the data begin at {theirs.text(run.times.min().item())}, before those of the model, {own.text(0.0)}"
-        )
-    return run.replaced(times=torch.as_tensor(times, dtype=torch.float64), calendar=own)
-
-
-def on_nodes_of(estimator: DynamicsRegressor, run: Trajectory) -> tuple[Trajectory, list[str]]:
-    """A run on the model's nodes, in their order: its other nodes are left out, nodes that it lacks are missing.
-
-    Returns:
-        The run, on the model's own graph where nodes differ, and notes that name them. Nodes without names are left as
-        they are.
+def _judged_forecast(estimator: DynamicsRegressor, truth: Trajectory) -> Judged:
+    """A forecast, at the snapshots after the last one that it was made from, up to its horizon.
 
     Raises:
-        ValueError: no node is in both.
+        ValueError: there is no such snapshot.
     """
-    graph = _own_graph(estimator)
-    own, theirs = graph.nodes, run.graph.nodes
-    if isinstance(own, range) or isinstance(theirs, range) or list(own) == list(theirs):
-        return run, []
-    place = {node: k for k, node in enumerate(theirs)}
-    absent, strange = [n for n in own if n not in place], [n for n in theirs if n not in set(own)]
-    if len(absent) == len(own):
-        raise ValueError(f"no node is in both: the model has {some(list(own))}, the data have {some(list(theirs))}")
-    order = [place.get(node, -1) for node in own]
-    states = torch.where(torch.tensor(order)[None, :, None] >= 0, run.states[:, order], torch.nan)
-    if not absent and not strange:
-        links = run.graph.to_scipy()[order][:, order]
-        graph = Graph(links, nodes=list(own), directed=run.graph.directed)
-    if run.graph.positions is not None:
-        places = np.where(np.array(order)[:, None] >= 0, run.graph.positions[order], np.nan)
-        graph = graph.with_positions(places if graph.positions is None else _filled(places, graph.positions))
-    notes = [
-        f"{counted(len(strange), 'node')} of the data {_are(strange)} unknown to the model and left out: {some(strange)}"
-    ]
-    notes += [f"{counted(len(absent), 'node')} of the model {_are(absent)} not in the data: {some(absent)}"]
-    same: dict[str, Any] = {"times": run.times, "features": run.features, "calendar": run.calendar}
-    ordered = bool((run.times.diff() > 0).all())
-    moved = Trajectory(states=states, mask=~states.isnan(), graph=graph, ordered=ordered, **same)
-    return moved, [note for note, names in zip(notes, (strange, absent), strict=True) if names]
-
-
-def _filled(places: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Places of the data, and those of the model where the data have none."""
-    return np.where(np.isnan(places), others, places)
-
-
-def _are(names: list[Any]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def check_forecast_data(estimator: DynamicsRegressor, truth: Trajectory) -> None:
-    """Refuse data of other nodes or features than the forecast was made for."""
-    _check_features(estimator, truth)
-    if truth.graph.nodes != estimator.train_[0].graph.nodes:
-        raise ValueError("the data have other nodes than the forecast was made for")
-
-
-def _check_features(estimator: DynamicsRegressor, truth: Trajectory) -> None:
-    own = estimator.train_[0].features
-    if truth.features != own:
-        found = ", ".join(truth.features)
-        raise ValueError(f"the data have the features {found}, the model was trained on {', '.join(own)}")
-
-
-def scores(prediction: Trajectory, truth: Trajectory, inside: torch.Tensor) -> Scores | None:
-    """Errors over some of the snapshots, shape (T,); None if nothing was observed there."""
-    seen = inside if truth.mask is None else inside & truth.mask.any(dim=2).any(dim=1)
-    if not seen.any():
-        return None
-    guess, real = prediction[seen], truth[seen]
-    nonzero = bool((real.states.nan_to_num(0.0) != 0).any())
-    return {
-        "normalized_l1": metrics.normalized_l1(guess, real) if nonzero else None,
-        "l1": metrics.l1(guess, real),
-        "rmse": metrics.rmse(guess, real),
-        "snapshots": len(real),
-    }
-
-
-def _starts_elsewhere(truth: Trajectory, x0: torch.Tensor) -> bool:
-    """Whether the first state of the data is another than that in which training began."""
-    seen = truth.states[0]
-    return not (torch.isclose(seen.double(), x0.double(), rtol=1e-5, atol=1e-6) | seen.isnan()).all()
-
-
-def check_scored_times(estimator: DynamicsRegressor, run: Trajectory) -> None:
-    """Refuse to score a forecast on snapshots that it was made from."""
+    check_forecast_data(estimator, truth)
     ahead = estimator.fitted_.ahead
-    if ahead is None:
-        return
-    seen = run.times <= ahead.start + 1e-6 * ahead.step
-    if seen.any():
-        last, after = time_text(ahead.start, estimator.calendar_), int((~seen).sum())
-        what = (
-            "all of these are older"
-            if not after
-            else f"{after} of these are later: give them alone, as run[{int(seen.sum())}:]"
-        )
+    assert ahead is not None
+    near, end = 1e-6 * ahead.step, ahead.times[-1]
+    after = (truth.times > ahead.start + near) & (truth.times <= end + near)
+    if not after.any():
+        first, last = (time_text(t, estimator.calendar_) for t in (ahead.start, end))
         raise ValueError(
-            f"a forecast says nothing about the snapshots that it was made from, up to {last}, so that only later ones can be "
-            f"scored; {what}. ndcn.backtest(data) judges it in the past, reg.evaluate(data) by what came later"
+            f"the data have no snapshot after {first}, the last that the forecast was made from, up to {last}: there is "
+            "nothing to judge it by but its past errors, which `ndcn fit` printed"
         )
+    before, real = truth.times <= ahead.start + near, truth[after]
+    answer, notes = _answer(estimator, real.times, None)
+    held = estimator.predict([ahead.start]).states.double().expand(len(real), -1, -1)
+    steps = ((real.times - ahead.start) / ahead.step).round().long()
+    past = truth[before] if int(before.sum()) > 1 else None
+    everything = torch.ones(len(real), dtype=torch.bool)
+    return Judged(answer, real, {"extrapolation": everything}, held, past, steps, notes)
 
 
-def score_of_runs(estimator: DynamicsRegressor, runs: Sequence[Trajectory | Dataset]) -> float:
-    """R^2 over runs that were not trained on, each predicted from its own first state, which is not scored.
+def _answer(estimator: DynamicsRegressor, times: torch.Tensor, x0: torch.Tensor | None) -> tuple[Prediction, list[str]]:
+    """The prediction with its spread where the model knows one; and why not, where it should."""
+    if not estimator.fitted_.can.spread or changes_graph(estimator, {} if x0 is None else {"x0": x0}):
+        return estimator._answer(times, None, x0, None), []
+    try:
+        return estimator._answer(times, None, x0, None, spread=True), []
+    except IntegrationError as error:
+        return estimator._answer(times, None, x0, None), [f"intervals are not known: {error}"]
 
-    Raises:
-        TypeError: it is no list of runs.
-        ValueError: the model cannot start from another state, a run has one snapshot, or nothing varies.
-    """
-    fitted, every = estimator._fitted(), list(runs_in(runs))
-    if not every or not all(isinstance(run, Trajectory) for run in every):
-        raise TypeError("score needs an ndcn.Trajectory, a Dataset or a list of trajectories")
-    if not (fitted.can.any_start and fitted.can.any_graph):
-        raise ValueError(f"other runs start from other states, and {fitted.stays}; ndcn.backtest judges such models")
-    if any(len(run) < 2 for run in every):
-        raise ValueError("a run of one snapshot has nothing to score: its first state is given")
-    errors, truths = [], []
-    for run in every:
-        _check_features(estimator, run)
-        guess = estimator.predict(run.times[1:], graph=run.graph, x0=run.first_state(), t0=run.times[0].item())
-        truth = run.states[1:].detach().cpu().double()
-        errors.append((guess.states.cpu().double() - truth).flatten(0, 1))
-        truths.append(truth.flatten(0, 1))
-    error, true = torch.cat(errors), torch.cat(truths)
-    spread = (true - true.nanmean(dim=0)).square().nansum().item()
-    if spread == 0:
-        raise ValueError("the true states do not vary, so R^2 is not defined; use metrics.l1 or metrics.rmse")
-    return 1 - error.square().nansum().item() / spread
+
+def _held(truth: Trajectory, known: torch.Tensor) -> torch.Tensor:
+    """The last value of each node among the known snapshots before each time, shape (T, n, d); NaN before the first."""
+    states = truth.states.detach().cpu().double().numpy()
+    usable = np.isfinite(states) & known.numpy()[:, None, None]
+    rows = np.arange(len(states))[:, None, None]
+    last = np.maximum.accumulate(np.where(usable, rows, -1), axis=0)
+    before = np.concatenate([np.full_like(last[:1], -1), last[:-1]])
+    filled = np.take_along_axis(states, np.maximum(before, 0), axis=0)
+    return torch.from_numpy(np.where(before >= 0, filled, np.nan))
+
+
+def _scores(judged: Judged, mask: torch.Tensor) -> Scores | None:
+    """All scores over some of the snapshots; None if nothing was observed there."""
+    found = scores(judged.answer.mean, judged.truth, mask)
+    if found is None:
+        return None
+    seen = mask if judged.truth.mask is None else mask & judged.truth.mask.any(dim=2).any(dim=1)
+    guess, real = judged.answer.mean[seen], judged.truth[seen]
+    still, ratio = _beside_persistence(guess, real, judged.held[seen])
+    more: Scores = {"persistence": still, "ratio": ratio, "mase": None, "crps": None}
+    more |= {f"coverage_{100 * level:.0f}": None for level in LEVELS}
+    if judged.past is not None:
+        with suppress(ValueError):  # nothing ever changed
+            more["mase"] = metrics.mase(guess, real, judged.past)
+    if judged.answer.std is not None or judged.answer.quantiles is not None:
+        for level in LEVELS:
+            lower, upper = (end[seen] for end in judged.answer.intervals(level))
+            more[f"coverage_{100 * level:.0f}"] = metrics.coverage(lower, upper, real)
+        quantiles, exact = {0.5: guess}, judged.answer.exact or judged.answer.intervals
+        for level in CRPS_LEVELS:  # whole numbers, rounded outwards, would be no quantiles of small counts
+            lower, upper = (end[seen] for end in exact(level))
+            quantiles |= {0.5 - level / 2: lower, 0.5 + level / 2: upper}
+        more["crps"] = metrics.crps(quantiles, real)
+    return {**found, **more}
+
+
+def _beside_persistence(guess: Trajectory, real: Trajectory, held: torch.Tensor) -> tuple[float | None, float | None]:
+    """Mean |error| of persistence, and the model's over it, where persistence says something."""
+    true, said = real.states.detach().cpu().double(), guess.states.detach().cpu().double()
+    there = true.isfinite() & held.isfinite() & said.isfinite()
+    if not there.any():
+        return None, None
+    still, mine = ((x - true)[there].abs().mean().item() for x in (held, said))
+    return still, mine / still if still > 0 else None
+
+
+def _by_horizon(judged: Judged) -> tuple[dict[str, Any], ...]:
+    rows = []
+    for k in judged.masks["extrapolation"].nonzero().flatten().tolist():
+        real, guess = judged.truth[k], judged.answer.mean[k]
+        if not (real.states.cpu().isfinite() & guess.states.cpu().isfinite()).any():
+            continue
+        still, ratio = _beside_persistence(guess, real, judged.held[k : k + 1])
+        about = {"steps": int(judged.steps[k]), "time": real.times[0].item(), "l1": metrics.l1(guess, real)}
+        rows.append({**about, "persistence": still, "ratio": ratio})
+    return tuple(rows)

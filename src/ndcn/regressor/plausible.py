@@ -113,7 +113,7 @@ def _outside(values: torch.Tensor, seen: SeenRange) -> np.ndarray:
 
 
 def notes_of(
-    course: Trajectory,
+    changed: Trajectory,
     state: torch.Tensor,
     kept: Graph,
     seen: Sequence[SeenRange] | None,
@@ -123,14 +123,14 @@ def notes_of(
     """What the user has to know.
 
     Args:
-        course: the changed trajectory, from the changes on, at increasing times.
+        changed: the changed trajectory, from the changes on, at increasing times.
         state: the changed state, shape (kept nodes, d).
         kept: the changed graph.
         seen: of each feature; None if it is not known.
         lost: shares of input that nodes lose.
         when: a time in words.
     """
-    found = [] if seen is None else _of_state(course.features, state, kept, seen)
+    found = [] if seen is None else _of_state(changed.features, state, kept, seen)
     much = sorted((node for node, share in lost.items() if share >= MOST), key=lambda node: -lost[node])
     if much:
         named = ", ".join(f"{100 * lost[node]:.0f} % of that of {short(node)}" for node in much[:NAMED])
@@ -145,7 +145,7 @@ def notes_of(
         )
         return tuple(found)
     for k, one in enumerate(seen):
-        found += _of_values(course, k, one, when)
+        found += _of_values(changed, k, one, when)
     return tuple(found)
 
 
@@ -163,9 +163,9 @@ def _of_state(features: Sequence[str], state: torch.Tensor, kept: Graph, seen: S
     return found
 
 
-def _of_values(course: Trajectory, k: int, seen: SeenRange, when: Callable[[float], str]) -> list[str]:
+def _of_values(changed: Trajectory, k: int, seen: SeenRange, when: Callable[[float], str]) -> list[str]:
     """Values of one feature that are negative, fall, or are far away where none in training was or did."""
-    x = course.states[..., k].detach().cpu().double().numpy()
+    x = changed.states[..., k].detach().cpu().double().numpy()
     slack = NEAR * seen.width
     found: list[str] = []
     checks: list[tuple[np.ndarray, str, int]] = []
@@ -184,8 +184,8 @@ def _of_values(course: Trajectory, k: int, seen: SeenRange, when: Callable[[floa
             continue
         verb = f"falls from {x[t - 1, i]:.4g} to" if rank == 1 else "comes to"
         others = f", and {nodes - 1} more nodes" if nodes > 2 else ", and one more node" if nodes == 2 else ""
-        at = when(course.times[t].item())
+        at = when(changed.times[t].item())
         found.append(
-            f"not plausible: {course.features[k]} of {short(course.graph.nodes[i])}{others} {verb} {x[t, i]:.4g} at {at}, {why}"
+            f"not plausible: {changed.features[k]} of {short(changed.graph.nodes[i])}{others} {verb} {x[t, i]:.4g} at {at}, {why}"
         )
     return found

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..data import Dataset, Trajectory, one_run, time_text
-from .evaluation import in_time_of, on_nodes_of, trained_times
 from .kind import Data
+from .scored_snapshots import in_time_of, on_nodes_of, trained_times
 
 if TYPE_CHECKING:
     from .estimator import DynamicsRegressor

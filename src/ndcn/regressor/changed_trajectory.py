@@ -17,7 +17,7 @@ MISSED = 0.03  # warn above this miss, as a share of the shock or of the range o
 Predict = Callable[[torch.Tensor, GraphSequence, torch.Tensor, float], Trajectory]
 
 
-def changed_course(
+def changed_trajectory(
     predict: Predict,
     base: Trajectory,
     changes: Sequence[Change],
@@ -51,24 +51,24 @@ def changed_course(
     if later.any():
         times = torch.cat([base.times.new_tensor([at]), base.times[later]])
         plain = predict(times, GraphSequence(clock, before), start, at).states
-        changed = predict(times, GraphSequence(clock, after), x0, at).states
-        effect = changed - plain[:, keep]
+        said = predict(times, GraphSequence(clock, after), x0, at).states
+        effect = said - plain[:, keep]
         _warn_of_miss(base.features, effect[0], x0 - start[keep], start)
         whole = torch.full((len(times) - 1, *out.shape[1:]), torch.nan, dtype=out.dtype)
         whole[:, keep] = base.states[later][:, keep] + effect[1:].to(out.dtype)
         out[later] = whole
     same: dict[str, Any] = {"times": base.times, "graph": base.graph, "features": base.features}
     ordered = bool((base.times.diff() > 0).all())
-    course = ChangedTrajectory(states=out, mask=~out.isnan(), ordered=ordered, calendar=base.calendar, **same)
-    course.lost_input = lost_input(now, after[0])
-    course.distances = None if seen is None else distances(x0, seen)
+    changed = ChangedTrajectory(states=out, mask=~out.isnan(), ordered=ordered, calendar=base.calendar, **same)
+    changed.lost_input = lost_input(now, after[0])
+    changed.distances = None if seen is None else distances(x0, seen)
     if later.any():
         order = base.times[later].argsort()
-        then = course[torch.nonzero(later).ravel()[order].numpy()]
-        course.notes = notes_of(then, x0, after[0], seen, course.lost_input, when)
-    for note in course.notes:
+        then = changed[torch.nonzero(later).ravel()[order].numpy()]
+        changed.notes = notes_of(then, x0, after[0], seen, changed.lost_input, when)
+    for note in changed.notes:
         warn(note)
-    return course
+    return changed
 
 
 def _warn_of_miss(features: Sequence[str], effect: torch.Tensor, wanted: torch.Tensor, start: torch.Tensor) -> None:
