@@ -23,7 +23,7 @@ SET = (
         "Python 3.10 to 3.13",
         "KDD 2020",
         "on 5 May",
-        "60 polls of the 34 members",
+        "60 snapshots of the 34 members",
         "tanh(2 (x_j − x_i))",
         "400-node grid",
     ),
