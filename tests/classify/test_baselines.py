@@ -392,5 +392,5 @@ def test_habits_of_scikit_learn(data: NodeDataset) -> None:
 @pytest.mark.parametrize(("name", "published"), [("cora", 0.815), ("citeseer", 0.703)])
 def test_gcn_is_as_good_as_published(name: str, published: float) -> None:
     data = planetoid(name, root=REAL)
-    scores = [fitted(data, "gcn", validated=True, epochs=200, seed=k).score(data.test_mask) for k in range(3)]
-    assert np.mean(scores) == pytest.approx(published, abs=0.01)
+    scores = [fitted(data, "gcn", validated=True, epochs=200, seed=k).score(data.test_mask) for k in range(10)]
+    assert np.mean(scores) == pytest.approx(published, abs=0.01)  # of one seed 0.007 is the standard deviation
