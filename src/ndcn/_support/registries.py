@@ -146,9 +146,9 @@ TABLE_FORMATS = Registry(
             (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist", ".ssv", ".psv"),
             "ndcn.io.formats.text:TextTable",
         ),
-        **dict.fromkeys((".parquet", ".pq"), "ndcn.io.formats.typed_tables:read_parquet"),
+        **dict.fromkeys((".parquet", ".pq"), "ndcn.io.formats.parquet_netcdf:read_parquet"),
         **dict.fromkeys((".xlsx", ".xlsm", ".xls"), "ndcn.io.formats.spreadsheets:read_excel"),
-        **dict.fromkeys((".nc", ".nc4", ".netcdf"), "ndcn.io.formats.typed_tables:read_netcdf"),
+        **dict.fromkeys((".nc", ".nc4", ".netcdf"), "ndcn.io.formats.parquet_netcdf:read_netcdf"),
     },
 )
 GRAPH_FORMATS = Registry(
