@@ -110,6 +110,7 @@ NODE_MODELS = Registry(
     },
 )
 NEED_PYG = ("gcn", "gat", "agnn")  # of NODE_MODELS, those with layers of PyTorch Geometric
+NOT_TRAINED = ("label_propagation",)  # of NODE_MODELS, those without weights, and so without chance
 TABLES = Registry(
     "table",
     {

@@ -14,8 +14,6 @@ from ..graph import Graph, kipf, normalized_adjacency
 if TYPE_CHECKING:
     from .features import FeatureTable
 
-HEADS = 8  # of GAT's first layer
-
 
 class NodeNetwork(nn.Module, ABC):
     """logits = f(F, G), where F enters as F W only, so that it can stay sparse.
@@ -30,6 +28,7 @@ class NodeNetwork(nn.Module, ABC):
     """
 
     decay_all = True  # whether weight decay holds for all weights, or for W only
+    heads = 1  # side by side, each of the hidden width
 
     def __init__(self, features: int, width: int, dropout: float) -> None:
         super().__init__()
@@ -107,11 +106,13 @@ class GAT(NodeNetwork):
     P. Veličković et al., Graph attention networks, ICLR 2018.
     """
 
+    heads = 8
+
     def __init__(self, features: int, hidden: int, classes: int, dropout: float) -> None:
         layer = _layer("GATConv")
-        super().__init__(features, HEADS * hidden, dropout)
-        self.inner = _after_the_product(layer(HEADS * hidden, hidden, heads=HEADS, dropout=dropout))
-        self.outer = layer(HEADS * hidden, classes, heads=1, concat=False, dropout=dropout)
+        super().__init__(features, self.heads * hidden, dropout)
+        self.inner = _after_the_product(layer(self.heads * hidden, hidden, heads=self.heads, dropout=dropout))
+        self.outer = layer(self.heads * hidden, classes, heads=1, concat=False, dropout=dropout)
 
     def forward(self, table: FeatureTable, graph: Graph) -> torch.Tensor:
         """Logits, shape (n, c)."""

@@ -15,9 +15,10 @@ from torch.nn import functional
 
 from .._support.checks import named
 from .._support.generators import drawing_from, initial_weights, on_device
+from .._support.registries import NOT_TRAINED
 from .._support.threads import threads_for
 from ..training import History, NothingAsGood, Stopping
-from .baseline_networks import AGNN, GAT, GCN, HEADS, MLP, NodeNetwork, label_propagation
+from .baseline_networks import AGNN, GAT, GCN, MLP, NodeNetwork, label_propagation
 from .class_weights import ClassWeight
 from .node_data import UNKNOWN, checked_features
 from .node_estimator import NodeEstimator
@@ -53,8 +54,8 @@ def recipe_of(given: Mapping[str, Any]) -> BaselineRecipe:
     """The recipe that the arguments of a ``NodeBaseline`` ask for, or an error that says what is wrong with them."""
     recipe: BaselineRecipe = overridden(named(PUBLISHED, "model", given["model"]), given)
     unused = [name for name in OF_NETWORKS if given[name] is not None]
-    if unused and given["model"] == "label_propagation":
-        raise ValueError(f"label_propagation does not use {', '.join(unused)}; remove {'them' if unused[1:] else 'it'}")
+    if unused and given["model"] in NOT_TRAINED:
+        raise ValueError(f"{given['model']} does not use {', '.join(unused)}; remove {'them' if unused[1:] else 'it'}")
     return recipe
 
 
@@ -176,7 +177,7 @@ class NodeBaseline(NodeEstimator):
         return recipe_of(self.get_params(deep=False))
 
     def _checked_features(self, features: Any, n: int) -> sparse.csr_array:
-        none_needed = self.model == "label_propagation" and features is None
+        none_needed = self.model in NOT_TRAINED and features is None
         return sparse.csr_array((n, 0)) if none_needed else checked_features(features, n)
 
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
@@ -185,14 +186,14 @@ class NodeBaseline(NodeEstimator):
         temperature: float | None = None
         device = nodes.labels.device
         classes = len(nodes.classes)
-        if self.model == "label_propagation":
+        if self.model in NOT_TRAINED:
             began = time.monotonic()
             known = torch.full_like(nodes.labels, UNKNOWN)
             known[nodes.train] = nodes.labels[nodes.train]
             probabilities = label_propagation(nodes.graph, known, classes, steps=recipe.epochs).float()
             history.seconds = time.monotonic() - began
         else:
-            width = recipe.hidden * (HEADS if self.model == "gat" else 1)
+            width = recipe.hidden * NETWORKS[self.model].heads
             with initial_weights(int(self.seed)) as own:
                 network = NETWORKS[self.model](features.shape[1], recipe.hidden, classes, recipe.dropout).to(device)
             generators = on_device(own, int(self.seed), device)  # training goes on where the weights end

@@ -18,6 +18,7 @@ from .classified import end_runs, measured, print_classified, written
 from .guard import note, notes
 from .options import (
     NEED_PYG,
+    NOT_TRAINED,
     TABLES,
     ClassWeights,
     Duplicates,
@@ -202,8 +203,8 @@ def _check_model(model: NodeModel, runs: int, save: Path | None, of_ndcn: dict[s
         raise ValueError(f"{model.value} does not use {', '.join(idle)}; remove it")
     if model is not NodeModel.ndcn and save is not None:
         raise ValueError(f"--save writes ndcn's classifiers; {model.value} has no file of its own")
-    if model is NodeModel.label_propagation and runs > 1:
-        raise ValueError("--runs: label_propagation draws nothing at random, so that all runs are the same")
+    if model.value in NOT_TRAINED and runs > 1:
+        raise ValueError(f"--runs: {model.value} draws nothing at random, so that all runs are the same")
     if model.value in NEED_PYG and find_spec("torch_geometric") is None:
         raise ModuleNotFoundError(f"{model.value} needs PyTorch Geometric: pip install 'ndcn[pyg]'")
 

@@ -21,6 +21,7 @@ from .._support.registries import (
     NEED_PYG as NEED_PYG,
     NETWORKS,
     NODE_MODELS,
+    NOT_TRAINED as NOT_TRAINED,
     OPERATORS,
     PRESETS,
     SERIES_KINDS,

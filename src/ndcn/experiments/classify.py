@@ -12,6 +12,7 @@ from typing import Any
 
 import ndcn
 
+from .._support.registries import NOT_TRAINED
 from .._support.threads import one_thread
 from ..classify import NodeDataset
 from .result import Result
@@ -85,7 +86,7 @@ class Classification:
 
     def _run(self, dataset: str, model: ClassModel, k: int, chosen: dict[str, float]) -> Run:
         arguments = {**model.settings, **model.special.get(dataset, {}), **chosen}
-        if self.epochs is not None and model.name != "label_propagation":
+        if self.epochs is not None and model.name not in NOT_TRAINED:
             arguments["epochs"] = self.epochs
         return Run(
             data=self.folder,
