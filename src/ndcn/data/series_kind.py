@@ -283,7 +283,9 @@ def even_weights(size: np.ndarray, largest: float = LARGEST, even: float = 2.0) 
     """
     most = np.full((*size.shape[:-1], 1), np.inf)
     for _ in range(12):  # the sum is that of what is left, so that a giant cannot raise its own limit
-        most = max(largest, even / size.shape[-1]) * np.minimum(size, most).sum(axis=-1, keepdims=True)
+        before, most = most, max(largest, even / size.shape[-1]) * np.minimum(size, most).sum(axis=-1, keepdims=True)
+        if (most == before).all():
+            break
     return np.divide(most, size, out=np.ones(size.shape), where=size > most)
 
 

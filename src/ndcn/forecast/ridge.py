@@ -106,6 +106,7 @@ def coefficients(
     ends: np.ndarray,
     forget: float = 1.0,
     penalty: float = PENALTY,
+    even: np.ndarray | None = None,
 ) -> np.ndarray:
     """w = argmin sum_t f^(e - t) |Z(t) w - target(t)|^2 + penalty w' diag(Z'Z) w over t <= e, for each e in ``ends``.
 
@@ -117,12 +118,13 @@ def coefficients(
         ends: the last times used, shape (E,); below 0 nothing is known and w = 0.
         forget: f.
         penalty: relative to the diagonal.
+        even: weights (T, n) by the first feature, where they are known already.
 
     Returns:
         w, shape (E, p).
     """
     p, target = Z.shape[2], np.where(known, target, 0.0)
-    weight = known * _even(Z[: len(known)], target)
+    weight = known * np.minimum(_even(target), _even(Z[..., 0])[: len(known)] if even is None else even[: len(known)])
     times, which = np.unique(ends, return_inverse=True)
     grams, rights = np.zeros((len(times), p, p)), np.zeros((len(times), p))
     gram, right, start = np.zeros((p, p)), np.zeros(p), 0
@@ -141,10 +143,9 @@ def coefficients(
     return np.asarray(np.linalg.solve(grams + add[:, None] * np.eye(p), rights[..., None])[which, :, 0])
 
 
-def _even(Z: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Weights (T', n) by the squares of targets and of the first feature up to each time, whichever is smaller."""
-    sizes = (np.cumsum(part**2, axis=0) for part in (target, Z[..., 0]))
-    return np.minimum(*(even_weights(size, LARGEST) for size in sizes))
+def _even(part: np.ndarray) -> np.ndarray:
+    """Weights (T, n) by the squares of targets, or of the first feature, up to each time."""
+    return even_weights(np.cumsum(part**2, axis=0), LARGEST)
 
 
 def _seasonal(y: np.ndarray, h: int, period: int) -> list[np.ndarray]:
@@ -173,12 +174,13 @@ def forecasts(
     """x at each horizon after each origin, shape (O, len(horizons), n), from data up to the origin only."""
     x, y = panel.values, view.series(panel.values)
     Z = plain = features(panel, y, lags, blocks)
+    even = _even(Z[..., 0]) if period is None else None
     out = np.empty((len(origins), len(horizons), x.shape[1]))
     for k, h in enumerate(horizons):
         known = panel.pairs(int(h))
         if period is not None:
             Z = np.concatenate([np.stack(_seasonal(y, int(h), period), axis=-1), plain], axis=-1)
-        w = coefficients(Z, targets(x, y, view, int(h)), known, origins - h, forget)
+        w = coefficients(Z, targets(x, y, view, int(h)), known, origins - h, forget, even=even)
         answer = view.backward(y[origins] + np.einsum("onp,op->on", Z[origins], w))
         out[:, k] = x[origins] + np.maximum(answer, 0.0) * h if view.increments else answer
     return out
