@@ -196,7 +196,8 @@ def residuals(panel: Panel, origins: np.ndarray, said: np.ndarray, horizon: int,
     best = min(scores, key=lambda key: scores[key])
     best = best if scores[best] < (1 - GAIN) * scores[plain] else plain
     most = np.full(len(limit), np.inf) if best[2] == np.inf else best[2] * limit * wider
-    most = np.minimum(most, reach(panel, horizon, now) * wider)
+    far = reach(panel, horizon, now)
+    most = np.minimum(most, np.multiply(far, wider, out=np.full_like(far, np.inf), where=np.isfinite(far)))
     return Spread(found[best][0], present[best[0]][0] * wider, count, found[best][1], most)
 
 
