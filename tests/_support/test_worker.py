@@ -15,8 +15,8 @@ import signal, sys, time
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored
 from ndcn._support.processes import Processes
 
-workers = Processes(time.sleep, 1)
-workers.start(600)
+workers = Processes(eval, 1)
+workers.start("__import__('torch') and __import__('time').sleep(600)")
 print(workers.workers[0].process.pid, flush=True)
 time.sleep(600)
 """

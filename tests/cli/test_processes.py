@@ -36,7 +36,7 @@ def ndcn_script(*words: object, cwd: Path, code: int = 0) -> subprocess.Complete
     return done
 
 
-def start(words: list[object], cwd: Path, code: str = EAGER) -> warm.Program:
+def start(words: list[object], cwd: Path, code: str = EAGER) -> warm.Program | subprocess.Popen[str]:
     """A running `ndcn fit` that checkpoints every epoch, once its first checkpoint is there."""
     process = warm.start(code, words, cwd=cwd)
     end = time.monotonic() + 60

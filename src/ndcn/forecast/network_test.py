@@ -286,7 +286,7 @@ def network_test(
         for k in range(shuffles):
             shuffled.append(relative(ridge.BLOCKS, generator.permutation(n)))
             bar.update(k + 1)
-    own, mean, network = (relative(ridge.BLOCKS[:count]) for count in (1, 2, 3))
+        own, mean, network = (relative(ridge.BLOCKS[:count]) for count in (1, 2, 3))
     others = tuple(name for k, name in enumerate(data.features) if k != feature)
     steps = tuple(int(h) for h in horizons)
     return NetworkTest(steps, own, mean, network, tuple(shuffled), seed, data.features[feature], others)
