@@ -46,10 +46,16 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "dated": pages.dated(),
         "forecast": (pages.forecast(), pages.days(40)),
         "later": (pages.forecast(), pages.days(44)),
+        "forecast alone": (_read_again(pages.forecast(), folder / "forecast.ndcn"), None),  # a file has no data
     }
     for name, (model, known) in made.items():
         write_report(model, folder / f"{name}.html", known)
     return {name: folder / f"{name}.html" for name in made}
+
+
+def _read_again(reg: ndcn.DynamicsRegressor, path: Path) -> ndcn.DynamicsRegressor:
+    reg.save(path)
+    return ndcn.load(path)
 
 
 @pytest.fixture(scope="module")
@@ -428,6 +434,13 @@ def test_a_forecast_opens_on_the_largest_change(show: Open) -> None:
     assert "no forecast at this time" in page.inner_text("figure[data-kind=prediction] figcaption")
     assert card(page)["Prediction"] == card(page)["90 % interval"] == "–"
     assert {"lower", "upper"} <= set(next(csv.reader(io.StringIO(saved(page, "moment").decode()))))
+
+
+def test_a_forecast_says_whether_it_shows_what_was_observed(show: Open) -> None:
+    assert "observed states" in show("forecast").inner_text("#subtitle")
+    page = show("forecast alone")
+    assert page.locator("#panels figure").count() == 1
+    assert "observed states" not in page.inner_text("#subtitle")
 
 
 def test_a_forecast_is_compared_with_what_came_later(show: Open) -> None:

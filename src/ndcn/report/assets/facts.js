@@ -51,7 +51,7 @@ function modelFact() {
 
 function subtitle() {
   const words = WORDS.page.subtitle;
-  if (FORECAST) return words.forecast;
+  if (FORECAST) return CONTENT.states.truth ? words.forecast : words.forecastAlone;
   return CONTENT.states.truth ? words.compared : words.alone;
 }
 

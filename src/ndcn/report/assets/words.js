@@ -34,6 +34,7 @@ export const WORDS = {
     oldBrowser: "this browser cannot decompress the data. Use a browser from 2023 or later.",
     subtitle: {
       forecast: "observed states, forecast and its uncertainty",
+      forecastAlone: "forecast and its uncertainty; a page made with the data shows them too",
       compared: "observed states, prediction and error over time",
       alone: "prediction over time; no data to compare with",
     },
