@@ -238,6 +238,7 @@ def _has_pyg() -> bool:
         (["--model", "label_propagation", "--hidden", 2], "label_propagation does not use hidden"),
         ([*OWN, "--preset", "paper", "--validation", 0.2], "without validation nodes"),
         (["--alpha", 2], "alpha must be between 0 and 1"),
+        (["--model", "mlp", "--similar", 3], "mlp does not use --similar"),
         (["--T", -1], "T must be a number > 0"),
         (["--out", "p.txt"], "must end in .csv or .parquet"),
         (["--out", "no/where.csv"], "there is no folder"),

@@ -237,7 +237,7 @@ def test_a_graph_too_large_to_explain_gives_the_command(
     page.wait_for_selector("html[data-ready]")
     page.fill("#search", "Zürich")
     page.press("#search", "Enter")
-    page.wait_for_function("document.querySelector('#node-card .node-name').textContent.startsWith('Z')")
+    page.wait_for_function("document.querySelector('#node-card .node-name')?.textContent.startsWith('Z')")
     page.wait_for_function("document.querySelector('#node-why code')?.textContent.includes('Z')")
     words = shlex.split(page.inner_text("#node-why code"))
     page.close()

@@ -32,6 +32,7 @@ class FieldChoice:
             chance, negative if neighbours differ; None without such edges.
         edges: between labelled nodes.
         accuracy: on the validation nodes, of each field that was trained; empty if one alone was.
+        similar: edges that were added between nodes of similar features.
 
     Example:
         >>> print(FieldChoice("features", -0.2, 120, {"features": 0.85, "signed": 0.8, "diffusion": 0.6}))
@@ -43,6 +44,7 @@ Features alone are used.
     assortativity: float | None = None
     edges: int = 0
     accuracy: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    similar: int = 0
 
     @property
     def helps(self) -> bool | None:
@@ -50,6 +52,10 @@ Features alone are used.
         return self.field != "features" if self.accuracy else None
 
     def __str__(self) -> str:
+        more = f" {counted(self.similar, 'edge')} between nodes of similar features were added." if self.similar else ""
+        return self._verdict() + more
+
+    def _verdict(self) -> str:
         if self.accuracy:
             best = sorted(self.accuracy, key=lambda name: (name != self.field, -self.accuracy[name]))
             found = ", ".join(

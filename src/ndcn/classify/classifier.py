@@ -25,6 +25,7 @@ from .explanation import Explanation, explained
 from .network import DiffusionClassifier
 from .node_data import check_graph, checked_features
 from .node_estimator import NodeEstimator
+from .similar_nodes import telling, with_similar
 from .training import ClassifierRecipe, ClassifierTask, LabelledNodes, build, recipe_of
 
 
@@ -61,6 +62,8 @@ class NodeClassifier(NodeEstimator):
         average: momentum in [0, 1) of the running average of weights that is validated and kept (0.9; none).
         members: networks trained side by side from other weights, whose logits are averaged; the trained model is one network with
             ``members`` times ``hidden`` columns (1, for "signed" and "features" 4; 1).
+        similar: a node is also joined to up to this many nodes of similar features, by weak edges, if labelled nodes show that such
+            nodes share classes; 0 for none (5, for other fields than "diffusion" 0; 0).
         normalize: "euclidean" divides each row of F by the root of the sum of its squares, True by the sum of its absolute
             values, "columns" each column by its largest absolute value, False leaves them ("euclidean", for "signed" and
             "features" "columns"; True).
@@ -79,6 +82,7 @@ class NodeClassifier(NodeEstimator):
         choice_: which field "auto" took, and why: a ``FieldChoice``, which prints as a sentence; None if ``field`` was given. If the
             labelled nodes show that neighbours tend to be alike, it is "diffusion"; else the field with the highest accuracy on
             the validation nodes. Without these it is "signed" where neighbours tend to differ.
+        flow_graph_: the graph with the edges between nodes of similar features; the graph itself where there are none.
         classes_: the classes, in the order of the columns of ``predict_proba``.
         probability_temperature_: what logits are divided by, so that the cross-entropy on the validation nodes is least; None
             without validation nodes: probabilities are as trained.
@@ -118,6 +122,7 @@ class NodeClassifier(NodeEstimator):
     alignment: float | None = None
     average: float | None = None
     members: int | None = None
+    similar: int | None = None
     normalize: bool | str | None = None
     epochs: int | None = None
     learning_rate: float | None = None
@@ -167,7 +172,8 @@ class NodeClassifier(NodeEstimator):
         for key, value in best[1].items():
             setattr(self, key, value)
         self.history_.seconds = seconds
-        self.choice_ = FieldChoice(str(self.recipe_.field), *found, accuracy)
+        added = self.flow_graph_.num_edges - self.graph_.num_edges
+        self.choice_ = FieldChoice(str(self.recipe_.field), *found, accuracy, added)
 
     def _learn_field(
         self,
@@ -179,7 +185,11 @@ class NodeClassifier(NodeEstimator):
         choice: FieldChoice | None = None,
     ) -> Rank:
         """Train one field, and keep it; its rank on the validation nodes."""
-        nodes = replace(nodes, table=self._table(features, recipe))
+        graph, labelled = nodes.graph, torch.cat([nodes.train, nodes.validation])
+        if recipe.similar and not telling(features, nodes.labels, labelled, recipe.similar):
+            recipe = replace(recipe, similar=0)
+        over = with_similar(graph, features, recipe.similar)
+        nodes = replace(nodes, table=self._table(features, recipe), graph=over)
         model = self._build(recipe, features.shape[1], len(nodes.classes))
         history = History()
         task = ClassifierTask(model, nodes, recipe, int(self.seed))
@@ -187,9 +197,9 @@ class NodeClassifier(NodeEstimator):
             self._train(task, recipe, self.patience, history, resume, checkpoint)
         except (TrainingError, TrainingInterrupted) as error:
             if error.steps:
-                self._keep(task, recipe, history, features, choice)
+                self._keep(task, recipe, history, graph, features, choice)
             raise
-        self._keep(task, recipe, history, features, choice)
+        self._keep(task, recipe, history, graph, features, choice)
         with torch.no_grad():
             return task.score().rank if task.held_out else ()
 
@@ -198,17 +208,20 @@ class NodeClassifier(NodeEstimator):
         task: ClassifierTask,
         recipe: ClassifierRecipe,
         history: History,
+        graph: Graph,
         features: sparse.csr_array,
         choice: FieldChoice | None,
     ) -> None:
         nodes = task.data
         self.model_: DiffusionClassifier = task.model
         self.recipe_ = replace(recipe, hidden=recipe.hidden * recipe.members, members=1)  # they are one network now
-        self.choice_ = choice
+        added = nodes.graph.num_edges - graph.num_edges
+        self.choice_ = None if choice is None else replace(choice, similar=added)
         self.probability_temperature_ = task.temperature()
         self.history_ = history
         self.classes_, self.codes_, self.split_ = nodes.classes, nodes.labels.cpu(), nodes.split()
-        self.graph_: Graph = nodes.graph
+        self.graph_: Graph = graph
+        self.flow_graph_: Graph = nodes.graph
         self.features_: sparse.csr_array = features
 
     def _build(self, recipe: ClassifierRecipe, features: int, classes: int) -> DiffusionClassifier:
@@ -230,13 +243,14 @@ class NodeClassifier(NodeEstimator):
         if (graph is None) != (features is None):
             raise ValueError("another graph comes with its features, and other features with their graph: give both")
         if graph is None:
-            graph, table = self.graph_, self.features_
+            graph, table = self.flow_graph_, self.features_
         else:
             check_graph(graph)
             table = checked_features(features, graph.num_nodes)
             d = self.features_.shape[1]
             if table.shape[1] != d:
                 raise ValueError(f"there are {table.shape[1]} features, the model was trained on {d}")
+            graph = with_similar(graph, table, self.recipe_.similar)
         with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
             logits = self.model_(self._table(table, self.recipe_, like=self.features_), graph)[0] / (
                 self.probability_temperature_ or 1.0

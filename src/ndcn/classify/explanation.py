@@ -93,7 +93,7 @@ class Explanation:
 
 def explained(classifier: NodeClassifier, node: Hashable) -> Explanation:
     """See ``NodeClassifier.explain``."""
-    graph, model = classifier.graph_, classifier.model_
+    graph, model = classifier.flow_graph_, classifier.model_
     place = place_of(graph.nodes, node)
     if place is None:
         raise ValueError(f"the network has no node {node!r}; its nodes are {some(list(graph.nodes))}")
@@ -160,7 +160,7 @@ def explanations(classifier: NodeClassifier, top: int) -> Explanations:
         >>> explanations(clf.fit(data.graph, data.features, data.labels, data.train_mask), 3).nodes.shape
         (34, 3)
     """
-    graph, model = classifier.graph_, classifier.model_
+    graph, model = classifier.flow_graph_, classifier.model_
     check_linear(model)
     temperature = classifier.probability_temperature_ or 1.0
     biases = model.decoder.bias.detach().cpu().double() / temperature

@@ -26,7 +26,7 @@ from .training import LINEAR, ClassifierRecipe, build, recipe_of
 
 KIND = "NodeClassifier"
 # What a trained network is built and fed by.
-RECIPE = ("T", "alpha", "hidden", "source", "activation", "normalize", "members")
+RECIPE = ("T", "alpha", "hidden", "source", "activation", "normalize", "members", "similar")
 # What None meant in files of 0.2 and before, which do not say: the default recipe had these values.
 EARLIER = {"T": 8.0, "alpha": 0.5, "hidden": 64, "source": 0.2, "normalize": True}
 
@@ -35,7 +35,10 @@ def save(classifier: NodeClassifier, path: Path) -> None:
     """See ``NodeClassifier.save``."""
     graph, history = classifier.graph_, classifier.history_
     tensors = {f"model.{name}": value.detach().cpu() for name, value in classifier.model_.state_dict().items()}
-    for name, matrix in (("graph", graph.to_scipy()), ("features", classifier.features_)):
+    matrices = {"graph": graph.to_scipy(), "features": classifier.features_}
+    if classifier.flow_graph_ is not graph:
+        matrices["flow"] = classifier.flow_graph_.to_scipy()
+    for name, matrix in matrices.items():
         tensors[f"{name}.indptr"] = torch.from_numpy(matrix.indptr.astype(np.int64))
         tensors[f"{name}.indices"] = torch.from_numpy(matrix.indices.astype(np.int64))
         tensors[f"{name}.values"] = torch.from_numpy(matrix.data)
@@ -88,7 +91,10 @@ def load(path: Path, field: nn.Module | None = None) -> NodeClassifier:
         validation = [(int(epoch), value) for epoch, value in tensors["validation"].tolist()]
         classifier.history_ = History(tensors["loss"].tolist(), validation, **about["history"])
         classifier.classes_ = np.array(about["classes"])
-        classifier.graph_ = Graph(_matrix(tensors, "graph", (n, n)), nodes=about["nodes"], directed=about["directed"])
+        named = {"nodes": about["nodes"], "directed": about["directed"]}
+        classifier.graph_ = classifier.flow_graph_ = Graph(_matrix(tensors, "graph", (n, n)), **named)
+        if "flow.values" in tensors:
+            classifier.flow_graph_ = Graph(_matrix(tensors, "flow", (n, n)), **named)
         classifier.features_ = _matrix(tensors, "features", (n, d))
         classifier.codes_ = tensors["labels"]
         classifier.split_ = _split(tensors, n)
@@ -127,7 +133,7 @@ def _kept_recipe(classifier: NodeClassifier, about: dict[str, Any]) -> Classifie
     if kept is None:
         kept = {**EARLIER, "field": "diffusion"} if classifier.preset == "default" else {}
         kept |= {name: given[name] for name in kept if given[name] is not None}
-    one = {"members": 1}  # what files had that do not say
+    one = {"members": 1, "similar": 0}  # what files had that do not say
     kept = one | {name: value for name, value in kept.items() if value is not None}
     if kept.get("field", given["field"]) not in LINEAR:
         kept.pop("source", None)  # belongs to the linear fields

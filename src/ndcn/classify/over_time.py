@@ -36,7 +36,7 @@ def accuracies_over(classifier: NodeClassifier, times: Sequence[float], masks: S
         >>> bool(accuracies_over(clf, [2.0], [data.test_mask])[0, 0] == clf.score(data.test_mask))
         True
     """
-    model, graph, codes = classifier.model_, classifier.graph_, classifier.codes_
+    model, graph, codes = classifier.model_, classifier.flow_graph_, classifier.codes_
     check_linear(model)
     start, device = start_of(classifier), model.decoder.weight.device
     bias = model.decoder.bias.detach().cpu().double()

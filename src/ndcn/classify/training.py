@@ -61,6 +61,7 @@ class ClassifierRecipe:
     alignment: float | None = 1.0
     average: float | None = 0.9
     members: int = 1
+    similar: int = 5
     epochs: int = 120
     learning_rate: float = 0.01
     weight_decay: float = 2e-3
@@ -87,6 +88,7 @@ RECIPES = {
         normalize=True,
         alignment=None,
         average=None,
+        similar=0,
         epochs=100,
         learning_rate=0.01,
         weight_decay=0.024,
@@ -103,10 +105,13 @@ WHERE_LABELS_ABOUND: dict[str, Any] = {
     "normalize": "columns",
     "weight_decay": 5e-3,
     "members": 4,
+    "similar": 0,
 }
+NO_OTHER_EDGES = {"similar": 0}  # for fields that are not ours, or not linear
 OF_FIELD: dict[str, dict[str, Any]] = {
     "signed": {"T": 2.0, "alpha": 0.0, "source": 0.0, **WHERE_LABELS_ABOUND},
     "features": WHERE_LABELS_ABOUND,
+    "relu": NO_OTHER_EDGES,
 }
 
 
@@ -122,6 +127,7 @@ def overridden(recipe: Any, given: Mapping[str, Any]) -> Any:
         check_number(name, given.get(name), "a probability in [0, 1)", lambda v: 0 <= v < 1)
     for name in ("hidden", "epochs", "passes", "members", "patience"):
         check_whole(name, given.get(name), 1, optional=True)
+    check_whole("similar", given.get("similar"), 0, optional=True)
     check_whole("seed", given["seed"], 0, LARGEST_SEED)
     check_class_weight(given["class_weight"])
     return replace(recipe, **{f.name: given[f.name] for f in fields(recipe) if given.get(f.name) is not None})
@@ -136,7 +142,7 @@ def recipe_of(given: Mapping[str, Any], field: str | None = None) -> ClassifierR
     wanted = field or (preset.field if given["field"] is None else given["field"])
     if wanted == "auto" and given["solver"] is not None:  # the only field of the three that a solver integrates
         wanted = "diffusion"
-    own = OF_FIELD.get(wanted, {}) if isinstance(wanted, str) else {}
+    own = OF_FIELD.get(wanted, {}) if isinstance(wanted, str) else NO_OTHER_EDGES
     recipe: ClassifierRecipe = overridden(replace(preset, **own), {**given, "field": wanted})
     if not any(recipe.normalize is known for known in NORMALIZE[:2]) and recipe.normalize not in NORMALIZE[2:]:
         raise ValueError(f'normalize must be True, False, "euclidean" or "columns", got {recipe.normalize!r}')

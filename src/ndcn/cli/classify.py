@@ -38,6 +38,10 @@ CITATIONS = ("cora", "citeseer", "pubmed")
 GRAPH = f"A data set (NAME: of files of Geom-GCN in --data), or your own file of edges: {reading.EDGE_ENDINGS}."
 FEATURES = "With EDGES: table of the nodes' features, numbers or text. Default: a node's own indicator."
 LABELS = "With EDGES: table of nodes and labels, with gaps; perhaps a column split (train, test, ...)."
+SIMILAR = (
+    "ndcn only: also join a node to up to so many nodes of similar features, if labelled nodes show that such nodes share "
+    "classes; 0 for none. Default: 5."
+)
 ALPHA = "ndcn only: weight of a node's own state, in [0, 1]. Default: 0.5; paper 0."
 CLASS_WEIGHT = "Weights of the classes in training; balanced: the inverse of their sizes."
 OUT = "Table to write, .csv or .parquet: node, predicted class, probabilities, label if known, split; by the first run."
@@ -59,6 +63,7 @@ def classify(
     ] = Preset.default,
     terminal: Annotated[float | None, option("ndcn only: terminal time. Default: 8; paper 1.2.", "--T")] = None,
     alpha: Annotated[float | None, option(ALPHA)] = None,
+    similar: Annotated[int | None, option(SIMILAR, min=0)] = None,
     hidden: Annotated[int | None, option("Width of the hidden state. Default: the model's own.", min=1)] = None,
     epochs: Annotated[int | None, option("Training epochs. Default: the model's own.", min=1)] = None,
     runs: Annotated[int, option("Independent runs, from SEED, SEED + 1, ..., on one split.", min=1)] = 1,
@@ -97,7 +102,9 @@ def classify(
         **dict.fromkeys((word for word in how.words() if word.startswith("--")), True),
     }  # fmt: skip
     _check_data(kind, graph, data, split, of_own)
-    of_ndcn = {"--T": terminal, "--alpha": alpha, "--preset": None if preset is Preset.default else preset}
+    by_name = {"T": terminal, "alpha": alpha, "similar": similar}
+    of_ndcn = {f"--{name}": value for name, value in by_name.items()}
+    of_ndcn["--preset"] = None if preset is Preset.default else preset
     _check_model(model, runs, save, of_ndcn)
     if preset is Preset.paper and validation:
         raise ValueError("--validation: the paper's preset runs all its epochs, without validation nodes")
@@ -111,7 +118,7 @@ def classify(
     settings: dict[str, Any] = {"hidden": hidden, "epochs": epochs, "progress": None if runs == 1 else False}
     if model is NodeModel.ndcn:
         published = _read("models", "ndcn", graph) if preset is Preset.paper and kind == "citations" else {}
-        given = {name: value for name, value in (("T", terminal), ("alpha", alpha)) if value is not None}
+        given = {name: value for name, value in by_name.items() if value is not None}
         settings |= {**published, **given, "preset": preset.value}
     if class_weight is not ClassWeights.none:
         settings["class_weight"] = class_weight.value
