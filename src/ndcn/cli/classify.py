@@ -103,7 +103,7 @@ def classify(
     }  # fmt: skip
     _check_data(kind, graph, data, split, of_own)
     by_name = {"T": terminal, "alpha": alpha, "similar": similar}
-    of_ndcn = {f"--{name}": value for name, value in by_name.items()}
+    of_ndcn: dict[str, object] = {f"--{name}": value for name, value in by_name.items()}
     of_ndcn["--preset"] = None if preset is Preset.default else preset
     _check_model(model, runs, save, of_ndcn)
     if preset is Preset.paper and validation:
