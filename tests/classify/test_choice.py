@@ -188,3 +188,19 @@ def test_members_are_one_network_once_trained() -> None:
     assert why.table.contribution.sum() + why.bias == pytest.approx(why.log_odds, abs=1e-5)
     with pytest.raises(ValueError, match="members"):
         ndcn.NodeClassifier(preset="paper", members=2)
+
+
+@pytest.mark.parametrize("field", ["signed", "features"])
+def test_many_labels_need_less_decay(field: str) -> None:
+    clf = ndcn.NodeClassifier()
+    few, many = clf.recipe(field, 999), clf.recipe(field, 1000)
+    assert (few.weight_decay, few.hidden_dropout) == (5e-3, 0.5)
+    assert (many.weight_decay, many.hidden_dropout, many.source) == (5e-4, 0.8, 1.0)
+    assert clf.recipe("diffusion", 999) == clf.recipe("diffusion", 1000)
+    assert ndcn.NodeClassifier(weight_decay=0.1).recipe(field, 1000).weight_decay == 0.1
+    draw = torch.Generator().manual_seed(0)
+    ring = ndcn.Graph.from_edges([(i, (i + 1) % 1100) for i in range(1100)])
+    codes = torch.randint(0, 2, (1100,), generator=draw)
+    small = ndcn.NodeClassifier(field=field, hidden=4, epochs=1, members=1, progress=False)
+    assert small.fit(ring, torch.eye(1100)[:, :8], codes, torch.arange(1100) < 1000).recipe_.weight_decay == 5e-4
+    assert small.fit(ring, torch.eye(1100)[:, :8], codes, torch.arange(1100) < 999).recipe_.weight_decay == 5e-3

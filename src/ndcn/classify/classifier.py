@@ -53,7 +53,7 @@ class NodeClassifier(NodeEstimator):
         solver: of fields without an exact solution: an ``ndcn.Solver`` (DOPRI5 by default), or "published" (the paper's).
         learn_T, learn_alpha: whether T (for "diffusion") and alpha are learned, starting from the values given.
         dropout, hidden_dropout, row_dropout: in training, the probability that an entry of F, an entry of X(0) or a whole row of
-            X(0) is dropped (0.5, 0.5, 0.7, for "signed" and "features" 0.5, 0.5, 0; 0).
+            X(0) is dropped (0.5, 0.5, 0.7, for "signed" and "features" 0.5, 0.5, 0, with 1000 training nodes or more 0.5, 0.8, 0; 0).
         passes: how many times per epoch the network is run with other entries dropped (4; 1).
         consistency: weight of the distance between each pass and the sharpened mean of all, over all nodes (2; 0).
         temperature: of the sharpening (0.3).
@@ -67,8 +67,8 @@ class NodeClassifier(NodeEstimator):
         normalize: "euclidean" divides each row of F by the root of the sum of its squares, True by the sum of its absolute
             values, "columns" each column by its largest absolute value, False leaves them ("euclidean", for "signed" and
             "features" "columns"; True).
-        epochs, learning_rate, weight_decay: of Adam (120, 0.01, 0.002 on W_e, for "signed" and "features" 0.005; 100, 0.01,
-            0.024 on all).
+        epochs, learning_rate, weight_decay: of Adam (120, 0.01, 0.002 on W_e, for "signed" and "features" 0.005, with 1000
+            training nodes or more 0.0005; 100, 0.01, 0.024 on all).
         patience: with validation nodes, epochs to wait for a better result; never stops early by default.
         class_weight: of the classes in the cross-entropy on the training nodes, as in scikit-learn: None for all alike, "balanced"
             for the inverse of their sizes, or a mapping from classes to numbers > 0 (1 for those that it does not name).
@@ -138,18 +138,23 @@ class NodeClassifier(NodeEstimator):
     def __post_init__(self) -> None:
         self.recipe()  # says at once what is wrong
 
-    def recipe(self, field: str | None = None) -> ClassifierRecipe:
-        """How it is trained: the preset with the arguments given, or an error that says what is wrong with them; ``field`` in place of its own."""
-        return recipe_of(self.get_params(deep=False), field)
+    def recipe(self, field: str | None = None, labels: int = 0) -> ClassifierRecipe:
+        """How it is trained: the preset with the arguments given, or an error that says what is wrong with them.
+
+        ``field`` is taken in place of its own; ``labels`` says how many training nodes there are.
+        """
+        return recipe_of(self.get_params(deep=False), field, labels)
 
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
         if recipe.field != AUTO:
-            self._learn_field(recipe, nodes, features, resume, self.checkpoint)
+            self._learn_field(self.recipe(labels=len(nodes.train)), nodes, features, resume, self.checkpoint)
             return
         labelled = torch.cat([nodes.train, nodes.validation])
         choice = first_choice(nodes.graph, nodes.labels, labelled, validated=len(nodes.validation) > 0)
         if choice is not None:
-            self._learn_field(self.recipe(choice.field), nodes, features, resume, self.checkpoint, choice)
+            self._learn_field(
+                self.recipe(choice.field, len(nodes.train)), nodes, features, resume, self.checkpoint, choice
+            )
             return
         self._compare(nodes, features, resume)
 
@@ -161,7 +166,7 @@ class NodeClassifier(NodeEstimator):
         seconds = 0.0
         for name in COMPARED:
             path = None if self.checkpoint is None else Path(f"{self.checkpoint}.{name}")
-            rank = self._learn_field(self.recipe(name), nodes, features, resume, path)
+            rank = self._learn_field(self.recipe(name, len(nodes.train)), nodes, features, resume, path)
             accuracy[name], seconds = rank[0], seconds + self.history_.seconds
             if best is None or rank > best[0]:
                 best = rank, {key: value for key, value in vars(self).items() if key.endswith("_")}

@@ -107,6 +107,8 @@ WHERE_LABELS_ABOUND: dict[str, Any] = {
     "members": 4,
     "similar": 0,
 }
+MANY = 1000  # training nodes: Film has 3,648, Texas and Wisconsin 87 and 120, to which these settings do no good
+WITH_MANY_LABELS: dict[str, Any] = {"weight_decay": 5e-4, "hidden_dropout": 0.8, "source": 1.0}
 NO_OTHER_EDGES = {"similar": 0}  # for fields that are not ours, or not linear
 OF_FIELD: dict[str, dict[str, Any]] = {
     "signed": {"T": 2.0, "alpha": 0.0, "source": 0.0, **WHERE_LABELS_ABOUND},
@@ -133,16 +135,18 @@ def overridden(recipe: Any, given: Mapping[str, Any]) -> Any:
     return replace(recipe, **{f.name: given[f.name] for f in fields(recipe) if given.get(f.name) is not None})
 
 
-def recipe_of(given: Mapping[str, Any], field: str | None = None) -> ClassifierRecipe:
+def recipe_of(given: Mapping[str, Any], field: str | None = None, labels: int = 0) -> ClassifierRecipe:
     """The recipe that the arguments of a ``NodeClassifier`` ask for, or an error that says what is wrong with them.
 
-    ``field`` is the one to take for "auto".
+    ``field`` is the one to take for "auto"; ``labels`` says how many training nodes there are.
     """
     preset: ClassifierRecipe = named(RECIPES, "preset", given["preset"])
     wanted = field or (preset.field if given["field"] is None else given["field"])
     if wanted == "auto" and given["solver"] is not None:  # the only field of the three that a solver integrates
         wanted = "diffusion"
     own = OF_FIELD.get(wanted, {}) if isinstance(wanted, str) else NO_OTHER_EDGES
+    if wanted in ("signed", "features") and labels >= MANY:
+        own = own | WITH_MANY_LABELS
     recipe: ClassifierRecipe = overridden(replace(preset, **own), {**given, "field": wanted})
     if not any(recipe.normalize is known for known in NORMALIZE[:2]) and recipe.normalize not in NORMALIZE[2:]:
         raise ValueError(f'normalize must be True, False, "euclidean" or "columns", got {recipe.normalize!r}')
