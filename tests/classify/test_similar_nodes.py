@@ -102,10 +102,15 @@ def test_words_that_say_nothing_join_nothing() -> None:
     assert clf.recipe_.similar == 0
 
 
-def test_small_and_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph, words, _ = two_towns()
+@pytest.mark.parametrize(("limit", "value"), [("MOST_PRODUCTS", N * N * 30), ("MOST_ENTRIES", N * 30)])
+def test_small_and_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
+    graph, words, codes = two_towns()
     assert with_similar(ndcn.networks.grid(36), words[:36], 5).num_edges == ndcn.networks.grid(36).num_edges
-    monkeypatch.setattr(similar_nodes, "MOST_PRODUCTS", N * N * 30 - 1)
+    monkeypatch.setattr(similar_nodes, limit, value)
+    assert telling(words, codes, torch.arange(N), 5)
+    assert with_similar(graph, words, 5) is not graph
+    monkeypatch.setattr(similar_nodes, limit, value - 1)
+    assert not telling(words, codes, torch.arange(N), 5)
     assert with_similar(graph, words, 5) is graph
 
 

@@ -11,7 +11,10 @@ from .choice import assortativity
 
 WEIGHT = 0.1  # of such an edge, in units of the graph's mean weight; 0.3 was worse on Pubmed: docs/classification.md
 RARE = 50  # at most one node in so many is similar to a node: in a small network everything else would be
-MOST_PRODUCTS = 10**12  # n n d, half a minute on one core; larger tables get no such edges
+MOST_PRODUCTS, MOST_ENTRIES = (
+    10**12,
+    10**8,
+)  # n n d, half a minute on one core; n d, 0.8 GB. Larger tables get no such edges
 BLOCK = 512  # rows of cosines at a time
 # Assortativity from which similar nodes are taken to share classes. Among the labelled nodes of Cora, Citeseer and Pubmed it is 0.46,
 # 0.41 and 0.48 on 800 to 900 pairs; features that say nothing have 0, with a standard error of 0.03 there.
@@ -51,7 +54,7 @@ def similar_pairs(features: sparse.csr_array, count: int) -> sparse.csr_array:
 
 
 def telling(features: sparse.csr_array, codes: torch.Tensor, labelled: torch.Tensor, count: int) -> bool:
-    """Whether similar nodes share classes, as far as the labelled nodes tell.
+    """Whether similar nodes share classes, as far as the labelled nodes tell; False for a table too large to compare.
 
     Args:
         features: F, shape (n, d).
@@ -64,9 +67,11 @@ def telling(features: sparse.csr_array, codes: torch.Tensor, labelled: torch.Ten
         >>> from scipy import sparse
         >>> words = sparse.csr_array(torch.eye(4).repeat_interleave(20, dim=0).numpy())
         >>> sides = torch.arange(80) // 40
-        >>> telling(words, sides, torch.arange(80), 5), telling(words, sides % 1, torch.arange(80), 5)
+        >>> telling(words, sides, torch.arange(80), 5), telling(words, torch.arange(80) % 2, torch.arange(80), 5)
         (True, False)
     """
+    if _too_large(features):
+        return False
     places = labelled.cpu()
     pairs = Graph(similar_pairs(features[places.numpy()], count), directed=False)
     found, edges = assortativity(pairs, codes.cpu()[places], torch.arange(len(places)))
@@ -91,9 +96,8 @@ def with_similar(graph: Graph, features: sparse.csr_array, count: int) -> Graph:
         >>> with_similar(path, words, 0) is path
         True
     """
-    n, d = features.shape
-    count = min(count, n // RARE)
-    if count < 1 or n * n * d > MOST_PRODUCTS:
+    count = min(count, graph.num_nodes // RARE)
+    if count < 1 or _too_large(features):
         return graph
     matrix = graph.to_scipy()
     pairs = similar_pairs(features, count)
@@ -103,3 +107,8 @@ def with_similar(graph: Graph, features: sparse.csr_array, count: int) -> Graph:
         return graph
     usual = matrix.data.mean() if matrix.nnz else 1.0
     return Graph(sparse.csr_array(matrix + WEIGHT * usual * new), nodes=graph.nodes, directed=graph.directed)
+
+
+def _too_large(features: sparse.csr_array) -> bool:
+    n, d = features.shape
+    return n * n * d > MOST_PRODUCTS or n * d > MOST_ENTRIES
