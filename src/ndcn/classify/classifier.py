@@ -177,8 +177,7 @@ class NodeClassifier(NodeEstimator):
         for key, value in best[1].items():
             setattr(self, key, value)
         self.history_.seconds = seconds
-        added = self.flow_graph_.num_edges - self.graph_.num_edges
-        self.choice_ = FieldChoice(str(self.recipe_.field), *found, accuracy, added)
+        self._chose(FieldChoice(str(self.recipe_.field), *found, accuracy))
 
     def _learn_field(
         self,
@@ -220,14 +219,17 @@ class NodeClassifier(NodeEstimator):
         nodes = task.data
         self.model_: DiffusionClassifier = task.model
         self.recipe_ = replace(recipe, hidden=recipe.hidden * recipe.members, members=1)  # they are one network now
-        added = nodes.graph.num_edges - graph.num_edges
-        self.choice_ = None if choice is None else replace(choice, similar=added)
         self.probability_temperature_ = task.temperature()
         self.history_ = history
         self.classes_, self.codes_, self.split_ = nodes.classes, nodes.labels.cpu(), nodes.split()
         self.graph_: Graph = graph
         self.flow_graph_: Graph = nodes.graph
         self.features_: sparse.csr_array = features
+        self._chose(choice)
+
+    def _chose(self, choice: FieldChoice | None) -> None:
+        added = self.flow_graph_.num_edges - self.graph_.num_edges
+        self.choice_ = None if choice is None else replace(choice, similar=added)
 
     def _build(self, recipe: ClassifierRecipe, features: int, classes: int) -> DiffusionClassifier:
         if isinstance(recipe.field, nn.Module):

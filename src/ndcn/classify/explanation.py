@@ -35,7 +35,7 @@ class Explanation:
         log_odds: log(p_c / p_r).
         bias: the part of it that comes from no node: the difference of the classes' biases.
         table: a row for each node that the diffusion brings something from, the largest contribution first: ``node``; ``hops``,
-            the least number of edges from there; ``label``, None if not known; ``split``: "train", "validation", "test" or "";
+            the least number of edges from there, those between nodes of similar features included; ``label``, None if not known; ``split``: "train", "validation", "test" or "";
             ``weight`` g_ij, how much of node j's initial state arrives (for several signs, the sum of the absolute values);
             ``contribution``; and ``share``, the contribution as a part of the sum of their absolute values.
 

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from ..graph import Graph
 from .choice import assortativity
+from .features import FeatureTable
 
 WEIGHT = 0.1  # of such an edge, in units of the graph's mean weight; 0.3 was worse on Pubmed: docs/classification.md
 RARE = 50  # at most one node in so many is similar to a node: in a small network everything else would be
@@ -37,9 +38,7 @@ def similar_pairs(features: sparse.csr_array, count: int) -> sparse.csr_array:
     count = min(count, n - 1)
     if count < 1:
         return sparse.csr_array((n, n))
-    length = np.sqrt(np.asarray(features.power(2).sum(axis=1)))
-    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-    unit = torch.from_numpy((sparse.diags_array(scale) @ features).astype(np.float32).toarray())
+    unit = torch.from_numpy(FeatureTable(features, normalize="euclidean").matrix.toarray())
     columns = unit.T.contiguous()
     found = []
     for begin in range(0, n, BLOCK):
