@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ndcn import Graph, Trajectory, laws, networks, simulate
-from ndcn.identify.data_smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
+from ndcn.identify.data_smoothing import Noise, Smoother, estimated_noise, roughness
 from ndcn.identify.observations import inside, integrals, observed
 
 GRID = networks.grid(25)
@@ -131,24 +131,6 @@ def test_nodes_that_were_never_seen_get_the_mean(noisy: bool) -> None:
     found = observed(Trajectory(times=data.times, states=data.states, graph=GRID, mask=mask), noisy=noisy)
     assert found.level.isfinite().all()
     assert found.inner.isfinite().all()
-
-
-def test_interpolation_goes_through_what_was_seen() -> None:
-    times, at = np.arange(5.0), np.array([-1.0, 0.5, 2.0, 9.0])
-    values = np.stack([times**2, times, times, times], 1)
-    seen = np.ones((5, 4), dtype=bool)
-    seen[1:, 1] = False
-    seen[:, 2] = False
-    seen[[0, 4], 3] = False
-    found = interpolated(times, values, seen, at)
-    assert found[[0, 2, 3], 0].tolist() == pytest.approx([0.0, 4.0, 16.0])
-    assert found[:, 1].tolist() == [0.0] * 4
-    assert np.isnan(found[:, 2]).all()
-    assert found[:, 3].tolist() == [1.0, 1.0, 2.0, 3.0]
-    lines = interpolated(times, values, seen, at, straight=True)
-    assert lines[:, 0].tolist() == [0.0, 0.5, 4.0, 16.0]
-    assert lines[:, 1].tolist() == [0.0] * 4
-    assert np.isnan(lines[:, 2]).all()
 
 
 def test_smoothers_follow_curves_and_ignore_noise() -> None:

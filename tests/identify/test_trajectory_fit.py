@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ndcn import Trajectory, laws, networks, simulate
-from ndcn.identify import trajectory_system
+from ndcn.identify import initial_states
 from ndcn.identify.data_smoothing import Noise
 from ndcn.identify.discovery import _warn_if_poor
 from ndcn.identify.observations import observed
@@ -206,8 +206,8 @@ def half() -> TrajectoryProblem:
 def test_unseen_first_states_are_eliminated_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     start = GENE.with_parameters(torch.tensor([-0.9, 1.1, 1.9], dtype=torch.float64))
     exact = fit_trajectories(start, [half()], iterations=1)
-    monkeypatch.setattr(trajectory_system, "EXACT_UNKNOWNS", 0)
-    monkeypatch.setattr(trajectory_system, "CG_TOLERANCE", 1e-14)
+    monkeypatch.setattr(initial_states, "EXACT_UNKNOWNS", 0)
+    monkeypatch.setattr(initial_states, "CG_TOLERANCE", 1e-14)
     by_gradients = fit_trajectories(start, [half()], iterations=1, cg=400)
     assert exact is not None
     assert by_gradients is not None
@@ -218,9 +218,25 @@ def test_unseen_first_states_are_eliminated_exactly(monkeypatch: pytest.MonkeyPa
     assert not torch.equal(exact.problems[0].x0[~seen], half().x0[~seen])
 
 
+def test_the_matrix_of_an_iteration_guides_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = GENE.with_parameters(torch.tensor([-0.99, 1.01, 1.99], dtype=torch.float64))
+    formed = []
+    whole = initial_states._matrix
+    monkeypatch.setattr(initial_states, "_matrix", lambda *given: formed.append(1) or whole(*given))
+    guided = fit_trajectories(start, [half()], iterations=5, enough=0.0)
+    once = len(formed)
+    monkeypatch.setattr(initial_states, "GUIDED_SHARE", 2.0)  # which no matrix has
+    exact = fit_trajectories(start, [half()], iterations=5, enough=0.0)
+    assert guided is not None
+    assert exact is not None
+    assert once == 1 < len(formed) - once
+    torch.testing.assert_close(guided.model.parameters, exact.model.parameters, rtol=1e-7, atol=0.0)
+    torch.testing.assert_close(guided.normal, exact.normal, rtol=1e-4, atol=1e-6 * float(exact.normal.max()))
+
+
 @pytest.mark.parametrize("cg", [1, 3])
 def test_steps_lead_down_however_little_is_known_of_first_states(monkeypatch: pytest.MonkeyPatch, cg: int) -> None:
-    monkeypatch.setattr(trajectory_system, "EXACT_UNKNOWNS", 0)
+    monkeypatch.setattr(initial_states, "EXACT_UNKNOWNS", 0)
     path: TrajectoryFit | None = fit_trajectories(GENE, [half()], iterations=0)
     assert path is not None
     chi2 = [path.chi2]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.interpolate import BSpline, PchipInterpolator
+from scipy.interpolate import BSpline
 from scipy.optimize import nnls
 
 # Penalties that cross-validation compares: from interpolation to straight lines.
@@ -133,20 +133,3 @@ def estimated_noise(level: torch.Tensor, states: torch.Tensor, seen: torch.Tenso
         found.append(np.sqrt(solution))
     additive, share = torch.tensor(np.array(found)).T.contiguous()
     return Noise(additive, share)
-
-
-def interpolated(
-    times: np.ndarray, values: np.ndarray, seen: np.ndarray, at: np.ndarray, *, straight: bool = False
-) -> np.ndarray:
-    """Each series (T, N) between what was seen of it, by monotone cubics or straight lines; constant beyond, NaN if nothing was."""
-    out = np.full((len(at), values.shape[1]), np.nan)
-    for k in range(values.shape[1]):
-        t = times[seen[:, k]]
-        known = values[seen[:, k], k]
-        if straight and len(t):
-            out[:, k] = np.interp(at, t, known)
-        elif len(t) >= 2:
-            out[:, k] = PchipInterpolator(t, known)(np.clip(at, t[0], t[-1]))
-        elif len(t):
-            out[:, k] = known[0]
-    return out

@@ -12,7 +12,8 @@ from scipy.interpolate import PchipInterpolator
 
 from ..data import Trajectory
 from ..laws import Network
-from .data_smoothing import Noise, Smoother, estimated_noise, interpolated, roughness
+from .data_smoothing import Noise, Smoother, estimated_noise, roughness
+from .gap_paths import interpolated
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 # How far observations are from a cubic through their neighbours in time, as a share (docs/interaction.md, How it works, 1): about 1e-7 for

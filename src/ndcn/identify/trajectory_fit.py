@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -137,6 +137,7 @@ def fit_trajectories(
         unit = _unit(problems, along)
         equations = normal_equations(model, tapes, problems, move_initial=move_initial, cg=cg, unit=unit)
         normal = equations.normal
+        problems = [replace(p, elimination=e) for p, e in zip(problems, equations.eliminations, strict=True)]
         better = _step(model, problems, along, equations, prior, unit)
         if better is None:
             break

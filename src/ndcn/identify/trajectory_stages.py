@@ -47,7 +47,9 @@ def fit_horizon(
     if problems is None or any(sum(p.steps) > MOST_MEAN_STEPS * len(p.steps) for p in problems):
         return None
     if before is not None:
-        problems = [replace(p, x0=old.x0) for p, old in zip(problems, before.problems, strict=True)]
+        problems = [
+            replace(p, x0=old.x0, elimination=old.elimination) for p, old in zip(problems, before.problems, strict=True)
+        ]
     iterations = HORIZON_ITERATIONS if prior is None else HORIZON_ITERATIONS_WITH_PRIOR
     return fit_trajectories(model, problems, iterations=iterations, enough=HORIZON_ENOUGH, prior=prior)
 
@@ -67,7 +69,8 @@ def with_exact_steps(
     out = []
     for one, rough in zip(data, fitted.problems, strict=True):
         problem = problem_of(one, rough.steps)
-        problem = replace(problem, x0=torch.where(one.seen[0], problem.guess, rough.x0) if one.gaps else rough.x0)
+        x0 = torch.where(one.seen[0], problem.guess, rough.x0) if one.gaps else rough.x0
+        problem = replace(problem, x0=x0, elimination=rough.elimination)
         states = problem.followed(fitted.model)
         if states is not None:
             steps = steps_along(fitted.model, one, states, tolerance, EXACT_STEPS)

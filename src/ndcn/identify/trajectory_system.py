@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from ..laws import Model
+from .initial_states import Elimination, best_initial_state
 from .tape import Tape, record
 from .trajectory_problem import TrajectoryProblem
 
 # Residuals beyond so many times the noise count by their size, not its square. Noise goes as far once in 16 000 times, so that the fit keeps
 # nearly all of its efficiency.
 HUBER = 4.0
-EXACT_UNKNOWNS = 1000  # unknown entries of an initial state up to which a matrix of them is formed: 8 MB
-# Of the right-hand side, what may be left of it. Steps lead down however exact they are, and what is wrong with the information on the
-# parameters is the square of this, 1e-6 of it.
-CG_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -31,6 +28,7 @@ class NormalEquations:
     columns: list[
         np.ndarray
     ]  # Y of each initial state, (n d, P): it moves by - Y delta besides when the parameters move by delta
+    eliminations: list[Elimination | None]  # of each initial state, for the next iteration
 
 
 @dataclass(frozen=True)
@@ -83,21 +81,27 @@ def normal_equations(
     gradient = np.zeros((P, R))
     moves: list[torch.Tensor] = []
     columns: list[np.ndarray] = []
+    eliminations: list[Elimination | None] = []
     for problem, tape in zip(problems, tapes, strict=True):
         sides = _right_sides(problem, tape, unit, draws)
         S = tape.sensitivities()
         Y = np.zeros((problem.x0.numel(), P + R))
+        elimination = problem.elimination
         if move_initial:
             right = tape.adjoint(
                 [w * np.hstack([s, miss]) for w, s, miss in zip(sides.weights, S, sides.misses, strict=True)]
             )
             right[:, P:] += sides.prior * sides.offset
             free = np.ones(len(Y), dtype=bool) if draws is not None else problem.movable(right[:, P])
-            Y[free] = _best_initial_state(tape, sides, right, free, cg, slow=problem.data.gaps)
+            Y[free], elimination = best_initial_state(
+                tape, sides.weights, sides.prior, right, free, cg, slow=problem.data.gaps, before=elimination
+            )
         _add(normal, gradient, tape, sides, S, Y)
         moves.append(torch.from_numpy(Y[:, P:].T.copy()).reshape(R, *problem.x0.shape))
         columns.append(Y[:, :P])
-    return NormalEquations(torch.from_numpy((normal + normal.T) / 2), torch.from_numpy(gradient), moves, columns)
+        eliminations.append(elimination)
+    symmetric = torch.from_numpy((normal + normal.T) / 2)
+    return NormalEquations(symmetric, torch.from_numpy(gradient), moves, columns, eliminations)
 
 
 def _right_sides(problem: TrajectoryProblem, tape: Tape, unit: float, draws: NoiseDraws | None) -> _RightSides:
@@ -133,57 +137,3 @@ def _add(
     both = Y[:, :P].T @ (sides.prior * kept)
     normal += both[:, :P]
     gradient += both[:, P:]
-
-
-def _best_initial_state(
-    tape: Tape, sides: _RightSides, right: np.ndarray, free: np.ndarray, cg: int, *, slow: bool
-) -> np.ndarray:
-    """(sum_k T_k^T w_k T_k + prior)^-1 right for those initial states that may move, T_k leading to the k-th snapshot.
-
-    By conjugate gradients of at most ``cg`` steps; or exactly, for as many unknowns as fit into a small matrix, where
-    gradients converge slowly, as in gaps, or would take more columns along, as for few nodes and many parameters.
-    """
-    weights = sides.weights
-    prior = sides.prior
-    count = int(free.sum())
-    if count <= (EXACT_UNKNOWNS if slow else min(EXACT_UNKNOWNS, cg * right.shape[1] // 2)):
-        each = np.zeros((len(free), count))
-        each[free, np.arange(count)] = 1
-        A = np.diag(prior[free, 0])
-        for T, w in zip(tape.tangent(each), weights, strict=True):
-            seen = w[:, 0] > 0
-            rows = np.sqrt(w[seen]) * T[seen]
-            A += rows.T @ rows
-        size = np.sqrt(np.diag(A))
-        return np.linalg.solve(A / np.outer(size, size), right[free] / size[:, None]) / size[:, None]
-
-    def times(v: np.ndarray) -> np.ndarray:
-        whole = np.zeros((len(free), v.shape[1]))
-        whole[free] = v
-        return tape.gram(whole, weights)[free] + prior[free] * v
-
-    return _conjugate_gradients(times, right[free], (prior + tape.memory(weights))[free], cg)
-
-
-def _conjugate_gradients(
-    times: Callable[[np.ndarray], np.ndarray], right: np.ndarray, diagonal: np.ndarray, most: int
-) -> np.ndarray:
-    """A^-1 right for each column, preconditioned by a diagonal."""
-    x = np.zeros_like(right)
-    r = right.copy()
-    z = r / diagonal
-    p = z.copy()
-    rz = (r * z).sum(0)
-    first = np.sqrt(rz) + 1e-300
-    for _ in range(most):
-        Ap = times(p)
-        alpha = rz / np.maximum((p * Ap).sum(0), 1e-300)
-        x += alpha * p
-        r -= alpha * Ap
-        z = r / diagonal
-        new = (r * z).sum(0)
-        if (np.sqrt(new) < CG_TOLERANCE * first).all():
-            break
-        p = z + (new / np.maximum(rz, 1e-300)) * p
-        rz = new
-    return x
