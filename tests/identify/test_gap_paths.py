@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.interpolate import PchipInterpolator
 
 from ndcn.identify.gap_paths import interpolated
@@ -40,7 +39,8 @@ def test_cubics_and_lines_are_those_of_one_series_alone(seed: int, snapshots: in
     for k in range(12):
         t, x = times[seen[:, k]], values[seen[:, k], k]
         if len(t) == 0:
-            assert np.isnan(cubics[:, k]).all() and np.isnan(lines[:, k]).all()
+            assert np.isnan(cubics[:, k]).all()
+            assert np.isnan(lines[:, k]).all()
             continue
         alone = PchipInterpolator(t, x)(np.clip(at, t[0], t[-1])) if len(t) > 1 else np.full(len(at), x[0])
         np.testing.assert_allclose(cubics[:, k], alone, rtol=1e-10, atol=1e-10)
