@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from ..data import all_finite
 from ..graph import Graph, type_text
 from .kernels import euler, law_solve
 from .methods import adjoint, runge_kutta, stiff
-from .solver import STIFF, IntegrationError, Solution, Solver, all_finite
+from .solver import STIFF, IntegrationError, Solution, Solver
 
 
 def integrate(
@@ -67,7 +68,7 @@ def solve_and_decode(
         states, statistics = euler.solve(field, graph, x0, query, solver, t0, decoder=linear, backend=backend)
         decoder = None if linear is not None else decoder
     elif not differentiate and (kernel := law_solve.kernel_for(field, graph, x0, solver)) is not None:
-        states, statistics = law_solve.solve(field, kernel, graph, x0, query, solver, t0)
+        states, statistics = law_solve.solve(kernel, graph, x0, query, solver, t0)
     else:
         states, statistics = runge_kutta.solve(field, graph, x0, query, solver, t0)
     if decoder is not None:

@@ -25,11 +25,11 @@ from scipy import sparse
 from torch import nn
 from torch.autograd.function import once_differentiable
 
-from ...data import Statistics
+from ...data import Statistics, all_finite
 from ...graph import Graph, SparseMatrix
 from ..field import Field, ReluForm
 from ..methods.runge_kutta import SAME, explosion, fixed_grid
-from ..solver import Solver, all_finite
+from ..solver import Solver
 from . import euler_compiled, euler_torch
 from .buffers import empty
 

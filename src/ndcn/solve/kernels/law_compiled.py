@@ -163,12 +163,15 @@ class LawKernel:
         rate: np.ndarray,
         h: float,
         times: Sequence[float],
+        states: np.ndarray,
         tolerances: tuple[float, float],
         t0: float,
         method: Tableau,
     ) -> AdaptiveSteps:
-        """Adaptive steps from x0 at t0, with a first step h, to all of the times, which lie after t0; rtol and atol are the tolerances."""
-        states = np.empty((len(times), *x0.shape))
+        """Adaptive steps from x0 at t0, with a first step h, to all of the times, which lie after t0; rtol and atol are the tolerances.
+
+        The states at the times go to ``states``.
+        """
         progress = _Progress(t0, h, 0.0, 0, 0, 0, 0)
         return AdaptiveSteps(
             self, _adaptive_method(method), numbers(times), tolerances, t0, x0.copy(), rate.copy(), states, progress

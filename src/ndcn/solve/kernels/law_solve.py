@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 
 import torch
-from torch import nn
 
 from ...data import Statistics
 from ...graph import Graph
 from ..field import Field
-from ..methods.runge_kutta import CountedField, first_step, no_smaller_step, too_many_steps
+from ..methods.runge_kutta import first_step, no_smaller_step, too_many_steps
 from ..methods.tableau import ADAPTIVE
 from ..solver import Solver
 from .law_compiled import LawKernel
@@ -28,25 +27,26 @@ def kernel_for(field: object, graph: Graph, x0: torch.Tensor, solver: Solver) ->
 
 
 def solve(
-    field: nn.Module,
-    kernel: LawKernel,
-    graph: Graph,
-    x0: torch.Tensor,
-    query: Sequence[float],
-    solver: Solver,
-    t0: float,
+    kernel: LawKernel, graph: Graph, x0: torch.Tensor, query: Sequence[float], solver: Solver, t0: float
 ) -> tuple[torch.Tensor, Statistics]:
     """States at the sorted times ``query``, shape (T, n, d), and statistics."""
     x0 = x0.detach()
     times = [t for t in query if t > t0]
-    before = x0.expand(len(query) - len(times), *x0.shape)
+    states = x0.new_empty((len(query), *x0.shape))
+    after = len(query) - len(times)
+    states[:after] = x0
     if not times:
-        return before.clone(), Statistics(0, 0, 0)
-    f = CountedField(field, graph)
-    rate = torch.from_numpy(kernel.rate(x0.unsqueeze(0).numpy())[0])
+        return states, Statistics(0, 0, 0)
+
+    def rate_at(t: float, x: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(kernel.rate(x.unsqueeze(0).numpy())[0])
+
+    rate = rate_at(t0, x0)
     tableau = ADAPTIVE[solver.method]
-    h = first_step(f, t0, x0, rate, solver, tableau.order)
-    steps = kernel.adaptive(x0.numpy(), rate.numpy(), h, times, (solver.rtol, solver.atol), t0, tableau)
+    h = first_step(rate_at, t0, x0, rate, solver, tableau.order)
+    steps = kernel.adaptive(
+        x0.numpy(), rate.numpy(), h, times, states[after:].numpy(), (solver.rtol, solver.atol), t0, tableau
+    )
     each = max(1, AT_ONCE // (len(tableau.b) * (graph.num_nodes + kernel.graph.edges)))
     status = "going on"
     while status == "going on":
@@ -57,5 +57,5 @@ def solve(
     if status == "no smaller step":
         raise no_smaller_step(steps.progress.t, finite=math.isfinite(steps.progress.size))
     progress = steps.progress
-    statistics = Statistics(progress.calls + 1 + f.calls, progress.taken, progress.failed)
-    return torch.cat([before, torch.from_numpy(steps.states)]), statistics
+    statistics = Statistics(progress.calls + 2, progress.taken, progress.failed)
+    return states, statistics

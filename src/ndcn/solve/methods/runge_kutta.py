@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -254,7 +254,7 @@ def _error_size(
 
 
 @torch.no_grad()
-def first_step(f: CountedField, t: float, x: State, k1: State, solver: Solver, order: int) -> float:
+def first_step(f: Callable[[float, State], State], t: float, x: State, k1: State, solver: Solver, order: int) -> float:
     """A first step by Hairer, Norsett and Wanner (Solving ODEs I, II.4)."""
     allowed = solver.atol + solver.rtol * x.abs()
     size, slope = ((v / allowed).square().mean().sqrt().item() for v in (x, k1))
