@@ -2,10 +2,12 @@
 
     python benchmarks/law_speed.py fits --base COMMIT [rows ...] [--laws "heat;gene"] [--networks grid,random]
     python benchmarks/law_speed.py simulate [--nodes 400 100000]
+    python benchmarks/law_speed.py large [--nodes 1000 10000 100000]
 
 ``fits`` makes every fit of rows of benchmarks/interaction.py once in a git worktree of the older commit and once here, one right after the other
 in processes of one thread, and prints ratios of CPU time with both formulas and errors. ``simulate`` times ``ndcn.simulate`` beside scipy's
-solve_ivp with a vectorised right-hand side and beside the same steps in C written by hand for one law.
+solve_ivp with a vectorised right-hand side and beside the same steps in C written by hand for one law. ``large`` finds the gene law on random
+networks of degree 10, clean, 120 snapshots, each in a process of its own, and prints CPU time and the largest memory of that process.
 """
 
 from __future__ import annotations
@@ -192,9 +194,40 @@ def simulate(given: argparse.Namespace) -> None:
     print("| law | nodes | ndcn, ms | scipy, ms | by hand, ms | faster than scipy | slower than by hand |")
     print("|---|---|---|---|---|---|---|")
     for n in given.nodes:
-        graph = ndcn.networks.power_law(n, seed=0)
+        graph = ndcn.networks.power_law(
+            n, seed=0, order="modularity" if n < 10_000 else None
+        )  # the order would take hours
         for number, (name, law) in enumerate(every.items()):
             print(compared(number, name, law, graph, given.rounds, steps), flush=True)
+
+
+# Large networks -------------------------------------------------------------------------------------------------------
+
+LARGE = """
+import resource, sys, time, warnings
+import numpy as np, torch
+from scipy import sparse
+import ndcn
+torch.set_num_threads(1)
+warnings.simplefilter("error")
+n = int(sys.argv[1])
+i, j = np.repeat(np.arange(n), 5), np.random.default_rng(0).integers(0, n, 5 * n)
+a = sparse.coo_array((np.ones(len(i)), (i, j)), shape=(n, n)).tocsr()
+graph = ndcn.Graph(sparse.csr_array(((a + a.T) > 0).astype(float)), directed=False)
+x0 = 2 * torch.rand(n, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+data = ndcn.simulate(ndcn.laws.Gene(), graph, x0, ndcn.sampling.irregular_times(5.0, count=120, seed=0))
+memory = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+before, began = memory(), time.process_time()
+reg = ndcn.DynamicsRegressor(model="interaction").fit(data)
+print(f"| {n:,} | {time.process_time() - began:.1f} | {memory():.2f} | {before:.2f} | {reg.equations()} |")
+"""
+
+
+def large(given: argparse.Namespace) -> None:
+    print("| nodes | CPU s | largest memory, GiB | before the fit, GiB | law |")
+    print("|---|---|---|---|---|")
+    for n in given.nodes:
+        subprocess.run([sys.executable, "-c", LARGE, str(n)], check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
 
 
 def main() -> None:
@@ -211,6 +244,9 @@ def main() -> None:
     other.add_argument("--nodes", type=int, nargs="*", default=[400, 100_000])
     other.add_argument("--rounds", type=int, default=5)
     other.set_defaults(run=simulate)
+    many = what.add_parser("large")
+    many.add_argument("--nodes", type=int, nargs="*", default=[1000, 10_000, 100_000])
+    many.set_defaults(run=large)
     given = parser.parse_args()
     given.run(given)
 

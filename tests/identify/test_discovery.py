@@ -6,9 +6,10 @@ import warnings
 from dataclasses import asdict, replace
 
 import pytest
+import torch
 
 from ndcn import Trajectory, laws, networks, sampling, simulate
-from ndcn.identify import Evidence, FoundLaw, Interaction, discover, estimate, estimation as module
+from ndcn.identify import Evidence, FoundLaw, Interaction, discover, estimate, estimation as module, search, weak_form
 
 
 def heat(rate: float = 0.7) -> Trajectory:
@@ -65,3 +66,43 @@ def test_the_warning_follows_the_field_not_the_words(
         warnings.simplefilter("always")
         estimate(laws.Heat(None), [heat()])
     assert bool(caught) is not explained
+
+
+# Large networks -----------------------------------------------------------------------------------------------------
+
+
+def gene(b: float = 1.0, last: float = 1.0) -> Trajectory:
+    graph = networks.small_world(60, seed=0, order=None)
+    x0 = laws.Gene().initial_state(graph, seed=0).double()
+    whole = simulate(laws.Gene(b=b), graph, x0, sampling.irregular_times(3.0, count=30, seed=0))
+    other = simulate(laws.Gene(b=b * last), graph, whole.states[-1], [0.0, 0.5, 1.0])
+    return Trajectory(
+        times=torch.cat([whole.times, whole.times[-1] + other.times[1:]]),
+        states=torch.cat([whole.states, other.states[1:]]),
+        graph=graph,
+    )
+
+
+def test_a_law_of_a_large_network_is_found_on_some_intervals_and_judged_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "LARGE", 10)
+    monkeypatch.setattr(search, "JUDGED_AT_ONCE", 300)
+    monkeypatch.setattr(weak_form, "MOST_ROWS", 100)
+    fitted = []
+    judged = search.Search._judged
+    monkeypatch.setattr(search.Search, "_judged", lambda *given: fitted.append(judged(*given)) or fitted[-1])
+    found = discover([gene()], Interaction())
+    assert found.evidence.explained
+    assert "x_j^" in str(found.law)
+    assert len(fitted) == 1
+    assert fitted[0].fit.count < 60 * 31  # the parameters are those of some intervals
+    assert fitted[0].explains()
+
+
+def test_what_some_intervals_do_not_show_is_seen_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "LARGE", 10)
+    monkeypatch.setattr(
+        search, "spread_intervals", lambda one, count: torch.arange(count)
+    )  # the change of the last two intervals is in none of them
+    with pytest.warns(UserWarning, match="misses"):
+        found = discover([gene(last=1.5)], Interaction())
+    assert not found.evidence.explained

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -28,6 +30,8 @@ SCREENING_INTERVALS = 8  # every candidate is shot over these (docs/interaction.
 NOISY_SCREENING_INTERVALS = 16
 VERIFYING_INTERVALS = 24  # only candidates that explain the few are shot over these
 FEWEST_INTERVALS = 3
+LARGE = 4000  # nodes; of networks with more, fewer intervals say as much
+JUDGED_AT_ONCE = 2_000_000  # rows
 COUNTEREXAMPLES = 4  # of each trajectory: they are shot over by every candidate that comes later
 
 # Powers of the increment that rows of the weak form are divided by: between absolute and relative errors.
@@ -67,7 +71,7 @@ class Search:
 
     def guesses(self) -> list[Equation]:
         """Equations that the weak form finds worth trying, best first."""
-        each = max(4, WEAK_FORM_INTERVALS // len(self.data))
+        each = max(4, self._enough(WEAK_FORM_INTERVALS) // len(self.data))
         chosen = [torch.arange(len(one.spans)) if one.gaps else spread_intervals(one, each) for one in self.data]
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
         forms = [weak_form(self.data, chosen, self.terms, power, known, self.base) for power in WEIGHTINGS]
@@ -79,8 +83,12 @@ class Search:
         return Equation(tuple(t for t, _ in terms), coefficients, self.features, self.base)
 
     def _intervals(self, count: int, choose: Callable[[Observations, int], torch.Tensor]) -> list[torch.Tensor]:
-        each = max(FEWEST_INTERVALS, count // len(self.data))
+        each = max(FEWEST_INTERVALS, self._enough(count) // len(self.data))
         return [choose(one, each) for one in self.data]
+
+    def _enough(self, count: int) -> int:
+        """Intervals of a large network, each of which has as many rows as there are nodes, instead of so many of a small one."""
+        return min(count, count * LARGE // self.data[0].level.shape[1])
 
     def _shots(self, intervals: Sequence[torch.Tensor]) -> list[Shots]:
         """Shots over these intervals of each trajectory."""
@@ -182,8 +190,28 @@ class Search:
         fits = (self.fitter.fitted(one.equation, more, VERIFYING_ITERATIONS) for one in self._plainer(refined, few))
         best = next((one for one in fits if one is not None and one.explains()), refined)
         everything = [torch.arange(len(one.spans)) for one in self.data]
-        whole = self.fitter.fitted(best.equation, self._shots(everything), LAST_ITERATIONS)
+        if self.data[0].level.shape[1] > LARGE:
+            whole = self._judged(best)
+        else:
+            whole = self.fitter.fitted(best.equation, self._shots(everything), LAST_ITERATIONS)
         return whole if whole is not None and whole.explains() else self._counterexamples(best, everything)
+
+    def _judged(self, found: FittedEquation) -> FittedEquation:
+        """A fit as it is, with what it misses over all intervals, seen some of them at a time."""
+        lost = count = 0
+        missed = squares = 0.0
+        for one in self.data:
+            for some in torch.arange(len(one.spans)).split(max(1, JUDGED_AT_ONCE // one.level[0].numel())):
+                here = self.fitter.fitted(found.equation, [shots_of(one, some)], 0)
+                if here is None:  # it cannot be integrated over most of them
+                    lost += len(some)
+                    continue
+                lost += here.fit.lost
+                count += here.fit.count
+                missed += here.fit.misfit**2 * here.fit.count
+                squares += here.fit.excess**2 * here.fit.count
+        misfit, excess = ((total / count) ** 0.5 if count else math.inf for total in (missed, squares))
+        return replace(found, fit=replace(found.fit, misfit=misfit, excess=excess, lost=lost))
 
     def _plainer(self, found: FittedEquation, few: Sequence[Shots]) -> list[FittedEquation]:
         return plainer(self.fitter, found, few, self.data, self.terms)
@@ -199,7 +227,7 @@ class Search:
         return out
 
     def _best_of(self, few: Sequence[FittedEquation], more: Sequence[Shots]) -> FittedEquation | None:
-        """None explains the data: the best of these on more intervals."""
+        """None explains all of the data: the best of these on more intervals, with what it misses over all."""
         best: FittedEquation | None = None
         for found in in_time(few):
             refined = self.fitter.fitted(found.equation, more, SCREENING_ITERATIONS, LAST_TRY)
@@ -210,7 +238,7 @@ class Search:
             best = refined if best is None else min(best, refined, key=FittedEquation.score)
             if best.explains():
                 break
-        return best
+        return None if best is None else self._judged(best)
 
 
 def _combinations(sets: Sequence[list[list[tuple[Term, float]]]]) -> list[list[tuple[Term, float]]]:

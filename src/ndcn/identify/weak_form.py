@@ -15,6 +15,7 @@ from .observations import Observations, integrals
 DOUBTED_SHARE = 0.1
 LEAST_SHARE = 1e-3  # of a state, and of the typical increment: rows that moved less do not count for more than that
 NOISE_FACTOR = 2.0  # of the noise, added to what a row moved: what is not known to have moved counts little
+MOST_ROWS = 200_000  # of a trajectory: the noise of a thousandth of them is far below what tells terms apart
 OVERFLOW = 1e100  # terms beyond it explain nothing, and their squares would be infinite
 SINGULAR = 1e-12  # added to the diagonal of scaled normal equations, for terms that are alike
 
@@ -88,7 +89,7 @@ def weak_form(
     """The regression of increments over the chosen intervals (all of those with gaps) on integrals of the terms, beside a base.
 
     Rows are divided by a mean of |increment| to a power: 1 weighs relative errors, 0 absolute ones. ``known`` keeps integrals of terms from
-    call to call on the same data and intervals.
+    call to call on the same data and intervals. Of large networks about ``MOST_ROWS`` rows of each trajectory are taken, evenly spread.
     """
     d = data[0].states.shape[2]
     parts: list[list[np.ndarray]] = [[] for _ in range(d)]
@@ -117,7 +118,7 @@ def weak_form(
     for a in range(d):
         W = np.concatenate(parts[a])
         y = np.concatenate(targets[a])
-        W = np.where(np.abs(np.nan_to_num(W, nan=np.inf)) < OVERFLOW, W, 0.0)
+        W[~(np.abs(W) < OVERFLOW)] = 0.0  # NaN too
         systems.append((W.T @ W, W.T @ y, float(y @ y)))
     gram, moment, squares = zip(*systems, strict=True)
     return WeakForm(gram, moment, squares, sum(map(len, targets[0])), tuple(own))
@@ -152,6 +153,8 @@ def stretches(one: Observations, which: torch.Tensor, feature: int, power: float
         first = np.repeat(np.arange(count), n)
         node = np.tile(np.arange(n), count)
         last = first + 1
+    thinned = slice(None, None, max(1, len(node) // MOST_ROWS))
+    first, last, node = first[thinned], last[thinned], node[thinned]
     level = one.level[..., feature].numpy()
     begin = (which.numpy()[first], node)
     step = level[which.numpy()[last - 1] + 1, node] - level[begin]
