@@ -1,0 +1,126 @@
+"""The law first: where one explains the data to their noise, also those held out, no forecast by backtest is needed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+
+from ..data import Trajectory
+from ..identify import TOO_OPEN, TOO_ROUGH, FoundLaw, HeldOut, held_out, law_on_trial, open_share, roughness_of_all
+from ..laws import ClosedForm, Equations, LawODE
+from ..solve import IntegrationError
+from .automatic import auto
+from .law_choice import EXPLAINED, LawChoice
+
+FEWEST = 12  # snapshots, as of a forecast
+HELD_OUT = 4  # the last quarter is held out, as a forecast's longest horizon is a quarter
+# Errors held out may be so many times the noise, and so many standard deviations of that number more. Of the laws in
+# tests/forecast/test_law_first.py, whose noise is known, they are 0.83 to 1.04 times, and up to 1.11 in the last half.
+AT_THE_NOISE = 1.1
+DEVIATIONS = 3.0
+# Errors of the law may be so many times those of the forecast: where states are at rest, both are noise.
+NO_WORSE = 1.05
+ROUNDING = 0.5  # times the noise that is allowed for: less is rounding, at rest as well as a forecast's
+
+
+def law_first(
+    run: Trajectory, seconds: float, seed: int = 0, progress: bool | None = None
+) -> tuple[FoundLaw | None, LawChoice]:
+    """The law of a run where it is to be believed, and why it is or is not.
+
+    1. Two quick looks: observations near smooth curves, and changes that the terms of the library together can explain.
+    2. A closed form is found from the first three quarters of the snapshots; it must leave nothing but noise, and no doubt.
+    3. Followed through the last quarter, it misses them by no more than their noise, also in the last half of them.
+    4. A forecast by backtest from the same snapshots misses them no less.
+    5. It is found again from all snapshots, and must leave nothing but noise, and no doubt.
+
+    Args:
+        run: one run on one graph.
+        seconds: that each of the two searches may take.
+        seed: of posterior samples.
+        progress: whether to show progress; None shows it on a terminal.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C, at once.
+
+    Example:
+        >>> import ndcn
+        >>> graph, times = ndcn.networks.grid(25), ndcn.sampling.regular_times(1.0, 20)
+        >>> data = ndcn.simulate(ndcn.laws.Heat(), graph, ndcn.laws.initial_state(graph), times)
+        >>> found, choice = law_first(data, 30.0)
+        >>> found.evidence.equation, choice.law
+        ('+1[sum_j A_ij x_j - x_i]', True)
+    """
+    if len(run) < FEWEST:
+        return None, LawChoice("too few snapshots")
+    held = len(run) // HELD_OUT
+    known, later = run[: len(run) - held], run[len(run) - held :]
+    if (rough := roughness_of_all([known])) > TOO_ROUGH:
+        return None, LawChoice("too rough", rough)
+    try:
+        left = open_share([known])
+    except (ValueError, ArithmeticError, torch.linalg.LinAlgError):
+        left = 1.0
+    if left > TOO_OPEN:
+        return None, LawChoice("too open", left)
+    first = law_on_trial([known], seconds, seed, progress=progress)
+    if first is None:
+        return None, LawChoice("not explained", known=len(known), held=held)
+    judged = held_out(first, known, later)
+    if judged is None:
+        return None, LawChoice("held out", known=len(known), held=held)
+    facts: dict[str, Any] = {"known": len(known), "held": held, "error": judged.error, "noise": judged.noise}
+    if not _at_the_noise(judged, later):
+        return None, LawChoice("held out", **facts)
+    mine, other = _beside_forecast(first, known, later, seed)
+    facts |= {"error_there": mine, "forecast": other}
+    if mine is not None and other is not None and mine > NO_WORSE * other and judged.excess > ROUNDING:
+        return None, LawChoice("forecast better", **facts)
+    found = law_on_trial([run], seconds, seed, progress=progress)
+    if found is None:
+        return None, LawChoice("not explained by all", **facts)
+    return found, LawChoice(EXPLAINED, **facts, other=None if _terms(first) == _terms(found) else _formula(first))
+
+
+def _terms(found: FoundLaw) -> set[tuple[str, bool, int]]:
+    assert isinstance(found.law, ClosedForm)
+    return set(found.law.equation.families)
+
+
+def _formula(found: FoundLaw) -> str:
+    assert isinstance(found.law, ClosedForm)
+    return str(Equations(found.law.equation, tuple(found.law.features or ("x",)), found.covariance))
+
+
+def _at_the_noise(judged: HeldOut, later: Trajectory) -> bool:
+    """Whether errors are those of noise, given how many there are: their root mean square is known to 1 / sqrt(2 count)."""
+    count = int(later.states.isfinite().sum())
+    whole, half = (AT_THE_NOISE + DEVIATIONS / max(2 * some, 1) ** 0.5 for some in (count, count / 2))
+    return judged.excess <= whole and judged.late <= half
+
+
+def _beside_forecast(
+    found: FoundLaw, known: Trajectory, later: Trajectory, seed: int
+) -> tuple[float | None, float | None]:
+    """Errors of the law and of a forecast by backtest, of the later snapshots that it reaches; None where it reaches none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            other = auto(known, horizon=max(1, min(len(later), len(known) // 2)), seed=seed, progress=False)
+        except ValueError:  # data that forecasts cannot be made of
+            return None, None
+        reached = later[(later.times <= other.start + other.horizon * other.step * (1 + 1e-9)).numpy()]
+        if not len(reached):
+            return None, None
+        said = other.predict(reached.times).states.detach().double()
+        try:
+            start, t0 = found.initial_states[0].double(), known.times[0].item()
+            mine, _ = LawODE(found.law).followed(start, reached.times, known.graph, t0)
+        except IntegrationError:
+            return None, None
+    seen = reached.states.detach().cpu().double()
+    size = max(float(seen.abs().nanmean()), 1e-300)
+    one, two = (float((states - seen).abs().nanmean()) / size for states in (mine.detach().double(), said))
+    return one, two
