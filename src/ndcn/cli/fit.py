@@ -119,7 +119,7 @@ def fit(
     check_model_output(out)
     import ndcn
 
-    from .._support.wording import Listed
+    from .._support.wording import Listed, counted
     from ..regressor import kind_for
 
     kind = kind_for(model.value if model is not None else "ndcn" if states is None else "auto")
@@ -145,7 +145,8 @@ def fit(
     known = how.read(data, states)
     said = ["--kind", kind_of_data.value] if kind_of_data else []
     said += ["--period", str(period)] if period else []
-    data_notes(known, [data, states, *how.words(), *said], kind.holds_out(asked, known))
+    held = kind.holds_out(asked, known)
+    data_notes(known, [data, states, *how.words(), *said], held)
     between, after = (1 / 6 if share is None else share for share in (interpolation, extrapolation))
     runs = () if kind.can.judges_itself else known.runs
     parts = [ndcn.split(run, interpolation=between, extrapolation=after, seed=split_seed) for run in runs]
@@ -156,6 +157,8 @@ def fit(
     written = files.unfinished if interrupted else out
     estimator.save(written)
     notes(line for line in estimator.fitted_.notes if not isinstance(line, Listed))  # counted above
+    if held and estimator.fitted_.forecast is None:
+        note(f"note: the law explains the data with {counted(held, 'cell')} that would be held out of a forecast")
     if as_json:
         _print_json(estimator, known, parts, written)
     else:

@@ -10,7 +10,7 @@ from ..identify import LEAST_ERROR
 
 EXPLAINED = "explained"
 NOT_TRIED = ("not asked for", "several runs", "graphs change", "too few snapshots")
-REFUSED = ("too rough", "too open", "not explained", "held out", "forecast better", "not explained by all")
+REFUSED = ("too rough", "counts", "too open", "not explained", "held out", "forecast better", "not explained by all")
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,12 @@ class LawChoice:
     """Why a law is the model, or why it is not: prints as a sentence.
 
     Attributes:
-        reason: "explained", and the law is the model. Else "too rough" (observations are far from smooth curves), "too open" (all
+        reason: "explained", and the law is the model. Else "too rough" (observations are far from smooth curves), "counts" (whole numbers with the noise of counting), "too open" (all
             formulas together leave most changes open), "not explained" (no formula leaves nothing but noise), "held out" (the law of the
             first snapshots misses the last by more than their noise), "forecast better" (a forecast misses them less), "not explained
             by all" (no formula explains all snapshots); or why none was looked for: "not asked for", "several runs", "graphs change",
             "too few snapshots".
-        share: of "too rough" and "too open", how far and how much, as a share.
+        share: of "too rough" and "counts" how far, of "too open" how much, as a share.
         known, held: how many snapshots the law was found from, and how many it was judged by.
         error: mean |error| of the law on the snapshots that were held out, over mean |state|; None where there was none to judge.
         noise: the same of their noise alone.
@@ -102,6 +102,8 @@ class LawChoice:
     def _against(self) -> str:
         if self.reason == "too rough":
             return f"observations are {_percent(self.share)} away from smooth curves"
+        if self.reason == "counts":
+            return f"they are counts, {_percent(self.share)} away from smooth curves by chance"
         if self.reason == "too open":
             return f"all formulas of the library together leave {_percent(self.share)} of the changes open"
         if self.reason == "held out":

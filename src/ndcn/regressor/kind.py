@@ -108,7 +108,6 @@ class Fitted(ABC):
         step: time between the only times it knows, unless ``can.any_time``; that of the training times by default.
         ahead: the only times it predicts, if it is a forecast, which says nothing about the past; at ``ahead.start`` it
             repeats the last state. None for models that predict the training window too.
-        steps: times that are predicted where none are asked for; None stands for the training times.
         caption: how its predictions are to be read, where `ndcn predict` says so.
         level: of the intervals that are shown unasked; None shows none.
         recent: the last snapshots, of a forecast, for pictures; None where they are not kept.
@@ -120,7 +119,6 @@ class Fitted(ABC):
 
     step: float | None = None
     ahead: Ahead | None = None
-    steps: Ahead | None = None
     caption: str | None = None
     level: float | None = None
     recent: Trajectory | None = None
@@ -176,6 +174,11 @@ class Fitted(ABC):
             assert self.step is not None
             TimeGrid(query.t0, self.step, self.calendar).index(query.times)
         return query
+
+    @property
+    def steps(self) -> Ahead | None:
+        """Times that are predicted where none are asked for, ``ahead`` by default; None stands for the training times."""
+        return self.ahead
 
     @property
     def stays(self) -> str:

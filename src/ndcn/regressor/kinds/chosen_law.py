@@ -35,26 +35,28 @@ class ChosenLaw(FittedLaw):
         choice: LawChoice | None,
     ) -> None:
         super().__init__(can, initial, history, law)
-        self.steps, self.choice = steps, choice
+        self._steps, self.choice = steps, choice
         if choice is not None and choice.noisy:
             self.caption = "intervals are those of the law itself; the noise of observations comes on top"
 
+    @property
+    def steps(self) -> Ahead:
+        """The steps after the last snapshot; a law predicts at any other time, too."""
+        return self._steps
+
     def with_recent(self, run: Trajectory) -> ChosenLaw:
         """Keep the last snapshots, for pictures of predictions beside the past."""
-        assert self.steps is not None
         self.recent = last_of(run, self.steps.steps)
         return self
 
     def state(self) -> State:
         """The law, the steps that it predicts unasked, and why it was chosen."""
         about, tensors = super().state()
-        assert self.steps is not None
         choice = {} if self.choice is None else {"choice": self.choice.to_json()}
         return {**about, "steps": asdict(self.steps), **choice}, tensors | recent_tensors(self.recent)
 
     def facts(self) -> dict[str, Any]:
         """The law, and why it was chosen."""
-        assert self.steps is not None
         ahead = {"horizon": self.steps.steps, "step": self.steps.step, "last_time": self.steps.start}
         return {**super().facts(), **choice_facts(self.choice), **ahead}
 

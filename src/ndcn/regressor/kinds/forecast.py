@@ -36,7 +36,7 @@ class FittedForecast(Fitted):
     def __init__(self, can: Can, initial: InitialCondition, forecast: Forecast, options: Auto, seconds: float) -> None:
         super().__init__(can, [initial], [History(seconds=seconds)])
         self.forecast, self.options = forecast, options
-        self.ahead = self.steps = Ahead(forecast.start, forecast.step, forecast.horizon)
+        self.ahead = Ahead(forecast.start, forecast.step, forecast.horizon)
 
     def with_recent(self, run: Trajectory) -> FittedForecast:
         """Keep the last snapshots, for pictures of the forecast beside its past."""
