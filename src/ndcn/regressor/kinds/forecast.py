@@ -149,6 +149,8 @@ class AutoForecast(Kind):
         """With a horizon, with or without the law, and with models that are trained and compared too."""
         own = ("horizon", "kind", "period", "keep_outliers", "law", "seconds")
         super().configured({name: value for name, value in options.items() if name not in (*own, "compare_learned")})
+        if options.get("law") is False and "seconds" in options:
+            raise ValueError("--seconds limits the search for a law, and --no-law asks for none: remove one of them")
         named = {name: options[name] for name in own if name in options}
         return Auto(learned=NAMES if options.get("compare_learned") else (), **named)
 
