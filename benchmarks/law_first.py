@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from forecast import ORIGINS, read
 
 import ndcn
+from forecast import ORIGINS, read
 from ndcn import laws
 from ndcn.forecast import Auto
 
