@@ -188,6 +188,29 @@ def test_the_time_limit_holds() -> None:
     assert choice.reason in ("not explained", "explained")
 
 
+def test_three_nodes_may_simply_differ() -> None:
+    """Straight lines of three slopes, which four numbers explain to rounding."""
+    rng = np.random.default_rng(3)
+    states = 10 * rng.random(3) + DAYS[:, None] * rng.normal(size=3)
+    data = Trajectory(times=DAYS, states=states, graph=ndcn.Graph.from_edges([(0, 1), (1, 2)]))
+    assert law_on_trial([data[:45]], 30.0) is not None
+    found, choice = law_first(data, 30.0)
+    assert found is None
+    assert choice.reason == "few nodes"
+    assert (choice.numbers, choice.nodes) == (4, 3)
+    assert "3 nodes do not tell whether the 4 numbers of a formula hold for all of them" in str(choice)
+
+
+@pytest.mark.parametrize("count", [3, 6, 12])
+def test_no_law_of_nodes_with_rates_of_their_own(count: int) -> None:
+    line = ndcn.Graph.from_edges([(k, k + 1) for k in range(count - 1)])
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        rates, noise = 1 + rng.random(count), 1 + 0.02 * rng.normal(size=(60, count))
+        for states in (np.exp(DAYS[:, None] / 40 * rates), (1 + 9 * np.exp(-DAYS[:, None] / 15 * rates)) * noise):
+            assert law_first(Trajectory(times=DAYS, states=states, graph=line), 30.0)[0] is None
+
+
 def test_few_snapshots() -> None:
     data = made("heat", 0.0)
     assert law_first(data[:11], 30.0)[1] == LawChoice("too few snapshots")

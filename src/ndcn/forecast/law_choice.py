@@ -6,11 +6,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .._support.wording import counted
 from ..identify import LEAST_ERROR
 
 EXPLAINED = "explained"
 NOT_TRIED = ("not asked for", "several runs", "graphs change", "too few snapshots")
-REFUSED = ("too rough", "counts", "too open", "not explained", "held out", "forecast better", "not explained by all")
+REFUSED = (
+    "too rough",
+    "counts",
+    "too open",
+    "not explained",
+    "few nodes",
+    "held out",
+    "forecast better",
+    "not explained by all",
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +29,7 @@ class LawChoice:
 
     Attributes:
         reason: "explained", and the law is the model. Else "too rough" (observations are far from smooth curves), "counts" (whole numbers with the noise of counting), "too open" (all
-            formulas together leave most changes open), "not explained" (no formula leaves nothing but noise), "held out" (the law of the
+            formulas together leave most changes open), "not explained" (no formula leaves nothing but noise), "few nodes" (it has as many numbers as nodes can tell apart, so that nodes may simply differ), "held out" (the law of the
             first snapshots misses the last by more than their noise), "forecast better" (a forecast misses them less), "not explained
             by all" (no formula explains all snapshots); or why none was looked for: "not asked for", "several runs", "graphs change",
             "too few snapshots".
@@ -29,6 +39,7 @@ class LawChoice:
         noise: the same of their noise alone.
         forecast: the same of a forecast by backtest, of the snapshots that it reaches.
         error_there: the same of the law, of these snapshots.
+        numbers, nodes: of "few nodes", how many the law has, and how many there are.
         other: the formula of the first snapshots, where all of them gave one with other terms.
 
     Example:
@@ -46,6 +57,8 @@ class LawChoice:
     noise: float | None = None
     forecast: float | None = None
     error_there: float | None = None
+    numbers: int = 0
+    nodes: int = 0
     other: str | None = None
 
     def __post_init__(self) -> None:
@@ -106,6 +119,8 @@ class LawChoice:
             return f"they are counts, {_percent(self.share)} away from smooth curves by chance"
         if self.reason == "too open":
             return f"all formulas of the library together leave {_percent(self.share)} of the changes open"
+        if self.reason == "few nodes":
+            return f"{counted(self.nodes, 'node')} do not tell whether the {counted(self.numbers, 'number')} of a formula hold for all of them"
         if self.reason == "held out":
             return f"that of the first {self.known} snapshots misses the last {self.held} by {_percent(self.error)}, and noise alone is {_percent(self.noise)}"
         if self.reason == "forecast better":

@@ -23,11 +23,14 @@ HELD_OUT = 4  # the last quarter is held out, as a forecast's longest horizon is
 # Errors held out may be so many times the noise, and so many standard deviations of that number more. Of the laws in
 # tests/forecast/test_law_first.py, whose noise is known, they are 0.83 to 1.04 times, and up to 1.11 in the last half.
 AT_THE_NOISE = 1.1
-DEVIATIONS = 3.0
+DEVIATIONS = 2.0
 # Mean |error| may be so many times that of noise alone: a law whose own error is 3/4 of the noise has sqrt(1 + 0.75^2) = 1.25.
 MEAN_ERROR = 1.25
 # Errors of the law may be so many times those of the forecast: where states are at rest, both are noise.
 NO_WORSE = 1.05
+# States of nodes for each number of the law at least: with one for each, a law that is the same for all nodes could say of each node what
+# is true of it alone. Three straight lines of other slopes have been explained by four numbers.
+NODES_EACH = 2
 ROUNDING = 0.5  # times the noise that is allowed for: less is rounding, at rest as well as a forecast's
 
 
@@ -37,7 +40,8 @@ def law_first(
     """The law of a run where it is to be believed, and why it is or is not.
 
     1. Quick looks: observations near smooth curves, no counts, and changes that the terms of the library together can explain.
-    2. A closed form is found from the first three quarters of the snapshots; it must leave nothing but noise, and no doubt.
+    2. A closed form is found from the first three quarters of the snapshots; it must leave nothing but noise, and no doubt, and have
+       at most half as many numbers as there are states of nodes.
     3. Followed through the last quarter, it misses them by no more than their noise, also in the last half of them.
     4. A forecast by backtest from the same snapshots misses them no less.
     5. It is found again from all snapshots, and must leave nothing but noise, and no doubt.
@@ -76,6 +80,8 @@ def law_first(
     first = law_on_trial([known], seconds, seed, progress=progress)
     if first is None:
         return None, LawChoice("not explained", known=len(known), held=held)
+    if (numbers := _too_many(first, run)) is not None:
+        return None, LawChoice("few nodes", numbers=numbers, nodes=run.graph.num_nodes)
     judged = held_out(first, known, later)
     if judged is None:
         return None, LawChoice("held out", known=len(known), held=held)
@@ -89,6 +95,8 @@ def law_first(
     found = law_on_trial([run], seconds, seed, progress=progress)
     if found is None:
         return None, LawChoice("not explained by all", **facts)
+    if (numbers := _too_many(found, run)) is not None:
+        return None, LawChoice("few nodes", **facts, numbers=numbers, nodes=run.graph.num_nodes)
     return found, LawChoice(EXPLAINED, **facts, other=None if _terms(first) == _terms(found) else _formula(first))
 
 
@@ -100,6 +108,12 @@ def _terms(found: FoundLaw) -> set[tuple[str, bool, int]]:
 def _formula(found: FoundLaw) -> str:
     assert isinstance(found.law, ClosedForm)
     return str(Equations(found.law.equation, tuple(found.law.features or ("x",)), found.covariance))
+
+
+def _too_many(found: FoundLaw, run: Trajectory) -> int | None:
+    """How many numbers a law has, if these are too many for the nodes."""
+    numbers = len(found.errors)
+    return numbers if run.graph.num_nodes * run.num_features < NODES_EACH * numbers else None
 
 
 def _whole(run: Trajectory) -> bool:
