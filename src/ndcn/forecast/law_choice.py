@@ -20,6 +20,7 @@ REFUSED = (
     "held out",
     "forecast better",
     "not explained by all",
+    "undecided",
 )
 
 
@@ -31,9 +32,9 @@ class LawChoice:
         reason: "explained", and the law is the model. Else "too rough" (observations are far from smooth curves), "counts" (whole numbers with the noise of counting), "too open" (all
             formulas together leave most changes open), "not explained" (no formula leaves nothing but noise), "few nodes" (it has as many numbers as nodes can tell apart, so that nodes may simply differ), "held out" (the law of the
             first snapshots misses the last by more than their noise), "forecast better" (a forecast misses them less), "not explained
-            by all" (no formula explains all snapshots); or why none was looked for: "not asked for", "several runs", "graphs change",
+            by all" (no formula explains all snapshots), "undecided" (the first snapshots and all of them give formulas that differ); or why none was looked for: "not asked for", "several runs", "graphs change",
             "too few snapshots".
-        share: of "too rough" and "counts" how far, of "too open" how much, as a share.
+        share: of "too rough" and "counts" how far, of "too open" how much, of "undecided" how far apart, as a share.
         known, held: how many snapshots the law was found from, and how many it was judged by.
         error: mean |error| of the law on the snapshots that were held out, over mean |state|; None where there was none to judge.
         noise: the same of their noise alone.
@@ -99,7 +100,7 @@ class LawChoice:
         if self.other is None or not self.law:
             return ()
         return (
-            f"the data do not decide between two formulas: the first {self.known} snapshots alone gave {self.other}",
+            f"the data do not decide between two formulas that say nearly the same: the first {self.known} snapshots alone gave {self.other}",
         )
 
     def __str__(self) -> str:
@@ -127,6 +128,9 @@ class LawChoice:
             return f"that of the first {self.known} snapshots misses the next ones by {_percent(self.error_there)}, a forecast by {_percent(self.forecast)}"
         if self.reason == "not explained by all":
             return f"no formula leaves nothing but noise of all {self.known + self.held} snapshots"
+        if self.reason == "undecided":
+            both = f"the first {self.known} snapshots and all {self.known + self.held}"
+            return f"{both} give formulas whose rates are {_percent(self.share)} apart"
         return "no formula leaves nothing but noise"
 
     def to_json(self) -> dict[str, Any]:

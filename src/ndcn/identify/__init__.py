@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .agreement import disagreement as disagreement
 from .discovery import discover as discover
 from .estimation import estimate as estimate
 from .functions import Functions, functions_of as functions_of, states_along as states_along
