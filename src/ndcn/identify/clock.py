@@ -23,7 +23,7 @@ from .._support.progress import Progress
 Item = TypeVar("Item")
 
 # After so many candidates along noisy trajectories a search on trial gives up, if none leaves residuals below so many times the noise.
-# Above 6 no law is believed (``residual_noise.UNDERESTIMATED_BY``). Of 56 noisy trajectories of 12 true laws, the best of the first four left
+# Above 6 no law is believed (``residual_noise.UNDERESTIMATED_BY``). Of 48 noisy trajectories of 11 true laws, the best of the first four left
 # at most 7.9, the best of the first eight 2.8; cases of H1N1 and COVID-19 by country leave 43 and 85 after eight.
 PATIENCE = {4: 30.0, 8: 6.0}
 
