@@ -286,8 +286,9 @@ def test_a_law_has_a_time_limit(folder, made):
     again = ndcn.load("model.ndcn")
     assert again.model == ndcn.Interaction(seconds=600.0)
     assert again.kind_.words(again.model) == ["--model", "interaction", "--seconds", "600"]
-    for words in (["--model", "ndcn"], ["--model", "auto", "--extrapolation", 0]):
-        assert "does not use `--seconds`; remove it" in refused("fit", made / "data", *words, "--seconds", 5)
+    assert "does not use `--seconds`; remove it" in refused("fit", made / "data", "--model", "ndcn", "--seconds", 5)
+    said = refused("fit", made / "data", "--model", "auto", "--no-law", "--seconds", 5)
+    assert "--seconds limits the search for a law, and --no-law asks for none" in said
     assert "seconds must be a number of seconds > 0" in refused(
         "fit", made / "data", "--model", "free_form", "--seconds", 0
     )

@@ -13,6 +13,7 @@ from .options import (
     EPOCHS,
     KEEP_OUTLIERS,
     KIND,
+    LAW,
     PERIOD,
     TABLES,
     Data,
@@ -40,6 +41,7 @@ def backtest(
     kind_of_data: Annotated[KindOfData | None, option(f"auto only. {KIND}", "--kind")] = None,
     period: Annotated[int | None, option(f"auto only. {PERIOD}", min=2)] = None,
     keep_outliers: Annotated[bool, option(f"auto only. {KEEP_OUTLIERS}", "--keep-outliers")] = False,
+    law: Annotated[bool, option(f"auto only. {LAW}", "--law/--no-law")] = True,
     epochs: Annotated[int | None, option(EPOCHS, min=1)] = None,
     seed: Annotated[int, option("Seed of the initial weights.", min=0)] = 0,
     out: Annotated[Path | None, option("Table to write, .csv or .parquet: a row for each origin and step.")] = None,
@@ -61,6 +63,7 @@ def backtest(
     from ..regressor import kind_for
 
     options = {"kind": kind_of_data and kind_of_data.value, "period": period, "keep_outliers": keep_outliers or None}
+    options |= {"law": law and None}
     asked = kind_for(model.value).configured({name: value for name, value in options.items() if value is not None})
     settings: dict[str, Any] = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}
     found = ndcn.backtest(known, asked, origins=origins, horizon=horizon, **settings)

@@ -18,6 +18,7 @@ from .options import (
     HORIZON,
     KEEP_OUTLIERS,
     KIND,
+    LAW,
     PERIOD,
     Activation,
     Data,
@@ -40,12 +41,16 @@ if TYPE_CHECKING:
     from ..regressor import DynamicsRegressor, Kind
 
 MODEL = (
-    "What to learn: auto compares forecasts by their past errors and keeps the best; ndcn is the paper's model, no_* are "
+    "What to learn: auto looks for a law that explains the data to their noise, and without one compares forecasts by their past errors "
+    "and keeps the best; ndcn is the paper's model, no_* are "
     "its ablations; interaction, closed_form and free_form find the law; the others are baselines. Default: auto for two "
     "files, ndcn for a folder."
 )
 COMPARE_LEARNED = "auto only: train ndcn, interaction and gru_gnn on past windows and compare them too; minutes."
-SECONDS = "Laws only: seconds after which the best law so far is taken, with a warning. Default: none."
+SECONDS = (
+    "Laws: seconds after which the best law so far is taken, with a warning. Default: none. auto: seconds after which a search for a "
+    "law ends, of which there are two. Default: 30."
+)
 LEARNING_RATE = (
     "Initial learning rate of Adam. Default: 0.06; of residual_gnn 0.01, of temporal GNNs 0.001; paper 0.01."
 )
@@ -64,6 +69,7 @@ def fit(
     model: Annotated[ModelName | None, option(MODEL)] = None,
     horizon: Annotated[int | None, option(f"auto only. {HORIZON}", min=1)] = None,
     compare_learned: Annotated[bool, option(COMPARE_LEARNED, "--compare-learned")] = False,
+    law: Annotated[bool, option(f"auto only. {LAW}", "--law/--no-law")] = True,
     seconds: Annotated[float | None, option(SECONDS)] = None,
     kind_of_data: Annotated[KindOfData | None, option(f"auto only. {KIND}", "--kind")] = None,
     period: Annotated[int | None, option(f"auto only. {PERIOD}", min=2)] = None,
@@ -104,21 +110,23 @@ def fit(
     kept beside the model about every 20 seconds. Ctrl-C ends after the current epoch and saves the best weights so far,
     as OUT.partial where OUT was there before.
 
-    Your own network is two files, one of edges and one of states: `ndcn inspect` tells how they are understood. Of them
-    auto makes a forecast: it learns from all snapshots, and is judged by a rolling-origin backtest.
+    Your own network is two files, one of edges and one of states: `ndcn inspect` tells how they are understood. In them
+    auto looks for a law. Where none explains the data, it makes a forecast. Either learns from all snapshots: a law is
+    judged by the last quarter of them, a forecast by a rolling-origin backtest.
 
     Example: ndcn fit edges.csv states.csv --horizon 28 --out model.ndcn, or: ndcn fit data --epochs 1000
     """
     check_model_output(out)
     import ndcn
 
-    from .._support.wording import Listed
+    from .._support.wording import Listed, counted
     from ..regressor import kind_for
 
     kind = kind_for(model.value if model is not None else "ndcn" if states is None else "auto")
     options: dict[str, Any] = {
         "horizon": horizon,
         "compare_learned": compare_learned or None,
+        "law": law and None,
         "period": period,
         "seconds": seconds,
     }
@@ -137,7 +145,8 @@ def fit(
     known = how.read(data, states)
     said = ["--kind", kind_of_data.value] if kind_of_data else []
     said += ["--period", str(period)] if period else []
-    data_notes(known, [data, states, *how.words(), *said], kind.holds_out(asked, known))
+    held = kind.holds_out(asked, known)
+    data_notes(known, [data, states, *how.words(), *said], held)
     between, after = (1 / 6 if share is None else share for share in (interpolation, extrapolation))
     runs = () if kind.can.judges_itself else known.runs
     parts = [ndcn.split(run, interpolation=between, extrapolation=after, seed=split_seed) for run in runs]
@@ -148,6 +157,8 @@ def fit(
     written = files.unfinished if interrupted else out
     estimator.save(written)
     notes(line for line in estimator.fitted_.notes if not isinstance(line, Listed))  # counted above
+    if held and estimator.fitted_.forecast is None:
+        note(f"note: the law explains the data with {counted(held, 'cell')} that would be held out of a forecast")
     if as_json:
         _print_json(estimator, known, parts, written)
     else:
@@ -229,7 +240,7 @@ def _print_json(estimator: DynamicsRegressor, known: Dataset, parts: list[Split]
 def _print(estimator: DynamicsRegressor, out: Path) -> None:
     fitted = estimator.fitted_
     history, members = fitted.histories[0], len(fitted.modules)
-    seconds, summary, ahead = sum(h.seconds for h in fitted.histories), fitted.summary(), fitted.ahead
+    seconds, summary, ahead = sum(h.seconds for h in fitted.histories), fitted.summary(), fitted.steps
     if summary is not None:
         first, last = (
             (time_text(t, estimator.calendar_) for t in (ahead.times[0], ahead.times[-1])) if ahead else ("", "")

@@ -138,6 +138,7 @@ STATES = "File of states, if DATA is a file of edges; see `ndcn inspect`."
 States = Annotated[Path | None, typer.Argument(metavar="STATES", help=STATES)]
 KIND = "What the values are: totals so far, counts, or other values. Default: found out from the data."
 PERIOD = "Steps after which the pattern repeats, as 7 for days. Default: found out from the data."
+LAW = "Look for a law first, and take it where it explains the data to their noise."
 KEEP_OUTLIERS = "Use wrong cells too, which `ndcn inspect` lists and forecasts hold out by default."
 HORIZON = f"Forecast horizon in steps. Default: {LONGEST}, or a quarter of the snapshots if that is less."
 EPOCHS = "Full-batch gradient steps. Default: 2000."

@@ -56,7 +56,6 @@ GROUPS = (
 )
 BY = "With --groups: the column of groups; give it again for more. Default: all columns of text in which names repeat."
 
-MEDIANS = "values are medians, as often too high as too low; --mean adds expected values"
 MEAN = (
     "auto only: also FEATURE_mean, the expected value. FEATURE itself is a median: as often too high as too low; sums over nodes of "
     "means are the means of the sums."
@@ -114,6 +113,8 @@ def predict(
     when = begin if at is None else _time(at, calendar, "--at")
     if fitted.ahead is not None:
         asked = _steps(fitted.ahead, given, end, calendar)
+    elif given is None and other is None and count is None and fitted.steps is not None:
+        asked = _further(fitted.steps, end, calendar)
     elif given is not None:
         _check_start(min(given), begin, estimator, "--times")
         asked = given
@@ -139,11 +140,11 @@ def predict(
         about |= {} if changed is None else {"notes": list(changed.notes)}
         print_json({**about, **answer.to_json()} if out is None else {"out": str(out), "rows": len(table), **about})
     elif out is None:
-        if fitted.forecast is not None and groups is None:
-            note(f"note: {MEDIANS}")
+        if fitted.caption is not None and groups is None:
+            note(f"note: {fitted.caption}")
         typer.echo(csv_of(table), nl=False)
     else:
-        said = "" if fitted.forecast is None or groups is not None else f"\n{MEDIANS}"
+        said = "" if fitted.caption is None or groups is not None else f"\n{fitted.caption}"
         also = "" if groups is None else ", and groups"
         typer.echo(f"{_said(answer.mean, calendar)}{also}{said}\nwritten to {out}")
 
@@ -262,6 +263,23 @@ def _steps(ahead: Ahead, asked: list[float] | None, until: float | None, calenda
         )
         raise ValueError(f"the forecast goes from {first} to {last}, and {bad} was asked for: {what}")
     return wanted
+
+
+def _further(steps: Ahead, until: float | None, calendar: Calendar | None) -> list[float]:
+    """The steps of a law after the last snapshot: those to forecast, or all up to ``until``, however far.
+
+    Raises:
+        ValueError: that is before the first step.
+    """
+    if until is None:
+        return steps.times
+    count = int((until - steps.start) / steps.step + 1e-6)
+    if count < 1:
+        first, bad = (time_text(t, calendar) for t in (steps.times[0], until))
+        raise ValueError(
+            f"--until: the steps after the last snapshot begin at {first}, and {bad} was asked for; name times before it with --times, or give --count"
+        )
+    return replace(steps, steps=count).times
 
 
 def _said(prediction: Trajectory, calendar: Calendar | None) -> str:

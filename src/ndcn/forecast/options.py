@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._support.checks import check_number
 from .._support.registries import CALLS_UPWARDS
 from ..data import KINDS
 
@@ -14,7 +15,10 @@ NAMES = ("ndcn", "interaction", "gru_gnn")  # models that are trained and compar
 
 @dataclass(frozen=True)
 class Auto:
-    """The combination or simple guess that past forecasts were best with: a model for ``DynamicsRegressor``.
+    """The law of the data where one explains them to their noise, else the forecast that was best in the past.
+
+    A model for ``DynamicsRegressor``. A forecast is a combination of candidates or a simple guess. ``kind``, ``period`` and ``learned`` are
+    about forecasts: with one of them no law is looked for.
 
     Args:
         horizon: how many steps ahead to forecast; by default 14, or a quarter of the snapshots if that is less.
@@ -23,6 +27,8 @@ class Auto:
         kind: "totals", "counts" or "values"; found out from the data by default.
         period: steps after which the pattern repeats; found out by default.
         keep_outliers: whether to use wrong cells too, which are held out by default.
+        law: whether to look for a law first, see ``law_first``; False takes a forecast in any case.
+        seconds: that each of two searches for a law may take at most; data without a law take a few seconds.
 
     Example:
         >>> import ndcn
@@ -34,6 +40,8 @@ class Auto:
     kind: str | None = None
     period: int | None = None
     keep_outliers: bool = False
+    law: bool = True
+    seconds: float = 30.0
 
     def __post_init__(self) -> None:
         if self.horizon is not None and (type(self.horizon) is not int or self.horizon < 1):
@@ -46,6 +54,16 @@ class Auto:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.period is not None and (type(self.period) is not int or self.period < 2):
             raise ValueError(f"period must be a whole number of steps, at least 2, got {self.period!r}")
+        if not isinstance(self.law, bool):
+            raise TypeError(f"law must be True or False, got {self.law!r}")
+        check_number("seconds", self.seconds, "a number of seconds > 0", lambda x: x > 0)
+        if self.seconds is None:
+            raise ValueError("seconds must be a number of seconds > 0, got None")
+
+    @property
+    def tries_law(self) -> bool:
+        """Whether a law is looked for: not where an option is about forecasts."""
+        return self.law and self.kind is None and self.period is None and not self.learned
 
     @property
     def reading(self) -> dict[str, Any]:

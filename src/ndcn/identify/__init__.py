@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from .agreement import disagreement as disagreement
 from .discovery import discover as discover
 from .estimation import estimate as estimate
 from .functions import Functions, functions_of as functions_of, states_along as states_along
+from .held_out import LEAST_ERROR as LEAST_ERROR, HeldOut as HeldOut, held_out as held_out
 from .interaction import Interaction
 from .parameter_table import Estimates
 from .result import Evidence, FoundLaw as FoundLaw
+from .screening import (
+    TOO_OPEN as TOO_OPEN,
+    TOO_ROUGH as TOO_ROUGH,
+    open_share as open_share,
+    roughness_of_all as roughness_of_all,
+)
+from .trial import law_on_trial as law_on_trial
 
 __all__ = ["Estimates", "Evidence", "Functions", "Interaction"]

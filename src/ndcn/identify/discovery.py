@@ -15,7 +15,7 @@ from .._support.threads import threads_for
 from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
-from .clock import interrupted, time_is_over, time_limit
+from .clock import hopeless, interrupted, time_is_over, time_limit
 from .doubts import doubt_of_numbers, no_motion, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .interaction import Interaction
@@ -65,8 +65,18 @@ class _Task:
         return tuple(self.trajectories[0].features)
 
 
-def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 0) -> FoundLaw:
+def discover(
+    trajectories: Sequence[Trajectory],
+    what: Interaction,
+    seed: int = 0,
+    *,
+    trial: bool = False,
+    progress: bool | None = None,
+) -> FoundLaw:
     """The law behind the trajectories, or what a known one leaves open of it.
+
+    On ``trial`` the search gives up early where no law comes near the data, and Ctrl-C ends everything at once. ``progress`` says
+    whether to show progress lines; None shows them on a terminal.
 
     Raises:
         ValueError: none was found, or the known law does not fit the data.
@@ -77,7 +87,8 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
     if what.known is not None:
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
     check_numbers(trajectories)
-    with time_limit(what.seconds), threads_for(max(t.graph.num_nodes for t in trajectories)):
+    limit = time_limit(what.seconds, trial=trial, progress=progress)
+    with limit, threads_for(max(t.graph.num_nodes for t in trajectories)):
         try:
             found = _searched(_Task(trajectories, what, seed))
         except (LinAlgError, np.linalg.LinAlgError, ArithmeticError) as error:
@@ -90,14 +101,14 @@ def discover(trajectories: Sequence[Trajectory], what: Interaction, seed: int = 
             raise KeyboardInterrupt
         if found is None and time_is_over():
             raise ValueError(
-                f"no law was found within {what.seconds:g} s: give the search more time, or fewer nodes or snapshots"
+                f"no law was found {'early on' if what.seconds is None else f'within {what.seconds:g} s'}: give the search more time, or fewer nodes or snapshots"
             )
         if found is None:
             raise ValueError(
                 "no law of this form could be fitted to the data: all candidates diverge along the trajectories. Take more snapshots "
                 'where the states change fastest, or use model="ndcn", which assumes less'
             )
-        if time_is_over():
+        if time_is_over() and not trial:
             found = _out_of_time(found, None if interrupted() else what.seconds)
     return replace(found, seconds=time.monotonic() - began)
 
@@ -252,6 +263,8 @@ def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
     form = task.what.form
     tolerance = (SEARCH_TOLERANCE if noisy else CLEAN_TOLERANCE) * largest(data)
     closed = None if form == "free" else closed_form_along(_search(task, data, base), data, tolerance)
+    if hopeless():
+        return None
     free: TrajectoryFit | None = None
     if form != "closed" and (closed is None or (closed.excess >= NOTHING_LEFT_EXCESS and not time_is_over())):
         free = free_form_along(data, tolerance, base)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from ..laws import Equation
-from .clock import in_time, noted, shown, time_is_over
+from .clock import followed, in_time, noted, shown, time_is_over
 from .observations import Observations
 from .posterior import pseudo_inverse
 from .search import Search
@@ -55,7 +55,8 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
     In gaps, candidates are integrated in few steps and compared by what they miss beyond the errors of these; one that misses
     nothing is fitted to the last digit.
     """
-    if any(one.gaps for one in data):
+    gaps = any(one.gaps for one in data)
+    if gaps:
         rough, coarse_data = coarse(data, tolerance)
         candidates = _through_gaps(search, coarse_data, rough)
     else:
@@ -64,7 +65,7 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
     complete: list[TrajectoryFit | None] = []
     for fitted in in_time(candidates):
         logger.debug("along trajectories %.3f %s", fitted.excess, fitted.model)
-        noted(fitted.excess)
+        (noted if gaps else followed)(fitted.excess)
         if fitted.excess >= NOTHING_LEFT_EXCESS:
             unexplained.append(fitted)
             continue

@@ -59,7 +59,7 @@ class Answers:
             >>> days = pd.date_range("2021-03-01", periods=30).astype(str)
             >>> states = pd.DataFrame({"date": days, "ann": range(30), "bob": range(60, 90)})
             >>> data = ndcn.read(pd.DataFrame({"source": ["ann"], "target": ["bob"]}), states)
-            >>> reg = ndcn.DynamicsRegressor(model=ndcn.forecast.Auto(horizon=2)).fit(data)
+            >>> reg = ndcn.DynamicsRegressor(model=ndcn.forecast.Auto(horizon=2, law=False)).fit(data)
             >>> reg.table()[["time", "node"]]
                     time node
             0 2021-03-31  ann

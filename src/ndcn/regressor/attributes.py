@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from .._support.fitted import check_fitted
-from ..forecast import Forecast
+from ..forecast import Forecast, LawChoice
 from ..identify import Estimates, Evidence, Functions
 from ..laws import Equations, Law
 from ..solve import Solver
@@ -65,9 +65,17 @@ class Learned:
         """Of "auto", the forecast: its ``table``, ``sentence`` and ``kind`` tell what was chosen and why."""
         forecast = self._fitted().forecast
         if forecast is None:
+            found = self._fitted().choice
+            if found is not None and found.law:
+                raise AttributeError("the model is a law, no forecast by backtest; forecast.Auto(law=False) takes one")
             raise AttributeError(f"{self.title_} is no forecast")
         calendar = self._fitted().calendar
         return forecast if forecast.calendar == calendar else replace(forecast, calendar=calendar)
+
+    @property
+    def choice_(self) -> LawChoice | None:
+        """Of "auto", whether a law or a forecast was taken and why, which prints as a sentence; None of other models."""
+        return self._fitted().choice
 
     @property
     def kind_(self) -> Kind:

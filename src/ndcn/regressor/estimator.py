@@ -255,7 +255,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         """What is asked, with dates as numbers, and all times that the model stands for where none are given."""
         fitted, calendar = self._fitted(), self.calendar_
         if times is None:
-            times = trained_times(self) if fitted.ahead is None else fitted.ahead.times
+            times = trained_times(self) if fitted.steps is None else fitted.steps.times
         asked = numbers_of(times, calendar)
         return fitted.checked_query(asked, graph, x0, number_of(t0, calendar, "t0"), self.graphs_)
 

@@ -85,8 +85,8 @@ def grouped(estimator: DynamicsRegressor, times: Any, level: Levels, groups: Any
     found = estimator.fitted_.forecast
     if found is None:
         raise ValueError(
-            'groups need the past errors of a forecast, which this model does not have: fit one with model="auto" '
-            "(`ndcn fit` without --model)"
+            "groups need the past errors of a forecast, which this model does not have: fit one with forecast.Auto(law=False) "
+            "(`ndcn fit --no-law`, without --model)"
         )
     asked = estimator.fitted_.ahead.times if times is None and estimator.fitted_.ahead else times
     numbers = numbers_of(asked, estimator.calendar_)

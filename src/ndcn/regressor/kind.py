@@ -21,7 +21,7 @@ from .initial import InitialCondition
 from .query import Prediction, Query, query_of
 
 if TYPE_CHECKING:
-    from ..forecast import Forecast
+    from ..forecast import Forecast, LawChoice
     from .kinds.learned_law import LearnedLaw
     from .settings import Settings
 
@@ -108,19 +108,23 @@ class Fitted(ABC):
         step: time between the only times it knows, unless ``can.any_time``; that of the training times by default.
         ahead: the only times it predicts, if it is a forecast, which says nothing about the past; at ``ahead.start`` it
             repeats the last state. None for models that predict the training window too.
+        caption: how its predictions are to be read, where `ndcn predict` says so.
         level: of the intervals that are shown unasked; None shows none.
         recent: the last snapshots, of a forecast, for pictures; None where they are not kept.
         law: with its errors, where ``can.law``.
         forecast: where it is one.
+        choice: of "auto", whether a law or a forecast was taken, and why.
         calendar: what times mean, for messages; None where they are numbers.
     """
 
     step: float | None = None
     ahead: Ahead | None = None
+    caption: str | None = None
     level: float | None = None
     recent: Trajectory | None = None
     law: LearnedLaw | None = None
     forecast: Forecast | None = None
+    choice: LawChoice | None = None
     calendar: Calendar | None = None
 
     def __init__(
@@ -170,6 +174,11 @@ class Fitted(ABC):
             assert self.step is not None
             TimeGrid(query.t0, self.step, self.calendar).index(query.times)
         return query
+
+    @property
+    def steps(self) -> Ahead | None:
+        """Times that are predicted where none are asked for, ``ahead`` by default; None stands for the training times."""
+        return self.ahead
 
     @property
     def stays(self) -> str:

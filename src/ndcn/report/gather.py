@@ -23,7 +23,7 @@ from .title import title_of
 
 if TYPE_CHECKING:
     from ..data import Dataset
-    from ..regressor import DynamicsRegressor
+    from ..regressor import DynamicsRegressor, Fitted
 
 MOST_NUMBERS = 4_000_000  # states on a page, in all, 4 or 8 bytes each; of more, some moments are left out
 MOST_LINKS = 100_000  # links on a page; of more, the strongest are shown
@@ -73,7 +73,7 @@ def gather(
         "scores": scores,
         "score_times": None if judged is None else plain(judged + shift, 9),
         "score_dates": None if judged is None else dates_of(about.calendar, judged),
-        "notes": [*about.notes, *frames.notes, *notes, *about_links],
+        "notes": [*_chosen(fitted), *about.notes, *frames.notes, *notes, *about_links],
     }
     context = PageContext(estimator, fitted.forecast, about, frames, scores, model_name, data_words)
     for name in SECTIONS:
@@ -81,6 +81,12 @@ def gather(
             raise ValueError(f"a section cannot be called {name!r}: the page has a part of that name")
         content[name] = SECTIONS[name].part(context)
     return content
+
+
+def _chosen(fitted: Fitted) -> list[str]:
+    """Whether a law or a forecast was taken, where that was a question; the section of a law says it itself."""
+    choice = fitted.choice
+    return [choice.sentence] if choice is not None and choice.tried and not choice.law else []
 
 
 def _thinned(frames: Frames) -> tuple[np.ndarray, list[str]]:

@@ -1,4 +1,4 @@
-"""``model="auto"``: a forecast chosen by backtest."""
+"""``model="auto"``: the law where one explains the data, else a forecast chosen by backtest."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ from ..initial import InitialCondition
 from ..kind import Ahead, Can, Data, Fitted, Kind, State, Stored, TrainingData, untrained
 from ..query import Prediction, Query
 from ..settings import Settings
+from .chosen_law import choice_facts, law_ahead, restored_law, stored_choice, tried_law
+from .recent import last_of, recent_tensors, stored_recent
 
+MEDIANS = "values are medians, as often too high as too low; --mean adds expected values"
 SHOWN = 10  # rows of the table, besides those that are always shown
-RECENT = 60  # snapshots that are kept for pictures, or four horizons
 
 
 class FittedForecast(Fitted):
     """A forecast of the steps after the last snapshot, with intervals by its past errors."""
 
     forecast: Forecast
+    caption = MEDIANS
     level = 0.9
 
     def __init__(self, can: Can, initial: InitialCondition, forecast: Forecast, options: Auto, seconds: float) -> None:
@@ -37,7 +40,7 @@ class FittedForecast(Fitted):
 
     def with_recent(self, run: Trajectory) -> FittedForecast:
         """Keep the last snapshots, for pictures of the forecast beside its past."""
-        self.recent = run[-max(RECENT, 4 * self.forecast.horizon) :]
+        self.recent = last_of(run, self.forecast.horizon)
         return self
 
     def query(
@@ -71,10 +74,9 @@ class FittedForecast(Fitted):
     def state(self) -> State:
         """The forecast, and its past errors."""
         about, numbers = self.forecast.to_state()
-        tensors = {f"forecast.{name}": value for name, value in numbers.items()}
-        if self.recent is not None:  # what was not observed is NaN
-            tensors |= {"recent.times": self.recent.times, "recent.states": self.recent.states.detach().cpu()}
-        return {"forecast": about, "model_class": "ForecastModel"}, tensors | untrained()
+        tensors = {f"forecast.{name}": value for name, value in numbers.items()} | recent_tensors(self.recent)
+        choice = {} if self.choice is None else {"choice": self.choice.to_json()}
+        return {"forecast": about, "model_class": "ForecastModel", **choice}, tensors | untrained()
 
     def facts(self) -> dict[str, Any]:
         """What was chosen, and the past errors of all candidates."""
@@ -85,6 +87,7 @@ class FittedForecast(Fitted):
             "step": found.step,
             "last_time": found.start,
             "sentence": found.sentence,
+            **choice_facts(self.choice),
             "features": {
                 feature: {
                     "kind": kind,
@@ -105,6 +108,8 @@ class FittedForecast(Fitted):
             head = f"{feature}: " if len(found.features) > 1 else ""
             parts.append(f"{head}{kind}\n\n{_short(table)}\n")
         parts.append(found.sentence)
+        if self.choice is not None and self.choice.tried:
+            parts.append(self.choice.sentence)
         if not self.options.learned:
             parts.append("Trained models were not compared: --compare-learned does that, and takes minutes.")
         return "\n".join(parts)
@@ -123,7 +128,7 @@ def _short(table: Table) -> str:
 
 
 class AutoForecast(Kind):
-    """The forecast that was best in the past."""
+    """The law where one explains the data, else the forecast that was best in the past."""
 
     name = "auto"
     can = Can(any_start=False, any_graph=False, spread=True, judges_itself=True)
@@ -141,9 +146,11 @@ class AutoForecast(Kind):
         return ", or name a model that is trained, as ndcn"
 
     def configured(self, options: Mapping[str, Any]) -> Auto:
-        """With a horizon, and with models that are trained and compared too."""
-        own = ("horizon", "kind", "period", "keep_outliers")
+        """With a horizon, with or without the law, and with models that are trained and compared too."""
+        own = ("horizon", "kind", "period", "keep_outliers", "law", "seconds")
         super().configured({name: value for name, value in options.items() if name not in (*own, "compare_learned")})
+        if options.get("law") is False and "seconds" in options:
+            raise ValueError("--seconds limits the search for a law, and --no-law asks for none: remove one of them")
         named = {name: options[name] for name in own if name in options}
         return Auto(learned=NAMES if options.get("compare_learned") else (), **named)
 
@@ -156,34 +163,41 @@ class AutoForecast(Kind):
         options = model if isinstance(model, Auto) else Auto()
         return sum(one.held_out for one in doubts(data, **options.reading))
 
-    def fit(self, data: TrainingData, settings: Settings) -> FittedForecast:
-        """Choose it."""
+    def fit(self, data: TrainingData, settings: Settings) -> Fitted:
+        """Look for a law that explains the data; without one choose the forecast."""
         began = time.monotonic()
         if not isinstance(data.given, (Trajectory, Dataset)) and len(data.given) > 1:
             raise ValueError(
                 f"a forecast continues one run, and a list of {len(data.given)} was given: fit each by itself; ndcn.backtest "
                 "compares settings over past origins, where scikit-learn's cross-validation needs runs to hold out"
             )
-        run, graphs = longest_run(data.given)
         options = settings.model if self.accepts(settings.model) else Auto()
+        found, choice = tried_law(data, options, settings)
+        if found is not None:
+            run = data.trajectories[0]
+            history = History(seconds=time.monotonic() - began)
+            return law_ahead(run, found, choice, options.horizon, history).with_recent(run)
+        run, graphs = longest_run(data.given)
         more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"], **options.reading}
-        found = auto(run, horizon=options.horizon, learned=tuple(options.learned), **more)
-        initial = replace(InitialCondition.of(run), graph=found.graph)
-        return FittedForecast(self.can, initial, found, options, time.monotonic() - began).with_recent(run)
+        best = auto(run, horizon=options.horizon, learned=tuple(options.learned), **more)
+        initial = replace(InitialCondition.of(run), graph=best.graph)
+        fitted = FittedForecast(self.can, initial, best, options, time.monotonic() - began).with_recent(run)
+        fitted.choice = choice
+        return fitted
 
-    def restore(self, stored: Stored, settings: Settings) -> FittedForecast:
-        """The forecast of a file."""
+    def restore(self, stored: Stored, settings: Settings) -> Fitted:
+        """The law or the forecast of a file."""
         about, initial = stored.about, stored.initial[0]
+        if about.get("law") is not None:
+            return restored_law(stored, settings)
         if about.get("forecast") is None:
             raise ValueError("a forecast is chosen by fit, and there is none")
         numbers = {name.removeprefix("forecast."): value for name, value in stored.tensors.items()}
         found = Forecast.from_state(about["forecast"], numbers, initial.graph)
         options = settings.model if self.accepts(settings.model) else Auto()
         fitted = FittedForecast(self.can, initial, found, options, about["histories"][0]["seconds"])
-        if "recent.times" in stored.tensors:
-            times, states = (stored.tensors[f"recent.{name}"] for name in ("times", "states"))
-            same: dict[str, Any] = {"graph": found.graph, "features": found.features, "ordered": False}
-            fitted.recent = Trajectory(times=times, states=states, mask=~states.isnan(), **same)
+        fitted.recent = stored_recent(stored, found.features)
+        fitted.choice = stored_choice(stored)
         return fitted
 
     def words(self, model: object) -> list[str] | None:
@@ -198,12 +212,18 @@ class AutoForecast(Kind):
             if (value := getattr(options, name)) is not None
             for word in (f"--{name}", str(value))
         ]
+        given += [] if options.seconds == Auto.seconds else ["--seconds", f"{options.seconds:g}"]
         flags = ["--compare-learned"] * bool(options.learned) + ["--keep-outliers"] * options.keep_outliers
+        flags += ["--no-law"] * (not options.law)
         return ["--model", self.name, *horizon, *given, *flags]
 
     def plain(self, model: object) -> Any:
         """Options as JSON can hold them."""
-        return asdict(model) if isinstance(model, Auto) else model
+        if not isinstance(model, Auto):
+            return model
+        plain = asdict(model)
+        usual = {"law": Auto.law, "seconds": Auto.seconds}  # versions before 0.4 do not know these
+        return {name: value for name, value in plain.items() if name not in usual or value != usual[name]}
 
     def from_plain(self, plain: Any) -> Auto:
         """Options again."""

@@ -1,0 +1,109 @@
+"""The law that ``model="auto"`` takes where one explains the data: a law like any other, that forecasts where nothing is asked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from ..._support.horizon import usual_horizon
+from ...data import Dataset, Trajectory
+from ...forecast import Auto, LawChoice, law_first
+from ...identify import FoundLaw
+from ...training import History
+from ..initial import InitialCondition
+from ..kind import Ahead, Can, State, Stored, TrainingData
+from ..settings import Settings
+from .interaction import INTERACTION, FittedLaw, with_states
+from .learned_law import LearnedLaw
+from .recent import last_of, recent_tensors, stored_recent
+
+CAN = replace(INTERACTION.can, judges_itself=True)
+
+
+class ChosenLaw(FittedLaw):
+    """A law that explains the data to their noise; unasked it predicts the steps after the last snapshot, with intervals."""
+
+    level = 0.9
+
+    def __init__(
+        self,
+        can: Can,
+        initial: list[InitialCondition],
+        history: History,
+        law: LearnedLaw,
+        steps: Ahead,
+        choice: LawChoice | None,
+    ) -> None:
+        super().__init__(can, initial, history, law)
+        self._steps, self.choice = steps, choice
+        if choice is not None and choice.noisy:
+            self.caption = "intervals are those of the law itself; the noise of observations comes on top"
+
+    @property
+    def steps(self) -> Ahead:
+        """The steps after the last snapshot; a law predicts at any other time, too."""
+        return self._steps
+
+    def with_recent(self, run: Trajectory) -> ChosenLaw:
+        """Keep the last snapshots, for pictures of predictions beside the past."""
+        self.recent = last_of(run, self.steps.steps)
+        return self
+
+    def state(self) -> State:
+        """The law, the steps that it predicts unasked, and why it was chosen."""
+        about, tensors = super().state()
+        choice = {} if self.choice is None else {"choice": self.choice.to_json()}
+        return {**about, "steps": asdict(self.steps), **choice}, tensors | recent_tensors(self.recent)
+
+    def facts(self) -> dict[str, Any]:
+        """The law, and why it was chosen."""
+        ahead = {"horizon": self.steps.steps, "step": self.steps.step, "last_time": self.steps.start}
+        return {**super().facts(), **choice_facts(self.choice), **ahead}
+
+    def summary(self) -> str:
+        """The equation, why it is the model, and what to do about it."""
+        equation = self.facts()["law"]["equation"]
+        return f"{equation}\n{self.law.evidence.reason}\nIt is the model; --no-law gives a forecast by backtest."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the law has to know."""
+        return () if self.choice is None else self.choice.notes
+
+
+def tried_law(data: TrainingData, options: Auto, settings: Settings) -> tuple[FoundLaw | None, LawChoice]:
+    """The law of the data where it is to be believed, and why it is or is not."""
+    if not options.tries_law:
+        return None, LawChoice("not asked for")
+    if isinstance(data.given, Dataset) and len(data.given.runs) > 1:
+        return None, LawChoice("several runs")
+    if len(data.trajectories) > 1:  # one run, cut where the graph changes
+        return None, LawChoice("graphs change")
+    return law_first(data.trajectories[0], options.seconds, settings.seed, settings["progress"])
+
+
+def law_ahead(run: Trajectory, found: FoundLaw, choice: LawChoice, horizon: int | None, history: History) -> ChosenLaw:
+    """The law as a model, whose reason is that of the choice."""
+    count = usual_horizon(len(run)) if horizon is None else horizon
+    steps = Ahead(run.times[-1].item(), run.times.diff().median().item(), count)
+    told = replace(found, evidence=replace(found.evidence, reason=choice.sentence))
+    return ChosenLaw(CAN, with_states([run], found.initial_states), history, LearnedLaw(told), steps, choice)
+
+
+def restored_law(stored: Stored, settings: Settings) -> ChosenLaw:
+    """The law of a file."""
+    plain, steps = INTERACTION.restore(stored, settings), Ahead(**stored.about["steps"])
+    fitted = ChosenLaw(CAN, plain.initial, plain.histories[0], plain.law, steps, stored_choice(stored))
+    fitted.recent = stored_recent(stored, plain.initial[0].features)
+    return fitted
+
+
+def stored_choice(stored: Stored) -> LawChoice | None:
+    """Why a law or a forecast was taken; None of files of versions that did not look for a law."""
+    plain = stored.about.get("choice")
+    return None if plain is None else LawChoice.from_json(plain)
+
+
+def choice_facts(choice: LawChoice | None) -> dict[str, Any]:
+    """What `ndcn fit --json` tells of the choice."""
+    return {} if choice is None else {"choice": {**choice.to_json(), "law": choice.law, "sentence": choice.sentence}}
