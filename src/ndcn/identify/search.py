@@ -190,10 +190,10 @@ class Search:
         fits = (self.fitter.fitted(one.equation, more, VERIFYING_ITERATIONS) for one in self._plainer(refined, few))
         best = next((one for one in fits if one is not None and one.explains()), refined)
         everything = [torch.arange(len(one.spans)) for one in self.data]
-        if self.data[0].level.shape[1] > LARGE:
-            whole = self._judged(best)
-        else:
-            whole = self.fitter.fitted(best.equation, self._shots(everything), LAST_ITERATIONS)
+        large = self.data[0].level.shape[1] > LARGE
+        whole = (
+            self._judged(best) if large else self.fitter.fitted(best.equation, self._shots(everything), LAST_ITERATIONS)
+        )
         return whole if whole is not None and whole.explains() else self._counterexamples(best, everything)
 
     def _judged(self, found: FittedEquation) -> FittedEquation:
