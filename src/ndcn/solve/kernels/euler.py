@@ -31,7 +31,6 @@ from ..field import Field, ReluForm
 from ..methods.runge_kutta import SAME, explosion, fixed_grid
 from ..solver import Solver, all_finite
 from . import euler_compiled, euler_torch
-from .buffers import empty
 
 
 def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> ModuleType | None:
@@ -48,7 +47,7 @@ def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> Mo
     compiled = (
         kernel != "torch"
         and x0.device.type == "cpu"
-        and x0.dtype in euler_compiled.LANES
+        and x0.dtype in euler_compiled.PANELS
         and phi.nnz < 2**31
         and euler_compiled.library() is not None
     )
@@ -222,16 +221,16 @@ class _Trajectory(torch.autograd.Function):
         ctx: Any, plan: _Plan, x0: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, readout: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         n, width = x0.shape
-        count, columns = len(plan.steps), plan.backend.padded(width, x0.dtype)
+        count = len(plan.steps)
         states = x0.new_empty(count + 1, n, len(readout))
         slopes = x0.new_empty(count + 1 if plan.with_slopes else 0, n, len(readout))
-        start, layer = _with_columns(x0, columns), euler_torch.Layer(plan.phi, weight, bias, readout)
+        start, layer = plan.backend.pack(x0), euler_torch.Layer(plan.phi, weight, bias, readout)
         segments = plan.segments()
         whole = len(segments) == 1 and plan.differentiate
         kept: list[torch.Tensor] = []
         for a, b, last in segments:
             if plan.differentiate and not whole:
-                kept.append(start[:, :width].clone())
+                kept.append(start.clone())
             out = slopes[a:last] if plan.with_slopes else None
             start, tape = plan.backend.forward(layer, plan.steps[a:b], start, states[a:last], out, keep=whole)
             kept += tape
@@ -246,8 +245,7 @@ class _Trajectory(torch.autograd.Function):
         plan, width = ctx.plan, ctx.width
         layer = euler_torch.Layer(plan.phi, weight, bias, readout)
         segments = plan.segments()
-        columns = plan.backend.padded(width, weight.dtype)
-        grad = weight.new_zeros(grads[0].shape[1], columns)
+        grad = plan.backend.pack(weight.new_zeros(grads[0].shape[1], width))
         sums = tuple(torch.zeros_like(p, dtype=torch.float64) for p in (weight, bias, readout))
         for a, b, last in reversed(segments):
             steps = plan.steps[a:b]
@@ -255,19 +253,11 @@ class _Trajectory(torch.autograd.Function):
             if len(segments) == 1:
                 tape = tuple(kept)
             else:  # the outputs are made once more and thrown away: they are small
-                start = _with_columns(kept.pop(), columns)
-                outputs = [start.new_empty(last - a, len(start), len(readout)) for _ in range(2)]
+                start = kept.pop().clone()
+                outputs = [start.new_empty(last - a, grads[0].shape[1], len(readout)) for _ in range(2)]
                 slopes = outputs[1] if plan.with_slopes else None
                 _, tape = plan.backend.forward(layer, steps, start, outputs[0], slopes, keep=True)
             again = len(segments) == 1
             plan.backend.backward(layer, steps, tape, grads[0][a:last], grad_slopes, grad, sums, again)
             del tape  # before the next segment makes its own
-        return (None, grad[:, :width], *(total.to(weight.dtype) for total in sums))
-
-
-def _with_columns(x: torch.Tensor, columns: int) -> torch.Tensor:
-    """A copy with zero columns added."""
-    out = empty(len(x), columns, like=x)
-    out[:, : x.shape[1]] = x
-    out[:, x.shape[1] :] = 0
-    return out
+        return (None, plan.backend.unpack(grad, width), *(total.to(weight.dtype) for total in sums))

@@ -21,9 +21,14 @@ class Layer(NamedTuple):
     readout: torch.Tensor
 
 
-def padded(width: int, dtype: torch.dtype) -> int:
-    """Columns of a state in memory."""
-    return width
+def pack(x: torch.Tensor) -> torch.Tensor:
+    """A copy of a state (n, width), as ``forward`` and ``backward`` want it."""
+    return x.clone()
+
+
+def unpack(state: torch.Tensor, width: int) -> torch.Tensor:
+    """The other way: (n, width)."""
+    return state
 
 
 def forward(
