@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import cast
 
 import torch
@@ -14,8 +15,8 @@ from torch import nn
 from .._support.generators import seeded
 from ..data import Trajectory
 from ..graph import Graph
-from ..neural import TemporalGNN
-from ..solve import IntegrationError
+from ..neural import GraphODE, TemporalGNN
+from ..solve import IntegrationError, trajectory_loss
 from .objective import Objective, Target
 from .recipes import Recipe
 from .task import Score, Task
@@ -77,11 +78,24 @@ class Problem:
     spread: torch.Tensor | None = None
     rows: torch.Tensor | None = None
 
+    @cached_property
+    def clock(self) -> tuple[float, ...]:
+        """The times as plain numbers."""
+        return tuple(self.times.tolist())
+
     def loss(self, model: nn.Module, objective: Objective) -> torch.Tensor:
         """The objective of the model's prediction."""
         if self.spread is not None:
             ahead = cast(TemporalGNN, model).one_step_ahead(self.spread)
             return objective.loss(ahead if self.rows is None else ahead[self.rows], self.target)
+        if type(model) is GraphODE and not model._forward_hooks and not model._forward_pre_hooks:
+            comparison = objective.comparison(self.target)
+            parts = (model.encoder, model.field, model.decoder)
+            fused = comparison and trajectory_loss(
+                parts, self.graph, self.x0, self.clock, model.solver, self.t0, comparison
+            )
+            if fused is not None:
+                return fused
         return objective.loss(model(self.x0, self.times, self.graph, self.t0), self.target)
 
 

@@ -6,28 +6,36 @@ import ctypes
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from ..._support.threads import WORTH_TWO
+from . import euler_torch
 from .buffers import empty, give, take
-from .euler_torch import Layer, Tape
+from .euler_torch import Comparison, Layer, Tape
 from .shared_library import shared_library
 
-ABI = 5
+if TYPE_CHECKING:
+    from .euler import Schedule
+
+ABI = 6
 PANELS = {
     torch.float32: (16, 4),
     torch.float64: (8, 2),
 }  # columns of a wide panel of a state, and of the last, narrow one
 BLOCK = 64  # rows of the library's cache block
 KNOWN = 8  # steps between the states that it keeps
+MANY = 512  # columns of outputs that it compares at once
+PENALTIES = {"l1": 0, "l2": 1, "huber": 2}
 
 _NAMES = {torch.float32: "f32", torch.float64: "f64"}
 _ARGUMENTS = {
     "forward": [ctypes.c_int] * 9 + [ctypes.c_void_p] * 14,
     "backward": [ctypes.c_int] * 8 + [ctypes.c_void_p] * 18,
+    "error": [ctypes.c_int] * 6 + [ctypes.c_void_p] * 20,
 }
+_RETURNS = {"error": ctypes.c_double}
 
 
 @functools.cache
@@ -46,10 +54,10 @@ def instruction_set() -> str:
 
 
 @functools.cache
-def _function(part: str, dtype: torch.dtype, instructions: str) -> Callable[..., None]:
+def _function(part: str, dtype: torch.dtype, instructions: str) -> Callable[..., Any]:
     function = getattr(_library(), f"ndcn_{part}_{_NAMES[dtype]}_{instructions}")
-    function.argtypes, function.restype = _ARGUMENTS[part], None
-    return cast("Callable[..., None]", function)
+    function.argtypes, function.restype = _ARGUMENTS[part], _RETURNS.get(part)
+    return cast("Callable[..., Any]", function)
 
 
 def _library() -> ctypes.CDLL:
@@ -103,7 +111,7 @@ def forward(
     layer: Layer,
     steps: torch.Tensor,
     start: torch.Tensor,
-    states: torch.Tensor,
+    states: torch.Tensor | None,
     slopes: torch.Tensor | None,
     keep: bool,
 ) -> tuple[torch.Tensor, Tape]:
@@ -112,16 +120,17 @@ def forward(
     columns, n = start.shape
     count, extra = len(steps), int(slopes is not None and len(slopes) > len(steps))
     threads = _threads(start)
-    here, there = start, empty(columns, n, like=start)
+    here, there = start, take(columns, n, like=start)
     kept = take(count + extra if keep else 0, columns, n, like=start)
     known = take(-(-count // KNOWN) if keep else 0, columns, n, like=start)
     _call(
         "forward", start.dtype,
-        n, len(weight), columns, len(readout), count, int(len(states) > count), extra, int(keep), threads,
+        n, len(weight), columns, len(readout), count, int(states is not None and len(states) > count), extra, int(keep), threads,
         *phi.arrays(start.dtype), _pad(weight.t(), columns), _pad(bias.reshape(1, -1), columns), _pad(readout, columns),
         steps, here, there, kept, known, states, slopes, start.new_empty(threads, 2, BLOCK, columns),
     )  # fmt: skip
-    end = there if count % 2 else here
+    end, other = (there, here) if count % 2 else (here, there)
+    give(other)
     return end, (kept, known, end) if keep else ()
 
 
@@ -141,18 +150,40 @@ def backward(
     columns, n = end.shape
     count, width, d = len(steps), len(weight), len(readout)
     threads = _threads(end)
+    masked = take(2, columns, n, like=end)
     totals = [end.new_zeros(rows, columns, dtype=torch.float64) for rows in (width, 1, d)]
     _call(
         "backward", end.dtype,
         n, width, columns, d, count, int(len(grad_states) > count), len(kept) - count, threads,
         *phi.T.arrays(end.dtype), _pad(weight, columns), _pad(readout, columns), steps, end.clone() if again else end, kept, known,
         grad_states.contiguous(), None if grad_slopes is None else grad_slopes.contiguous(),
-        grad, empty(2, columns, n, like=grad), end.new_empty(threads, 2, BLOCK, columns),
+        grad, masked, end.new_empty(threads, 2, BLOCK, columns),
         end.new_empty(threads, width + 1 + d, columns), *totals,
     )  # fmt: skip
     for into, total in zip(sums, totals, strict=True):
         into += total[:, :width].reshape(into.shape)
-    give(kept, known)
+    give(kept, known, masked)
+
+
+def error(
+    states: torch.Tensor, slopes: torch.Tensor | None, bias: torch.Tensor, at: Schedule, comparison: Comparison
+) -> torch.Tensor:
+    """See ``euler_torch.error``."""
+    if comparison.name not in PENALTIES:
+        return euler_torch.error(states, slopes, bias, at, comparison)
+    count, n, d = states.shape
+    times, dtype = len(comparison.states), states.dtype
+    threads = _threads(states[0])
+    matrices: list[torch.Tensor | None] = []
+    for matrix in (at.at_states, at.at_slopes):
+        matrices += [None] * 6 if matrix is None else [*matrix.arrays(dtype), *matrix.T.arrays(dtype)]
+    value = _call(
+        "error", dtype,
+        times, count, n, d, PENALTIES[comparison.name], threads, *matrices, states, slopes, bias.contiguous(),
+        comparison.states.contiguous(), None if comparison.mask is None else comparison.mask.contiguous(),
+        comparison.weights.contiguous(), states.new_empty(threads, times, MANY), states.new_empty(threads, dtype=torch.float64),
+    )  # fmt: skip
+    return states.new_tensor(value)
 
 
 def _threads(state: torch.Tensor) -> int:
@@ -163,10 +194,10 @@ def _threads(state: torch.Tensor) -> int:
     return min(torch.get_num_threads(), int(compiled.ndcn_threads()))
 
 
-def _call(part: str, dtype: torch.dtype, *arguments: int | torch.Tensor | None) -> None:
+def _call(part: str, dtype: torch.dtype, *arguments: int | torch.Tensor | None) -> Any:
     _library()  # which says so if there is none
     function = _function(part, dtype, instruction_set())
-    function(*(a.data_ptr() if isinstance(a, torch.Tensor) else a for a in arguments))
+    return function(*(a.data_ptr() if isinstance(a, torch.Tensor) else a for a in arguments))
 
 
 def _pad(x: torch.Tensor, columns: int) -> torch.Tensor:

@@ -8,15 +8,15 @@
 #define NAME(f) JOINED(f, f32, SET)
 #include "euler_rows.h"
 #include "euler_steps.h"
-#undef REAL
-#undef NAME
+#include "euler_error.h"
+#include "euler_end.h"
 
 #define REAL double
 #define NAME(f) JOINED(f, f64, SET)
 #include "euler_rows.h"
 #include "euler_steps.h"
-#undef REAL
-#undef NAME
+#include "euler_error.h"
+#include "euler_end.h"
 
 #undef JOIN
 #undef JOINED

@@ -99,7 +99,7 @@ INLINE void NAME(copy)(const int A, const int C, int rows, const REAL *x, REAL *
     }
 }
 
-/* Rows from..to of one forward step; `next` is null for a slope without a step, V may be null, and so may `all`, where
+/* Rows from..to of one forward step; `next` is null for a slope without a step, U and V may be null, and so may `all`, where
    slopes are kept, and `save`, where the state is kept. scratch: 2 x BLOCK x P. */
 static void NAME(forward_rows)(int from, int to, size_t n, int K, int P, int d, REAL h, const int32_t *ptr,
                                       const int32_t *idx, const REAL *val, const REAL *W, const REAL *bias, const REAL *R,
@@ -114,7 +114,7 @@ static void NAME(forward_rows)(int from, int to, size_t n, int K, int P, int d, 
         PICK(NAME(advance_rows), P, c, rows, K, scratch, W + c, bias + c, P, h, x + c * n, n, i, slope + c * stored, stored,
              at, next ? next + c * n : 0)
         if (save) FOR_BLOCKS(c, P) PICK(NAME(copy), P, c, rows, x + c * n, save + c * n, n, i)
-        NAME(read)(rows, P, d, x, n, i, R, U + (size_t)i * d);
+        if (U) NAME(read)(rows, P, d, x, n, i, R, U + (size_t)i * d);
         if (V) NAME(read)(rows, P, d, slope, stored, at, R, V + (size_t)i * d);
     }
 }
@@ -204,7 +204,7 @@ static void NAME(backward_rows)(int from, int to, size_t n, int K, int P, int d,
 /* Forward: x_{k+1} = x_k + dt[k] s_k, s_k = relu(Phi x_k W + bias), for k < steps; with `extra` also s_steps.
    A: n x P, holds x_0 on entry; B: n x P; x_steps is in A if steps is even, else in B.
    W: K x P, row c holds what column c of Phi x contributes. R: d x P.
-   U: outputs x_k R^T for k < steps, and for k = steps with `tail`; V: outputs s_k R^T, or null.
+   U: outputs x_k R^T for k < steps, and for k = steps with `tail`; V: outputs s_k R^T; both may be null.
    S, X: with `keep`, all slopes, (steps + extra) x n x P, and every KNOWN-th state, x_0 among them.
    scratch: threads x 2 x BLOCK x P. */
 EXPORT void NAME(forward)(int n, int K, int P, int d, int steps, int tail, int extra, int keep, int threads,
@@ -215,7 +215,7 @@ EXPORT void NAME(forward)(int n, int K, int P, int d, int steps, int tail, int e
     for (int k = 0; k < steps + extra; k++) {
         const REAL *x = k % 2 ? B : A, h = k < steps ? (REAL)dt[k] : 0;
         REAL *next = k == steps ? 0 : k % 2 ? A : B, *slope = keep ? S + k * size : 0;
-        REAL *u = U + k * out, *v = V ? V + k * out : 0;
+        REAL *u = U ? U + k * out : 0, *v = V ? V + k * out : 0;
         REAL *save = keep && k < steps && k % KNOWN == 0 ? X + k / KNOWN * size : 0;
         PARALLEL
         {
@@ -267,16 +267,4 @@ EXPORT void NAME(backward)(int n, int K, int P, int d, int steps, int tail, int 
     }
 }
 
-#undef WIDE
-#undef TAIL
-#undef LANES
-#undef PARTS
-#undef VEC
-#undef END
-#undef ROW
-#undef EACH
-#undef PICK
-#undef FOR_BLOCKS
-#undef AT
-#undef TAIL_AT
 #undef BEFORE
