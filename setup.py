@@ -12,7 +12,7 @@ setup(
         Extension(
             "ndcn.solve.kernels._euler",
             sources=[f"{kernels}/euler.c"],
-            depends=[f"{kernels}/euler_{part}.h" for part in ("sets", "rows", "steps", "error", "end")],
+            depends=[f"{kernels}/euler_{part}.h" for part in ("sets", "rows", "steps", "error", "iteration", "end")],
             extra_compile_args=["-O3", "-fvisibility=hidden", "-Wno-psabi", *threads],
             extra_link_args=threads,
             optional=True,

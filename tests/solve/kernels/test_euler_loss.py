@@ -11,9 +11,11 @@ import torch
 from torch import nn
 
 import ndcn
-from ndcn.solve.kernels import euler_compiled, euler_loss
+from ndcn.solve import TrajectoryLoss
+from ndcn.solve.kernels import euler_compiled
 from ndcn.training import Problem
 from ndcn.training.objective import PENALTIES, Target
+from ndcn.training.task import ReadyTerm
 
 needs_library = pytest.mark.skipif(euler_compiled.library() is None, reason="the compiled kernel was not built")
 kernels = pytest.mark.parametrize("kernel", [pytest.param("auto", marks=needs_library), "torch"])
@@ -49,12 +51,16 @@ def in_parts(problem, model, objective):
     return loss.detach(), torch.autograd.grad(3 * loss, list(exact.parameters()))
 
 
-def compare(problem, model, objective=ndcn.Objective("l1"), tolerance=1e-10):
-    comparison = objective.comparison(problem.target)
-    parts = (model.encoder, model.field, model.decoder)
-    loss = euler_loss.trajectory_loss(
-        parts, problem.graph, problem.x0, problem.clock, model.solver, problem.t0, comparison
-    )
+def fused_loss(problem, model, comparison):
+    way = TrajectoryLoss(problem.graph, problem.x0, problem.times.tolist(), problem.t0, comparison)
+    return way.loss((model.encoder, model.field, model.decoder), model.solver)
+
+
+L1 = ndcn.Objective("l1")
+
+
+def compare(problem, model, objective=L1, tolerance=1e-10):
+    loss = fused_loss(problem, model, objective.comparison(problem.target))
     assert loss is not None
     assert loss.shape == ()
     assert torch.equal(loss, problem.loss(model, objective))  # which takes it
@@ -118,10 +124,68 @@ def test_several_threads_and_many_nodes(monkeypatch):
 
 
 @kernels
-def test_an_encoder_of_another_kind_comes_before_it(kernel):
+def test_an_encoder_of_another_kind_is_called_once(kernel):
+    class Counting(nn.Linear):
+        calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            return super().forward(x)
+
+    model, problem = model_of(solver=replace(STEPS, kernel=kernel)), problem_of()
+    model.encoder = Counting(1, 20).double()
+    problem.term(model, L1, 1).backward()
+    assert model.encoder.calls == 1
+    for p, exact in zip(model.parameters(), in_parts(problem, model, L1)[1], strict=True):
+        torch.testing.assert_close(3 * p.grad, exact)
+
+
+@kernels
+@pytest.mark.parametrize("count", [1, 2])
+def test_terms_add_the_same_gradients_without_autograd(kernel, count):
+    problems = [problem_of(), problem_of(times=(0.1, 0.9))][:count]
     model = model_of(solver=replace(STEPS, kernel=kernel))
-    model.encoder = nn.Sequential(nn.Linear(1, 20), nn.Sigmoid()).double()
-    compare(problem_of(), model)
+    model.field.linear.bias.requires_grad_(False)
+    learned = [p for p in model.parameters() if p.requires_grad]
+    exact = torch.autograd.grad(sum(problem.loss(model, L1) for problem in problems) / count, learned)
+    for _ in range(3):
+        for p in learned:
+            p.grad = None
+        total = 0.0
+        for problem in problems:
+            term = problem.term(model, L1, count)
+            term.backward()
+            total += term.item()
+            assert isinstance(term, ReadyTerm) == (kernel == "auto")
+        assert total == pytest.approx(sum(problem.loss(model, L1).item() for problem in problems) / count)
+        for p, wanted in zip(learned, exact, strict=True):
+            torch.testing.assert_close(p.grad, wanted)
+    assert model.field.linear.bias.grad is None
+
+
+@needs_library
+def test_hooks_of_weights_are_called():
+    model, calls = model_of(solver=STEPS), []
+    model.decoder.weight.register_hook(lambda gradient: calls.append(gradient))
+    problem_of().term(model, L1, 1).backward()
+    assert len(calls) == 1
+
+
+@needs_library
+def test_new_weights_solvers_and_threads_make_a_new_iteration():
+    model, problem = model_of(solver=STEPS), problem_of()
+    problem.loss(model, L1)
+    for change in (
+        lambda: setattr(model, "decoder", nn.Linear(20, 1).double()),
+        lambda: setattr(model, "solver", OBSERVATIONS),
+        lambda: setattr(model, "field", ndcn.fields.NodeField(20).double()),
+        lambda: setattr(model.decoder, "weight", nn.Parameter(torch.rand(20, 1).double().t())),  # not contiguous
+    ):
+        change()
+        compare(problem, model)
+        exact = in_parts(problem, model, L1)[0].item()
+        with torch.no_grad():
+            assert problem.loss(model, L1).item() == pytest.approx(exact)
 
 
 @kernels
@@ -129,17 +193,17 @@ def test_weights_that_are_not_learned_get_no_gradient(kernel):
     model, problem = model_of(solver=replace(STEPS, kernel=kernel)), problem_of()
     for p in model.encoder.parameters():
         p.requires_grad_(False)
-    problem.loss(model, ndcn.Objective("l1")).backward()
+    problem.loss(model, L1).backward()
     assert all(p.grad is None for p in model.encoder.parameters())
     assert model.field.linear.weight.grad is not None
     with torch.no_grad():
-        assert not problem.loss(model, ndcn.Objective("l1")).requires_grad
+        assert not problem.loss(model, L1).requires_grad
 
 
 @kernels
 def test_gradients_add_up_over_repeated_backward_passes(kernel):
     model, problem = model_of(solver=replace(STEPS, kernel=kernel)), problem_of()
-    loss = problem.loss(model, ndcn.Objective("l1"))
+    loss = problem.loss(model, L1)
     loss.backward(retain_graph=True)
     once = [p.grad.clone() for p in model.parameters()]
     loss.backward()
@@ -153,10 +217,10 @@ def test_times_out_of_order_take_the_general_path(kernel, times):
     problem, model = problem_of(times=times), model_of(solver=replace(STEPS, kernel=kernel))
     if min(times) < 0:
         with pytest.raises(ValueError, match="back in time"):
-            problem.loss(model, ndcn.Objective("l1"))
+            problem.loss(model, L1)
     else:
-        found = torch.autograd.grad(3 * problem.loss(model, ndcn.Objective("l1")), list(model.parameters()))
-        for a, b in zip(found, in_parts(problem, model, ndcn.Objective("l1"))[1], strict=True):
+        found = torch.autograd.grad(3 * problem.loss(model, L1), list(model.parameters()))
+        for a, b in zip(found, in_parts(problem, model, L1)[1], strict=True):
             torch.testing.assert_close(a, b)
 
 
@@ -175,18 +239,15 @@ def test_other_models_take_the_general_path(change):
     model, problem = model_of(solver=STEPS), problem_of()
     for name, value in change.items():
         setattr(model, name, value)
-    comparison = ndcn.Objective("l1").comparison(problem.target)
-    parts = (model.encoder, model.field, model.decoder)
-    arguments = (parts, problem.graph, problem.x0, problem.clock, model.solver, 0.0, comparison)
-    assert euler_loss.trajectory_loss(*arguments) is None
-    assert problem.loss(model, ndcn.Objective("l1")).requires_grad
+    assert fused_loss(problem, model, L1.comparison(problem.target)) is None
+    assert problem.loss(model, L1).requires_grad
 
 
 def test_hooks_are_called():
     model, problem, calls = model_of(solver=STEPS), problem_of(), []
     for module in (model, model.encoder[1], model.decoder):
         module.register_forward_hook(lambda *_: calls.append(1))
-        problem.loss(model, ndcn.Objective("l1"))
+        problem.loss(model, L1)
     assert len(calls) == 1 + 2 + 3
 
 
@@ -205,9 +266,7 @@ def test_a_penalty_that_c_does_not_know(kernel):
         slope=lambda e: 4 * e**3,
     )
     problem, model = problem_of(), model_of(solver=replace(STEPS, kernel=kernel))
-    parts = (model.encoder, model.field, model.decoder)
-    arguments = (parts, problem.graph, problem.x0, problem.clock, model.solver, 0.0, comparison)
-    loss = euler_loss.trajectory_loss(*arguments)
+    loss = fused_loss(problem, model, comparison)
     found = model(problem.x0, problem.times, problem.graph)
     exact = ((found - problem.target.states) ** 4 * problem.target.weights).sum()
     for a, b in zip(*(torch.autograd.grad(v, list(model.parameters())) for v in (loss, exact)), strict=True):
@@ -229,7 +288,7 @@ def test_an_explosion_is_told_with_its_time(kernel, where):
     with pytest.raises(ndcn.IntegrationError) as plain:
         model(problem.x0, problem.times, problem.graph)
     with pytest.raises(ndcn.IntegrationError) as fused:
-        problem.loss(model, ndcn.Objective("l1"))
+        problem.loss(model, L1)
     assert str(fused.value) == str(plain.value)
     assert (fused.value.time, fused.value.reason) == (plain.value.time, plain.value.reason)
 

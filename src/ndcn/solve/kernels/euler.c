@@ -72,7 +72,7 @@ EXPORT const char *ndcn_set(void)
 }
 
 /* Raised whenever an argument list changes: a library built from other sources is not used. */
-EXPORT int ndcn_abi(void) { return 6; }
+EXPORT int ndcn_abi(void) { return 7; }
 
 /* The most threads that it can use. */
 EXPORT int ndcn_threads(void)

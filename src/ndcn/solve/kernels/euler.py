@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from torch.autograd.function import once_differentiable
 
 from ...data import Statistics
 from ...graph import Graph, SparseMatrix
-from ..field import Field, ReluForm
+from ..field import Field
 from ..methods.runge_kutta import SAME, explosion, fixed_grid
 from ..solver import IntegrationError, Solver, all_finite
 from . import euler_compiled, euler_torch
@@ -35,13 +35,30 @@ from . import euler_compiled, euler_torch
 
 def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> ModuleType | None:
     """The compiled or the torch fast path for this field; None for the plain loop, which also explains what is wrong."""
+    found = accepted(field, graph, x0, kernel)
+    return None if found is None else found.backend
+
+
+class Accepted(NamedTuple):
+    """A field relu(Phi X W^T + b) that the fast path takes, and the back end for it."""
+
+    backend: ModuleType
+    phi: SparseMatrix
+    weight: torch.Tensor
+    bias: torch.Tensor
+
+
+def accepted(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> Accepted | None:
+    """What the fast path needs of this field, for states like x0; None for the plain loop."""
     n = graph.num_nodes
-    if kernel == "off" or x0.dim() != 2 or len(x0) != n or hooked(field):
+    if kernel == "off" or x0.dim() != 2 or len(x0) != n or hooked(field) or not isinstance(field, Field):
         return None
-    form = _form(field, graph)
+    form = field.relu_form(graph)
     if form is None or not (form.linear is None or _fits(form.linear, x0)):
         return None
-    phi = _phi(form, graph)
+    phi = form.operator
+    if phi is None:
+        phi = graph.cached("identity", lambda: SparseMatrix(sparse.eye_array(n, format="csr"), symmetric=True))
     if not isinstance(phi, SparseMatrix) or phi.shape != (n, n):
         return None
     compiled = (
@@ -51,7 +68,16 @@ def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> Mo
         and phi.nnz < 2**31
         and euler_compiled.library() is not None
     )
-    return euler_compiled if compiled else euler_torch
+    backend = euler_compiled if compiled else euler_torch
+    if form.linear is not None:
+        return Accepted(backend, phi, form.linear.weight, form.linear.bias)
+    return Accepted(backend, phi, *_no_weights(x0.shape[1], x0.dtype, x0.device))
+
+
+@functools.lru_cache(maxsize=8)
+def _no_weights(width: int, dtype: torch.dtype, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """W = I and b = 0."""
+    return torch.eye(width, dtype=dtype, device=device), torch.zeros(width, dtype=dtype, device=device)
 
 
 def _fits(linear: Any, x0: torch.Tensor) -> bool:
@@ -192,38 +218,13 @@ def trajectory(
 
     x0: (n, h). steps: step sizes, float64. readout: (d, h). Returns (steps + 1, n, h or d) each.
     """
-    given = [*weights_of(field, graph, x0), torch.eye(x0.shape[1]).to(x0) if readout is None else readout]
+    found = accepted(field, graph, x0, "torch" if backend is euler_torch else "auto")
+    assert found is not None  # the caller has looked
+    given = [found.weight, found.bias, torch.eye(x0.shape[1]).to(x0) if readout is None else readout]
     needed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (x0, *given))
-    plan = Plan(operator_of(field, graph), steps.contiguous(), with_slopes, segment, needed, backend)
+    plan = Plan(found.phi, steps.contiguous(), with_slopes, segment, needed, backend)
     states, slopes = _Trajectory.apply(plan, x0, *given)
     return states, slopes if with_slopes else None
-
-
-def _form(field: nn.Module, graph: Graph) -> ReluForm | None:
-    return field.relu_form(graph) if isinstance(field, Field) else None
-
-
-def weights_of(field: nn.Module, graph: Graph, x0: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """W and b of a field that ``backend`` has accepted."""
-    form = _form(field, graph)
-    if form is not None and form.linear is not None:
-        return form.linear.weight, form.linear.bias
-    one = torch.eye(x0.shape[1], dtype=x0.dtype, device=x0.device)
-    return one, torch.zeros_like(one[0])
-
-
-def operator_of(field: nn.Module, graph: Graph) -> SparseMatrix:
-    """Phi of a field that ``backend`` has accepted."""
-    form = _form(field, graph)
-    assert form is not None
-    return _phi(form, graph)
-
-
-def _phi(form: ReluForm, graph: Graph) -> SparseMatrix:
-    if form.operator is not None:
-        return form.operator
-    n = graph.num_nodes
-    return graph.cached("identity", lambda: SparseMatrix(sparse.eye_array(n, format="csr"), symmetric=True))
 
 
 @dataclass(frozen=True)

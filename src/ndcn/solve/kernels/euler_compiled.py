@@ -19,7 +19,7 @@ from .shared_library import shared_library
 if TYPE_CHECKING:
     from .euler import Schedule
 
-ABI = 6
+ABI = 7
 PANELS = {
     torch.float32: (16, 4),
     torch.float64: (8, 2),
@@ -30,12 +30,14 @@ MANY = 512  # columns of outputs that it compares at once
 PENALTIES = {"l1": 0, "l2": 1, "huber": 2}
 
 _NAMES = {torch.float32: "f32", torch.float64: "f64"}
-_ARGUMENTS = {
+_ARGUMENTS: dict[str, list[Any]] = {
     "forward": [ctypes.c_int] * 9 + [ctypes.c_void_p] * 14,
     "backward": [ctypes.c_int] * 8 + [ctypes.c_void_p] * 18,
     "error": [ctypes.c_int] * 6 + [ctypes.c_void_p] * 20,
+    "encode": [ctypes.c_void_p],
+    "iteration": [ctypes.c_void_p],
 }
-_RETURNS = {"error": ctypes.c_double}
+_RETURNS = {"error": ctypes.c_double, "iteration": ctypes.c_double}
 
 
 @functools.cache
@@ -53,11 +55,17 @@ def instruction_set() -> str:
     return str(name().decode())
 
 
+def function(part: str, dtype: torch.dtype) -> Callable[..., Any]:
+    """A function of the library, for the best instruction set of this machine."""
+    _library()  # which says so if there is none
+    return _function(part, dtype, instruction_set())
+
+
 @functools.cache
 def _function(part: str, dtype: torch.dtype, instructions: str) -> Callable[..., Any]:
-    function = getattr(_library(), f"ndcn_{part}_{_NAMES[dtype]}_{instructions}")
-    function.argtypes, function.restype = _ARGUMENTS[part], _RETURNS.get(part)
-    return cast("Callable[..., Any]", function)
+    found = getattr(_library(), f"ndcn_{part}_{_NAMES[dtype]}_{instructions}")
+    found.argtypes, found.restype = _ARGUMENTS[part], _RETURNS.get(part)
+    return cast("Callable[..., Any]", found)
 
 
 def _library() -> ctypes.CDLL:
@@ -75,7 +83,7 @@ def kernel_in_use() -> str:
 def pack(x: torch.Tensor) -> torch.Tensor:
     """A copy of a state (n, width) in panels, as the library wants it: (columns, n), of which only the size has a meaning."""
     n, width = x.shape
-    out = empty(_columns(width, x.dtype), n, like=x)
+    out = empty(columns_of(width, x.dtype), n, like=x)
     for first, panel in _panels(out, width):
         part = x[:, first : first + panel.shape[1]]
         panel[:, : part.shape[1]] = part
@@ -92,7 +100,7 @@ def unpack(state: torch.Tensor, width: int) -> torch.Tensor:
     return out
 
 
-def _columns(width: int, dtype: torch.dtype) -> int:
+def columns_of(width: int, dtype: torch.dtype) -> int:
     """Columns of a state in memory: whole panels."""
     wide, narrow = PANELS[dtype]
     whole, rest = divmod(width, wide)
@@ -119,7 +127,7 @@ def forward(
     phi, weight, bias, readout = layer
     columns, n = start.shape
     count, extra = len(steps), int(slopes is not None and len(slopes) > len(steps))
-    threads = _threads(start)
+    threads = threads_for(start.numel())
     here, there = start, take(columns, n, like=start)
     kept = take(count + extra if keep else 0, columns, n, like=start)
     known = take(-(-count // KNOWN) if keep else 0, columns, n, like=start)
@@ -149,7 +157,7 @@ def backward(
     kept, known, end = tape
     columns, n = end.shape
     count, width, d = len(steps), len(weight), len(readout)
-    threads = _threads(end)
+    threads = threads_for(end.numel())
     masked = take(2, columns, n, like=end)
     totals = [end.new_zeros(rows, columns, dtype=torch.float64) for rows in (width, 1, d)]
     _call(
@@ -173,7 +181,7 @@ def error(
         return euler_torch.error(states, slopes, bias, at, comparison)
     count, n, d = states.shape
     times, dtype = len(comparison.states), states.dtype
-    threads = _threads(states[0])
+    threads = threads_for(states[0].numel())
     matrices: list[torch.Tensor | None] = []
     for matrix in (at.at_states, at.at_slopes):
         matrices += [None] * 6 if matrix is None else [*matrix.arrays(dtype), *matrix.T.arrays(dtype)]
@@ -186,18 +194,16 @@ def error(
     return states.new_tensor(value)
 
 
-def _threads(state: torch.Tensor) -> int:
-    """One for states that fit into the cache, else as many as torch uses."""
+def threads_for(numbers: int) -> int:
+    """One for states of so many numbers if they fit into the cache, else as many as torch uses."""
     compiled = library()
-    if compiled is None or state.numel() < WORTH_TWO:
+    if compiled is None or numbers < WORTH_TWO:
         return 1
     return min(torch.get_num_threads(), int(compiled.ndcn_threads()))
 
 
 def _call(part: str, dtype: torch.dtype, *arguments: int | torch.Tensor | None) -> Any:
-    _library()  # which says so if there is none
-    function = _function(part, dtype, instruction_set())
-    return function(*(a.data_ptr() if isinstance(a, torch.Tensor) else a for a in arguments))
+    return function(part, dtype)(*(a.data_ptr() if isinstance(a, torch.Tensor) else a for a in arguments))
 
 
 def _pad(x: torch.Tensor, columns: int) -> torch.Tensor:

@@ -2,8 +2,8 @@
 
 L = sum_t w_t sum penalty(X(t) - observed(t)), X(t) = decoder(X_h(t)), X_h(t0) = encoder(x0), by the path of ``euler.py``.
 A loss is one number, so its gradient is computed along with it: no state outlives the call, the errors take the place of
-the outputs in memory, and autograd has one node to visit. The encoder tanh(X W_e^T + b_e) W_0^T + b_0 is part of it; any
-other one comes before it.
+the outputs in memory, and autograd has one node to visit. The encoder is tanh(X W_e^T + b_e) W_0^T + b_0 or
+the identity; it is never called, and models with another one take the general path.
 """
 
 from __future__ import annotations
@@ -20,49 +20,109 @@ from torch.autograd.function import once_differentiable
 from ...graph import Graph
 from ..methods.runge_kutta import explosion
 from ..solver import Solver, all_finite
-from . import euler, euler_torch
+from . import euler, euler_compiled, euler_torch
 from .buffers import held
+from .euler_iteration import Iteration, failed, fits
 from .euler_torch import Comparison, Layer
 
+Parts = tuple[nn.Module, nn.Module, nn.Module]  # encoder, field, decoder
 
-def trajectory_loss(
-    parts: tuple[nn.Module, nn.Module, nn.Module],
-    graph: Graph,
-    x0: torch.Tensor,
-    times: Sequence[float],
-    solver: Solver,
-    t0: float,
-    comparison: Comparison,
-) -> torch.Tensor | None:
-    """The loss of encoder, field and decoder (``parts``) from x0 at t0; None where this path does not apply.
 
-    Raises:
-        IntegrationError: the solution explodes, or the encoded state is not finite.
+class TrajectoryLoss:
+    """The loss of encoder, field and decoder on one trajectory, from x0 at t0 to all of its times.
+
+    Both methods return None for modules and solvers to which this path does not apply.
+
+    Args:
+        graph: handed to the field.
+        x0: the observed state at t0, shape (n, d).
+        times: observation times.
+        t0: the time of x0.
+        comparison: what was observed, and how errors count.
     """
-    encoder, field, decoder = parts
-    if solver.method != "euler" or solver.gradient == "adjoint" or x0.dim() != 2 or not _increasing(times, t0):
-        return None
-    inside = _encoder_weights(encoder, x0)
-    width = x0.shape[1] if inside is None else len(inside[2])
-    start = encoder(x0) if inside is None else x0.new_empty(1, 1).expand(len(x0), width)  # its shape
-    backend = euler.backend(field, graph, start, solver.kernel)
-    readout = euler.linear_readout(decoder, start)
-    wanted = (len(times), len(x0), 0 if readout is None else len(readout.weight))
-    if backend is None or readout is None or comparison.states.shape != wanted or comparison.states.dtype != x0.dtype:
-        return None
-    schedule = euler.schedule(times, solver, t0)
-    weights = (*euler.weights_of(field, graph, start), readout.weight, _bias(readout))
-    given = (x0, *inside, *weights) if inside is not None else (start, *weights)
-    needed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in given)
-    with_slopes = schedule.at_slopes is not None
-    segment = euler.segment_length(solver, len(schedule.steps), needed)
-    plan = euler.Plan(euler.operator_of(field, graph), schedule.steps, with_slopes, segment, needed, backend)
-    loss: torch.Tensor = _Loss.apply(_Problem(plan, schedule, comparison, t0, inside is not None), *given)
-    return loss
+
+    def __init__(
+        self, graph: Graph, x0: torch.Tensor, times: Sequence[float], t0: float, comparison: Comparison
+    ) -> None:
+        self.graph, self.x0, self.times, self.t0, self.comparison = graph, x0, tuple(times), t0, comparison
+        self.ordered = len(times) > 0 and t0 <= times[0] and all(a < b for a, b in pairwise(times))
+        self._prepared: tuple[_Problem, tuple[Any, ...], Iteration] | None = None
+
+    def loss(self, parts: Parts, solver: Solver) -> torch.Tensor | None:
+        """The loss, with gradients by autograd.
+
+        Raises:
+            IntegrationError: the solution explodes, or the encoded state is not finite.
+        """
+        found = self._problem(parts, solver)
+        if found is None:
+            return None
+        problem, given = found
+        loss: torch.Tensor = _Loss.apply(problem, self._iteration(problem, given), *given)
+        return loss
+
+    def value_and_gradients(
+        self, parts: Parts, solver: Solver
+    ) -> tuple[float, list[tuple[torch.Tensor, torch.Tensor]]] | None:
+        """The loss, and pairs of weights and gradients, which the next call overwrites; None also without a compiled iteration."""
+        found = self._problem(parts, solver)
+        if found is None:
+            return None
+        problem, (_, *weights) = found
+        run = self._iteration(problem, found[1])
+        if run is None or not problem.plan.differentiate or not all(_plain(weight) for weight in weights):
+            return None
+        value = run(weights)
+        if failed(value):  # the general path says why
+            return None
+        return value, [pair for pair in zip(weights, run.gradients, strict=True) if pair[0].requires_grad]
+
+    def _problem(self, parts: Parts, solver: Solver) -> tuple[_Problem, tuple[torch.Tensor, ...]] | None:
+        """What is to be computed, and the tensors that it depends on: x0 and the weights."""
+        encoder, field, decoder = parts
+        x0, wanted = self.x0, self.comparison.states
+        if not self.ordered or solver.method != "euler" or solver.gradient == "adjoint" or x0.dim() != 2:
+            return None
+        inside = _encoder_weights(encoder, x0)
+        if inside is None:
+            return None
+        start = x0.new_empty(1, 1).expand(len(x0), len(inside[2])) if inside else x0  # only its shape matters
+        accepted = euler.accepted(field, self.graph, start, solver.kernel)
+        readout = euler.linear_readout(decoder, start)
+        if accepted is None or readout is None or wanted.dtype != x0.dtype:
+            return None
+        if wanted.shape != (len(self.times), len(x0), len(readout.weight)):
+            return None
+        backend, phi, w, b = accepted
+        weights = (w, b, readout.weight, _bias(readout))
+        given = (x0, *inside, *weights)
+        needed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in given)
+        schedule = euler.schedule(self.times, solver, self.t0)
+        segment = euler.segment_length(solver, len(schedule.steps), needed)
+        plan = euler.Plan(phi, schedule.steps, schedule.at_slopes is not None, segment, needed, backend)
+        return _Problem(plan, schedule, self.comparison, self.t0, bool(inside)), given
+
+    def _iteration(self, problem: _Problem, given: tuple[torch.Tensor, ...]) -> Iteration | None:
+        """The compiled iteration, made once, if there is one for this problem."""
+        x0, *weights = given
+        if problem.plan.backend is not euler_compiled or x0.requires_grad:
+            return None
+        if not fits(problem.plan, self.comparison, len(x0), len(weights[-4]), x0.dtype):
+            return None
+        if not all(weight.is_contiguous() for weight in weights):
+            return None
+        sizes = (torch.get_num_threads(), *(weight.shape for weight in weights))
+        known = self._prepared
+        if known is not None and known[0].same(problem) and known[1] == sizes:
+            return known[2]
+        made = Iteration(problem.plan, problem.schedule, self.comparison, x0, weights)
+        self._prepared = problem, sizes, made
+        return made
 
 
-def _increasing(times: Sequence[float], t0: float) -> bool:
-    return len(times) > 0 and t0 <= times[0] and all(a < b for a, b in pairwise(times))
+def _plain(weight: torch.Tensor) -> bool:
+    """Whether nothing happens with the gradient of this weight but that it is kept."""
+    return weight.is_leaf and not weight._backward_hooks and not getattr(weight, "_post_accumulate_grad_hooks", None)
 
 
 def _bias(linear: nn.Linear) -> torch.Tensor:
@@ -70,7 +130,9 @@ def _bias(linear: nn.Linear) -> torch.Tensor:
 
 
 def _encoder_weights(encoder: nn.Module, x0: torch.Tensor) -> tuple[torch.Tensor, ...] | None:
-    """W_e, b_e, W_0, b_0 of an encoder tanh(X W_e^T + b_e) W_0^T + b_0 for this state; None for any other."""
+    """W_e, b_e, W_0, b_0 of an encoder tanh(X W_e^T + b_e) W_0^T + b_0 for this state, () of the identity; None for others."""
+    if type(encoder) is nn.Identity and not euler.hooked(encoder):
+        return ()
     if type(encoder) is not nn.Sequential or len(encoder) != 3 or x0.requires_grad or euler.hooked(encoder):
         return None
     first, middle, last = encoder
@@ -91,30 +153,44 @@ class _Problem:
     t0: float
     encodes: bool
 
+    def same(self, other: _Problem) -> bool:
+        """Whether an iteration made for one serves the other."""
+        mine, theirs = self.plan, other.plan
+        return (
+            mine.phi is theirs.phi
+            and self.schedule is other.schedule
+            and (mine.differentiate, mine.backend, self.encodes)
+            == (theirs.differentiate, theirs.backend, other.encodes)
+        )
+
 
 class _Loss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, problem: _Problem, x0: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
+    def forward(
+        ctx: Any, problem: _Problem, run: Iteration | None, x0: torch.Tensor, *weights: torch.Tensor
+    ) -> torch.Tensor:
+        if run is not None and not failed(value := run(weights)):
+            ctx.found = (None, *run.own_gradients()) if problem.plan.differentiate else ()
+            return x0.new_tensor(value)
         if not problem.encodes:
-            value, ctx.found = _iteration(problem, x0, *weights)
-            return value
+            loss, ctx.found = _iteration(problem, x0, *weights)
+            return loss
         w_e, b_e, w_0, b_0, *others = weights
         hidden = torch.addmm(b_e, x0, w_e.t()).tanh_()
-        value, found = _iteration(problem, torch.addmm(b_0, hidden, w_0.t()), *others)
-        ctx.found = found
+        loss, found = _iteration(problem, torch.addmm(b_0, hidden, w_0.t()), *others)
         if found:
             grad = found[0]
             inner = torch.ops.aten.tanh_backward(grad @ w_0, hidden)
             ctx.found = (None, inner.t() @ x0, inner.sum(0), grad.t() @ hidden, grad.sum(0), *found[1:])
-        return value
+        return loss
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         factor = grads[0]
         if factor == 1:
-            return (None, *ctx.found)
-        return (None, *(None if found is None else found * factor for found in ctx.found))
+            return (None, None, *ctx.found)
+        return (None, None, *(None if found is None else found * factor for found in ctx.found))
 
 
 def _iteration(

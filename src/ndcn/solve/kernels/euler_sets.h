@@ -9,6 +9,7 @@
 #include "euler_rows.h"
 #include "euler_steps.h"
 #include "euler_error.h"
+#include "euler_iteration.h"
 #include "euler_end.h"
 
 #define REAL double
@@ -16,6 +17,7 @@
 #include "euler_rows.h"
 #include "euler_steps.h"
 #include "euler_error.h"
+#include "euler_iteration.h"
 #include "euler_end.h"
 
 #undef JOIN
