@@ -23,3 +23,39 @@ def test_it_is_torchs_to_the_last_bit() -> None:
         ends.append(weight.detach())
         assert not optimizer.state_dict()["state"][0]["exp_avg"].requires_grad
     assert torch.equal(*ends)
+
+
+def test_groups_and_weights_without_gradients_are_as_torchs() -> None:
+    ends = []
+    for kind in (torch.optim.Adam, Adam):
+        torch.manual_seed(0)
+        weights = [torch.nn.Parameter(torch.randn(4)) for _ in range(3)]
+        groups = [{"params": weights[:2], "weight_decay": 0.1}, {"params": weights[2:], "lr": 0.2}]
+        optimizer = kind(groups, lr=0.05, fused=True)
+        for epoch in range(6):
+            optimizer.zero_grad()
+            sum((w**4).sum() for k, w in enumerate(weights) if k != 1 or epoch > 2).backward()
+            optimizer.step()
+        ends.append(torch.stack([w.detach() for w in weights]))
+    assert torch.equal(*ends)
+
+
+def test_other_kinds_of_steps_are_torchs() -> None:
+    ends = []
+    for kind in (torch.optim.Adam, Adam):
+        found = []
+        for options in ({"fused": True, "amsgrad": True}, {"fused": True, "maximize": True}, {"fused": None}):
+            weight = torch.nn.Parameter(torch.linspace(-1, 1, 5))
+            optimizer = kind([weight], lr=0.1, **options)
+            for _ in range(4):
+                loss = optimizer.step(lambda weight=weight: _backward(weight))
+            found += [weight.detach(), loss.detach().reshape(1)]
+        ends.append(torch.cat(found))
+    assert torch.equal(*ends)
+
+
+def _backward(weight: torch.Tensor) -> torch.Tensor:
+    weight.grad = None
+    loss = weight.square().sum()
+    loss.backward()
+    return loss
