@@ -50,7 +50,8 @@ INLINE void NAME(load)(const int A, const int C, ROW *row, const REAL *x, size_t
 /* The same, with the tails' panel given by itself; the offset is computed once for both. */
 INLINE void NAME(load_split)(const int A, const int C, ROW *row, const REAL *x, const REAL *tails, size_t n, size_t i)
 {
-    const size_t offset = i * 16; /* bytes of a tail */
+    size_t offset = i * 16;     /* bytes of a tail; a wide row has four times as many, */
+    __asm__("" : "+r"(offset)); /* which addresses can do by themselves if the compiler does not know where it comes from */
     EACH(v) row->a[v] = *(const VEC *)((const char *)AT(x, n, 0, v) + 4 * offset);
     if (C) row->c = *(const END *)((const char *)tails + offset);
 }

@@ -9,8 +9,8 @@ INLINE void NAME(gather)(const int A, const int C, const int ahead, const int32_
 {
     ROW even, odd, row;
     const REAL *tails = TAIL_AT(x, n, 0);
-    int e = ptr[i];
-    const int end = ptr[i + 1];
+    size_t e = ptr[i];
+    const size_t end = ptr[i + 1];
     NAME(clear)(A, C, &even);
     NAME(clear)(A, C, &odd);
     for (; e + 1 < end; e += 2) {
