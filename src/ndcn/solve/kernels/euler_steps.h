@@ -2,6 +2,13 @@
 
    Phi is in CSR with 32-bit indices; PhiT is its transpose. Nothing is allocated here. */
 
+/* Ask for row i of a block of columns, into the second cache: the first can wait for too few rows at once. */
+INLINE void NAME(fetch)(const int A, const int C, const REAL *x, const REAL *tails, size_t n, size_t i)
+{
+    for (int v = 0; v < A; v++) __builtin_prefetch(x + (v * n + i) * WIDE, 0, 2);
+    if (C) __builtin_prefetch(tails + i * TAIL, 0, 2);
+}
+
 /* out[:] = sum_j M[i, j] x[j, :]; two entries at a time, to hide the latency. Rows that will be needed soon are fetched
    ahead if the state is too large for the cache (`ahead` entries, else 0). */
 INLINE void NAME(gather)(const int A, const int C, const int ahead, const int32_t *ptr, const int32_t *idx,
@@ -14,18 +21,14 @@ INLINE void NAME(gather)(const int A, const int C, const int ahead, const int32_
     NAME(clear)(A, C, &even);
     NAME(clear)(A, C, &odd);
     for (; e + 1 < end; e += 2) {
-        if (ahead)
-            for (int k = 0; k < 2; k++) {
-                const size_t soon = idx[e + ahead + k];
-                for (int v = 0; v < A; v++) __builtin_prefetch(x + (v * n + soon) * WIDE);
-                if (C) __builtin_prefetch(tails + soon * TAIL);
-            }
+        for (int k = 0; ahead && k < 2; k++) NAME(fetch)(A, C, x, tails, n, idx[e + ahead + k]);
         NAME(load_split)(A, C, &row, x, tails, n, idx[e]);
         NAME(add)(A, C, &even, val[e], &row);
         NAME(load_split)(A, C, &row, x, tails, n, idx[e + 1]);
         NAME(add)(A, C, &odd, val[e + 1], &row);
     }
     if (e < end) {
+        if (ahead) NAME(fetch)(A, C, x, tails, n, idx[e + ahead]);
         NAME(load_split)(A, C, &row, x, tails, n, idx[e]);
         NAME(add)(A, C, &even, val[e], &row);
     }
