@@ -1,8 +1,8 @@
 """The loss of an Euler trajectory and all its gradients as one autograd function.
 
 L = sum_t w_t sum penalty(X(t) - observed(t)), X(t) = decoder(X_h(t)), X_h(t0) = encoder(x0), by the path of ``euler.py``.
-A loss is one number, so its gradient is computed along with it: no state outlives the call, the errors take the place of
-the outputs in memory, and autograd has one node to visit. The encoder is tanh(X W_e^T + b_e) W_0^T + b_0 or
+A loss is one number, so its gradient is computed along with it: no state outlives the call, the errors take the place
+of the outputs in memory, and autograd has one node to visit. The encoder is tanh(X W_e^T + b_e) W_0^T + b_0 or
 the identity; it is never called, and models with another one take the general path.
 """
 
@@ -153,6 +153,12 @@ class _Problem:
     t0: float
     encodes: bool
 
+    def packed(self, start: torch.Tensor) -> torch.Tensor:
+        """The state at the start as the back end wants it, if it is finite."""
+        euler.check_start(start, self.t0)
+        state: torch.Tensor = self.plan.backend.pack(start)
+        return state
+
     def same(self, other: _Problem) -> bool:
         """Whether an iteration made for one serves the other."""
         mine, theirs = self.plan, other.plan
@@ -173,11 +179,11 @@ class _Loss(torch.autograd.Function):
             ctx.found = (None, *run.own_gradients()) if problem.plan.differentiate else ()
             return x0.new_tensor(value)
         if not problem.encodes:
-            loss, ctx.found = _iteration(problem, x0, *weights)
+            loss, ctx.found = _iteration(problem, problem.packed(x0), *weights)
             return loss
         w_e, b_e, w_0, b_0, *others = weights
         hidden = torch.addmm(b_e, x0, w_e.t()).tanh_()
-        loss, found = _iteration(problem, torch.addmm(b_0, hidden, w_0.t()), *others)
+        loss, found = _iteration(problem, problem.packed(torch.addmm(b_0, hidden, w_0.t())), *others)
         if found:
             grad = found[0]
             inner = torch.ops.aten.tanh_backward(grad @ w_0, hidden)
@@ -195,49 +201,44 @@ class _Loss(torch.autograd.Function):
 
 def _iteration(
     problem: _Problem,
-    start: torch.Tensor,
+    state: torch.Tensor,
     weight: torch.Tensor,
     bias: torch.Tensor,
     readout: torch.Tensor,
     readout_bias: torch.Tensor,
 ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
-    """The loss, and its gradients with respect to the start and the weights if they are wanted."""
+    """The loss from a packed state, and its gradients with respect to that state and the weights if they are wanted."""
     plan, backend = problem.plan, problem.plan.backend
-    (n, width), count, d = start.shape, len(plan.steps), len(readout)
+    n, count, d = plan.phi.shape[0], len(plan.steps), len(readout)
     layer = Layer(plan.phi, weight, bias, readout)
-    outputs = start.new_empty(count + 1, n, d)
-    slopes = start.new_empty(count + 1, n, d) if plan.with_slopes else None
+    outputs = weight.new_empty(count + 1, n, d)
+    slopes = weight.new_empty(count + 1, n, d) if plan.with_slopes else None
     segments, kept = plan.segments(), []
     tape: euler_torch.Tape = ()
     with held():
-        state = backend.pack(start)
         for a, b, last in segments:
             keep = plan.differentiate and b == count
             if plan.differentiate and not keep:
                 kept.append(state.clone())
             some = None if slopes is None else slopes[a:last]
             state, tape = backend.forward(layer, plan.steps[a:b], state, outputs[a:last], some, keep=keep)
-        _check(problem, start, outputs, slopes)
-        value = backend.error(outputs, slopes, readout_bias, problem.schedule, problem.comparison)
-        if not plan.differentiate:
-            return value, ()
-        grad = backend.pack(torch.zeros_like(start))
-        sums = tuple(torch.zeros_like(p, dtype=torch.float64) for p in (weight, bias, readout))
-        for a, b, last in reversed(segments):
-            if b < count:
-                _, tape = backend.forward(layer, plan.steps[a:b], kept.pop(), None, None, keep=True)
-            some = None if slopes is None else slopes[a:last]
-            backend.backward(layer, plan.steps[a:b], tape, outputs[a:last], some, grad, sums, False)
-            tape = ()
-        found = (backend.unpack(grad, width), *(total.to(weight.dtype) for total in sums))
-    return value, (
-        *found,
-        outputs.sum(dim=(0, 1)),
-    )  # where a state is interpolated, the shares of its neighbours add up to 1
-
-
-def _check(problem: _Problem, start: torch.Tensor, outputs: torch.Tensor, slopes: torch.Tensor | None) -> None:
-    if all_finite(outputs[-1]) and (slopes is None or all_finite(slopes[-1])):
-        return
-    euler.check_start(start, problem.t0)
-    raise explosion(euler.last_good(outputs, problem.schedule))
+    if not all_finite(outputs[-1]) or (slopes is not None and not all_finite(slopes[-1])):
+        raise explosion(euler.last_good(outputs, problem.schedule))
+    value = backend.error(outputs, slopes, readout_bias, problem.schedule, problem.comparison)
+    if not plan.differentiate:
+        return value, ()
+    grad = backend.pack(weight.new_zeros(1, 1).expand(n, len(weight)))
+    sums = tuple(torch.zeros_like(p, dtype=torch.float64) for p in (weight, bias, readout))
+    a, b, last = segments.pop()
+    some = None if slopes is None else slopes[a:last]
+    backend.backward(layer, plan.steps[a:b], tape, outputs[a:last], some, grad, sums, False)
+    del tape, state  # before others are made
+    with held():  # the other segments have no end to hand out, so that all but one are as long
+        for a, b, _ in reversed(segments):
+            tape = backend.forward(layer, plan.steps[a:b], kept.pop(), None, None, keep=True)[1]
+            some = None if slopes is None else slopes[a:b]
+            backend.backward(layer, plan.steps[a:b], tape, outputs[a:b], some, grad, sums, False)
+            del tape
+    found = (backend.unpack(grad, len(weight)), *(total.to(weight.dtype) for total in sums))
+    # where a state is interpolated, the shares of its neighbours add up to 1
+    return value, (*found, outputs.sum(dim=(0, 1)))
