@@ -14,6 +14,25 @@ def _plain(method: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
+def _counted(states: list[dict[str, Any]], all_of_them: int) -> list[torch.Tensor]:
+    """The numbers of steps of these weights, one more than before.
+
+    Where all weights of a group are always learned together, they come to share one number: counting eight of them takes
+    longer than the arithmetic of a step.
+    """
+    first = states[0]["step"]
+    if len(states) == all_of_them and all(state["step"] is first for state in states):
+        first.add_(1)
+        return [first] * len(states)
+    steps = [state["step"].clone() for state in states]  # some may be shared with weights that make no step now
+    torch._foreach_add_(steps, 1)
+    if len(states) == all_of_them and all(bool(step == steps[0]) for step in steps):
+        steps = [steps[0]] * len(states)
+    for state, step in zip(states, steps, strict=True):
+        state["step"] = step
+    return steps
+
+
 class Adam(torch.optim.Adam):
     """torch.optim.Adam to the last bit. Its methods import ``torch._dynamo`` to keep the compiler out; nothing is compiled here.
 
@@ -45,8 +64,7 @@ class Adam(torch.optim.Adam):
             if not params:
                 continue
             states = [self.state[p] for p in params]
-            steps = [state["step"] for state in states]
-            torch._foreach_add_(steps, 1)
+            steps = _counted(states, len(group["params"]))
             torch._fused_adam_(
                 params,
                 [p.grad for p in params],
