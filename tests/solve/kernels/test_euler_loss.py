@@ -48,7 +48,7 @@ def in_parts(problem, model, objective):
     exact.solver = replace(model.solver, kernel="off", gradient="backprop", segment=None)
     target = Target(problem.target.states.double(), problem.target.mask, problem.target.weights.double())
     loss = objective.loss(exact(problem.x0.double(), problem.times, problem.graph, problem.t0), target)
-    return loss.detach(), torch.autograd.grad(3 * loss, list(exact.parameters()))
+    return loss.detach(), torch.autograd.grad(3 * loss, list(exact.parameters()), materialize_grads=True)
 
 
 def fused_loss(problem, model, comparison):
@@ -92,6 +92,21 @@ def test_all_penalties(kernel, running, masked, solver):
 def test_segments(kernel, segment):
     for solver in (OBSERVATIONS, STEPS):
         compare(problem_of(), model_of(solver=replace(solver, kernel=kernel, gradient="checkpoint", segment=segment)))
+
+
+@kernels
+@pytest.mark.parametrize("times", [(0.0,), (0.35,), (0.11, 0.22), (0.0, 1e-12, 0.3), (2.0,)])
+@pytest.mark.parametrize("gradient", ["backprop", "checkpoint"])
+def test_times_anywhere(kernel, times, gradient):
+    for solver in (OBSERVATIONS, STEPS):
+        compare(problem_of(times=times), model_of(solver=replace(solver, kernel=kernel, gradient=gradient)))
+
+
+@kernels
+@pytest.mark.parametrize("n", [1, 4, 64, 65])
+def test_any_number_of_nodes(kernel, n):
+    graph = ndcn.Graph.from_edges([(k, k + 1) for k in range(n - 1)], num_nodes=n)
+    compare(problem_of(2, graph=graph), model_of(d=2, hidden=5, solver=replace(STEPS, kernel=kernel)))
 
 
 @kernels
