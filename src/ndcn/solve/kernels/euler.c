@@ -21,6 +21,7 @@
 #define TEAM 1
 #endif
 
+#define ROWS 4          /* rows of which a product is held in registers */
 #define BLOCK 64        /* rows of a cache block */
 #define CACHE (1 << 20) /* bytes of a state above which its rows are fetched ahead */
 #define AHEAD 48        /* entries of the matrix to fetch ahead; a million nodes take 15 % less time than with 16 */
@@ -35,7 +36,6 @@ static int part(int n, int t, int count)
 
 #define SET plain
 #define BYTES 16
-#define ROWS 4
 #include "euler_sets.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
@@ -45,7 +45,6 @@ static int part(int n, int t, int count)
 #pragma GCC target("avx2,fma")
 #define SET avx2
 #define BYTES 32
-#define ROWS 4
 #include "euler_sets.h"
 #pragma GCC pop_options
 
@@ -53,7 +52,6 @@ static int part(int n, int t, int count)
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
 #define SET avx512
 #define BYTES 64
-#define ROWS 8
 #include "euler_sets.h"
 #pragma GCC pop_options
 #endif

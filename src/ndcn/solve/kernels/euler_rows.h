@@ -127,7 +127,6 @@ INLINE void NAME(outers)(const int A, const int C, int count, int rows, const RE
 {
     int o = 0;
     for (; o + ROWS <= count; o += ROWS) NAME(outer)(A, C, ROWS, rows, y + o, stride, x, n, i, out + (size_t)o * P, P);
-    for (; o + 4 <= count; o += 4) NAME(outer)(A, C, 4, rows, y + o, stride, x, n, i, out + (size_t)o * P, P);
     for (; o < count; o++) NAME(outer)(A, C, 1, rows, y + o, stride, x, n, i, out + (size_t)o * P, P);
 }
 

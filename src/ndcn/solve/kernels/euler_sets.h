@@ -1,5 +1,5 @@
 /* The functions of one instruction set, for float and for double. SET ends their names; BYTES is the size of a vector
-   register, ROWS the number of rows of which a product fits into the registers. */
+   register. */
 
 #define JOIN(f, type, set) ndcn_##f##_##type##_##set
 #define JOINED(f, type, set) JOIN(f, type, set)
@@ -24,4 +24,3 @@
 #undef JOINED
 #undef SET
 #undef BYTES
-#undef ROWS
