@@ -12,8 +12,8 @@ setup(
         Extension(
             "ndcn.solve.kernels._euler",
             sources=[f"{kernels}/euler.c"],
-            depends=[f"{kernels}/euler_steps.h"],
-            extra_compile_args=["-O3", "-fvisibility=hidden", "-Wno-psabi", *threads],
+            depends=[f"{kernels}/euler_{part}.h" for part in ("sets", "rows", "steps", "error", "iteration", "end")],
+            extra_compile_args=["-O3", "-g0", "-fvisibility=hidden", "-Wno-psabi", *threads],
             extra_link_args=threads,
             optional=True,
         ),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .field import Field, ReluForm as ReluForm, SumField as SumField, check_field as check_field
 from .integrate import integrate, solve_and_decode as solve_and_decode
 from .kernels.euler_compiled import kernel_in_use as kernel_in_use
+from .kernels.euler_loss import TrajectoryLoss as TrajectoryLoss
+from .kernels.euler_torch import Comparison as Comparison
 from .kernels.law_arrays import (
     FormulaArrays as FormulaArrays,
     GraphArrays as GraphArrays,

@@ -9,11 +9,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..data import all_finite
 from ..graph import Graph, type_text
 from .kernels import euler, law_solve
 from .methods import adjoint, runge_kutta, stiff
-from .solver import STIFF, IntegrationError, Solution, Solver
+from .solver import STIFF, Solution, Solver
 
 
 def integrate(
@@ -52,9 +51,7 @@ def solve_and_decode(
     query, inverse = _queries(times, t0)
     if not isinstance(x0, torch.Tensor) or not x0.is_floating_point():
         raise TypeError(f"x0 must be a floating-point tensor of shape (n, d), got {type_text(x0)}")
-    if not all_finite(x0):
-        message = f"the state at the start, t = {t0:g}, holds NaN or infinite entries"
-        raise IntegrationError(message, time=t0, reason="start")
+    euler.check_start(x0, t0)
     differentiate = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (x0, *field.parameters()))
     if solver.method in STIFF:
         if differentiate:

@@ -36,7 +36,7 @@ def save_checkpoint(path: Path, fingerprint: str, run: Run) -> None:
             tensors[f"{name}.{k}"] = kept.detach().contiguous()
     for k, p in enumerate(run.parameters):
         for name, value in run.optimizer.state.get(p, {}).items():  # empty for a parameter that had no gradient yet
-            tensors[f"{name}.{k}"] = value.contiguous()
+            tensors[f"{name}.{k}"] = value.clone().contiguous()  # weights may share the number of steps
     for k, generator in enumerate(run.generators):
         tensors[f"generator.{k}"] = generator.get_state()
     about = {

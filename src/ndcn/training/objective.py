@@ -12,6 +12,7 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 
 from ..data import Trajectory
+from ..solve import Comparison
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 
@@ -130,6 +131,12 @@ class Objective:
         if mask is not None:
             states.nan_to_num_(0.0)
         return Target(states, mask, per_entry.to(device, dtype).reshape(T, 1, 1))
+
+    def comparison(self, target: Target) -> Comparison | None:
+        """The objective as a comparison with all observations, if it is nothing else."""
+        if self.running is None or self.terminal is not None:
+            return None
+        return Comparison(target.states, target.mask, target.weights, self.running, *PENALTIES[self.running])
 
     def loss(self, prediction: torch.Tensor, target: Target) -> torch.Tensor:
         """The value to minimise, for decoded predictions of shape (T, n, d) in scaled units."""

@@ -22,6 +22,33 @@ class Score(NamedTuple):
     rank: Rank
 
 
+class Term(Protocol):
+    """A term of the loss; a tensor is one."""
+
+    def backward(self) -> None:
+        """Add its gradients to those of the weights."""
+
+    def item(self) -> float:
+        """Its value."""
+
+
+class ReadyTerm:
+    """A term value / count whose gradients are known already: pairs of weights and gradients, not yet divided by count."""
+
+    def __init__(self, value: float, pairs: list[tuple[torch.Tensor, torch.Tensor]], count: int) -> None:
+        self.value, self.pairs, self.count = value, pairs, count
+
+    def backward(self) -> None:
+        """Add its gradients to those of the weights."""
+        for weight, found in self.pairs:
+            gradient = found if self.count == 1 else found / self.count
+            weight.grad = gradient if weight.grad is None else weight.grad + gradient
+
+    def item(self) -> float:
+        """Its value."""
+        return self.value / self.count
+
+
 class Stopping(Protocol):
     """A rule that ends training early. A resumed run shows it all ranks so far again."""
 
@@ -84,7 +111,7 @@ class Task(ABC):
     advice = "Try a smaller learning_rate"  # when the loss is no longer finite
 
     @abstractmethod
-    def losses(self, epoch: int) -> Iterator[torch.Tensor]:
+    def losses(self, epoch: int) -> Iterator[Term]:
         """The terms of the loss of an epoch, counted from 0; the computation of one is freed before the next is asked for.
 
         Raises:

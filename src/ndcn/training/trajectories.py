@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import torch
@@ -14,11 +14,11 @@ from torch import nn
 from .._support.generators import seeded
 from ..data import Trajectory
 from ..graph import Graph
-from ..neural import TemporalGNN
-from ..solve import IntegrationError
+from ..neural import GraphODE, TemporalGNN
+from ..solve import IntegrationError, TrajectoryLoss
 from .objective import Objective, Target
 from .recipes import Recipe
-from .task import Score, Task
+from .task import ReadyTerm, Score, Task, Term
 
 HIDDEN = 20  # features of a hidden state where nobody knows them, as far as the number of threads is concerned
 
@@ -76,13 +76,42 @@ class Problem:
     target: Target
     spread: torch.Tensor | None = None
     rows: torch.Tensor | None = None
+    _ways: dict[Objective, TrajectoryLoss | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def loss(self, model: nn.Module, objective: Objective) -> torch.Tensor:
         """The objective of the model's prediction."""
         if self.spread is not None:
             ahead = cast(TemporalGNN, model).one_step_ahead(self.spread)
             return objective.loss(ahead if self.rows is None else ahead[self.rows], self.target)
+        if isinstance(model, GraphODE) and (fused := self._fused(model, objective)) is not None:
+            loss = fused.loss(_parts(model), model.solver)
+            if loss is not None:
+                return loss
         return objective.loss(model(self.x0, self.times, self.graph, self.t0), self.target)
+
+    def term(self, model: nn.Module, objective: Objective, count: int) -> Term:
+        """The loss divided by ``count``; its gradients come without autograd where that is possible."""
+        if isinstance(model, GraphODE) and (fused := self._fused(model, objective)) is not None:
+            found = fused.value_and_gradients(_parts(model), model.solver)
+            if found is not None:
+                return ReadyTerm(*found, count)
+        return self.loss(model, objective) / count
+
+    def _fused(self, model: GraphODE, objective: Objective) -> TrajectoryLoss | None:
+        """The loss as one function, if the model and the objective are of that kind."""
+        if type(model) is not GraphODE or model._forward_hooks or model._forward_pre_hooks or model._backward_hooks:
+            return None
+        if objective not in self._ways:
+            comparison = objective.comparison(self.target)
+            way = None
+            if comparison is not None:
+                way = TrajectoryLoss(self.graph, self.x0, self.times.tolist(), self.t0, comparison)
+            self._ways[objective] = way
+        return self._ways[objective]
+
+
+def _parts(model: GraphODE) -> tuple[nn.Module, nn.Module, nn.Module]:
+    return model.encoder, model.field, model.decoder
 
 
 class TrajectoryTask(Task):
@@ -116,10 +145,10 @@ class TrajectoryTask(Task):
         self.size = max(problem.x0.shape[0] for problem in problems) * width
         self.seed, self.draws = seed, draws
 
-    def losses(self, epoch: int) -> Iterator[torch.Tensor]:
+    def losses(self, epoch: int) -> Iterator[Term]:
         """The share of each trajectory in the mean objective."""
         for problem in self.problems:
-            yield problem.loss(self.model, self.objective) / len(self.problems)
+            yield problem.term(self.model, self.objective, len(self.problems))
 
     def drawing(self, epoch: int) -> AbstractContextManager[None]:
         """Seed the global generators, from which layers such as ``nn.Dropout`` draw."""

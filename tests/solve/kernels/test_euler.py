@@ -94,6 +94,28 @@ def test_several_threads_give_the_same(n, monkeypatch):
         torch.set_num_threads(before)
 
 
+@needs_library
+@pytest.mark.parametrize("instructions", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("width", [1, 4, 5, 16, 20, 32, 36, 50])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_every_instruction_set_of_this_machine(instructions, width, dtype, monkeypatch):
+    sets = ["plain", "avx2", "avx512"]
+    if sets.index(instructions) > sets.index(euler_compiled.instruction_set()):
+        pytest.skip("not on this machine")
+    monkeypatch.setattr(euler_compiled, "instruction_set", lambda: instructions)
+    compare("compiled", n=75, width=width, d=2, dtype=dtype)
+    compare("compiled", n=75, width=width, dtype=dtype, gradient="checkpoint", directed=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("width", [1, 2, 4, 5, 16, 20, 21, 32, 50])
+def test_panels_hold_a_state(width, dtype):
+    x = torch.rand(7, width, dtype=dtype)
+    packed = euler_compiled.pack(x)
+    assert torch.equal(euler_compiled.unpack(packed, width), x)
+    assert packed.sum() == pytest.approx(x.sum().item())  # the rest is zero
+
+
 @backends
 def test_a_field_without_graph(kernel):
     compare(kernel, kind="node", d=2)

@@ -10,7 +10,8 @@ import ctypes
 import functools
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -21,16 +22,29 @@ MADV_HUGEPAGE = 14
 
 _spare: list[torch.Tensor] = []
 _lock = threading.Lock()
+_holding = threading.local()
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """In this thread, keep large buffers for the next use, too, until the end of the block."""
+    before = getattr(_holding, "large", None)
+    _holding.large = [] if before is None else before
+    try:
+        yield
+    finally:
+        _holding.large = before
 
 
 def take(*shape: int, like: torch.Tensor) -> torch.Tensor:
     """A buffer of this shape, with anything in it."""
     with _lock:
-        for k, buffer in enumerate(_spare):
-            if buffer.shape == shape and buffer.dtype == like.dtype and buffer.device == like.device:
-                found = _spare.pop(k)
-                found[:0] = 0  # a new version of it, for autograd
-                return found
+        for spare in (_spare, getattr(_holding, "large", None) or []):
+            for k, buffer in enumerate(spare):
+                if buffer.shape == shape and buffer.dtype == like.dtype and buffer.device == like.device:
+                    found = spare.pop(k)
+                    found[:0] = 0  # a new version of it, for autograd
+                    return found
     return empty(*shape, like=like)
 
 
@@ -56,9 +70,16 @@ def _advise() -> Callable[[int, int, int], int] | None:
 
 def give(*buffers: torch.Tensor) -> None:
     """These are not needed any more."""
+    large = getattr(_holding, "large", None)
     with _lock:
-        there = {b.data_ptr() for b in _spare}  # a repeated backward pass gives the same memory back again
+        there = {
+            b.data_ptr() for b in (*_spare, *(large or ()))
+        }  # a repeated backward pass gives the same memory back again
         for b in buffers:
-            if b.numel() * b.element_size() <= LIMIT and b.data_ptr() not in there and not b.is_inference():
+            if b.data_ptr() in there or b.is_inference():
+                continue
+            if b.numel() * b.element_size() <= LIMIT:
                 _spare.append(b)
+            elif large is not None:
+                large.append(b)
         del _spare[:-SPARE]

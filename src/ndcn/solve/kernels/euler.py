@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,32 +27,57 @@ from torch.autograd.function import once_differentiable
 
 from ...data import Statistics, all_finite
 from ...graph import Graph, SparseMatrix
-from ..field import Field, ReluForm
+from ..field import Field
 from ..methods.runge_kutta import SAME, explosion, fixed_grid
-from ..solver import Solver
+from ..solver import IntegrationError, Solver
 from . import euler_compiled, euler_torch
-from .buffers import empty
 
 
 def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> ModuleType | None:
     """The compiled or the torch fast path for this field; None for the plain loop, which also explains what is wrong."""
+    found = accepted(field, graph, x0, kernel)
+    return None if found is None else found.backend
+
+
+class Accepted(NamedTuple):
+    """A field relu(Phi X W^T + b) that the fast path takes, and the back end for it."""
+
+    backend: ModuleType
+    phi: SparseMatrix
+    weight: torch.Tensor
+    bias: torch.Tensor
+
+
+def accepted(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> Accepted | None:
+    """What the fast path needs of this field, for states like x0; None for the plain loop."""
     n = graph.num_nodes
-    if kernel == "off" or x0.dim() != 2 or len(x0) != n or _hooked(field):
+    if kernel == "off" or x0.dim() != 2 or len(x0) != n or hooked(field) or not isinstance(field, Field):
         return None
-    form = _form(field, graph)
+    form = field.relu_form(graph)
     if form is None or not (form.linear is None or _fits(form.linear, x0)):
         return None
-    phi = _phi(form, graph)
+    phi = form.operator
+    if phi is None:
+        phi = graph.cached("identity", lambda: SparseMatrix(sparse.eye_array(n, format="csr"), symmetric=True))
     if not isinstance(phi, SparseMatrix) or phi.shape != (n, n):
         return None
     compiled = (
         kernel != "torch"
         and x0.device.type == "cpu"
-        and x0.dtype in euler_compiled.LANES
+        and x0.dtype in euler_compiled.PANELS
         and phi.nnz < 2**31
         and euler_compiled.library() is not None
     )
-    return euler_compiled if compiled else euler_torch
+    backend = euler_compiled if compiled else euler_torch
+    if form.linear is not None:
+        return Accepted(backend, phi, form.linear.weight, form.linear.bias)
+    return Accepted(backend, phi, *_no_weights(x0.shape[1], x0.dtype, x0.device))
+
+
+@functools.lru_cache(maxsize=8)
+def _no_weights(width: int, dtype: torch.dtype, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """W = I and b = 0."""
+    return torch.eye(width, dtype=dtype, device=device), torch.zeros(width, dtype=dtype, device=device)
 
 
 def _fits(linear: Any, x0: torch.Tensor) -> bool:
@@ -60,7 +85,7 @@ def _fits(linear: Any, x0: torch.Tensor) -> bool:
     return (
         type(linear) is nn.Linear
         and linear.bias is not None
-        and not _hooked(linear)
+        and not hooked(linear)
         and linear.in_features == x0.shape[1]
         and linear.weight.dtype == linear.bias.dtype == x0.dtype
         and linear.weight.device == x0.device
@@ -69,12 +94,12 @@ def _fits(linear: Any, x0: torch.Tensor) -> bool:
 
 def linear_readout(decoder: nn.Module | None, x0: torch.Tensor) -> nn.Linear | None:
     """The decoder, if it can be applied inside."""
-    if type(decoder) is not nn.Linear or _hooked(decoder) or decoder.in_features != x0.shape[1]:
+    if type(decoder) is not nn.Linear or hooked(decoder) or decoder.in_features != x0.shape[1]:
         return None
     return decoder if (decoder.weight.dtype, decoder.weight.device) == (x0.dtype, x0.device) else None
 
 
-def _hooked(module: nn.Module) -> bool:
+def hooked(module: nn.Module) -> bool:
     """Whether calling the module does more than its forward."""
     return bool(module._forward_hooks or module._forward_pre_hooks or module._backward_hooks)
 
@@ -91,33 +116,50 @@ def solve(
     backend: ModuleType,
 ) -> tuple[torch.Tensor, Statistics]:
     """States at the sorted times ``query``, decoded if a linear decoder is given, and statistics."""
-    schedule = _schedule(tuple(query), solver, t0)
-    count = len(schedule.steps)
-    keep_all = solver.gradient == "backprop" and torch.is_grad_enabled()
+    at = schedule(tuple(query), solver, t0)
+    count = len(at.steps)
     readout = None if decoder is None else decoder.weight
     states, slopes = trajectory(
         field,
         graph,
         x0,
-        schedule.steps,
+        at.steps,
         readout=readout,
-        with_slopes=schedule.at_slopes is not None,
-        segment=max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count)),
+        with_slopes=at.at_slopes is not None,
+        segment=segment_length(solver, count, torch.is_grad_enabled()),
         backend=backend,
     )
     if not all_finite(states[-1]) or (slopes is not None and not all_finite(slopes[-1])):
-        good = int(states.detach().flatten(1).isfinite().all(dim=1).sum())  # once it is not, it stays so
-        raise explosion(schedule.grid[max(0, good - 1)])
+        raise explosion(last_good(states, at))
     if decoder is not None and decoder.bias is not None:  # interpolation leaves a constant as it is
         states.add_(decoder.bias)
-    flat = states if schedule.at_states is None else schedule.at_states @ states.flatten(1)
-    if slopes is not None and schedule.at_slopes is not None:
-        flat = flat + schedule.at_slopes @ slopes.flatten(1)
+    flat = states if at.at_states is None else at.at_states @ states.flatten(1)
+    if slopes is not None and at.at_slopes is not None:
+        flat = flat + at.at_slopes @ slopes.flatten(1)
     return flat.reshape(len(query), *states.shape[1:]), Statistics(count + (slopes is not None), count, 0)
 
 
+def segment_length(solver: Solver, count: int, differentiate: bool) -> int:
+    """Steps whose states are kept at once for the gradient: all of them, or as the solver says."""
+    keep_all = solver.gradient == "backprop" and differentiate
+    return max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count))
+
+
+def last_good(states: torch.Tensor, at: Schedule) -> float:
+    """The last time at which all states are finite."""
+    good = int(states.detach().flatten(1).isfinite().all(dim=1).sum())  # once it is not, it stays so
+    return at.grid[max(0, good - 1)]
+
+
+def check_start(x0: torch.Tensor, t0: float) -> None:
+    """Refuse a state that is not finite."""
+    if not all_finite(x0):
+        message = f"the state at the start, t = {t0:g}, holds NaN or infinite entries"
+        raise IntegrationError(message, time=t0, reason="start")
+
+
 @dataclass(frozen=True)
-class _Schedule:
+class Schedule:
     """Steps to take, and the requested states as combinations of the states and slopes at their ends.
 
     ``at_states`` is None where the requested times are the ends themselves, ``at_slopes`` where none is inside a step.
@@ -130,17 +172,17 @@ class _Schedule:
 
 
 @functools.lru_cache(maxsize=64)
-def _schedule(query: tuple[float, ...], solver: Solver, t0: float) -> _Schedule:
+def schedule(query: tuple[float, ...], solver: Solver, t0: float) -> Schedule:
     """Cubic Hermite interpolation, as in the plain loop, written as two sparse matrices."""
     grid = fixed_grid(query, solver, t0)
     ends = np.array(grid)
     steps = torch.from_numpy(np.diff(ends))
     if list(query) == grid:
-        return _Schedule(grid, steps, None, None)
+        return Schedule(grid, steps, None, None)
     asked = np.array(query)
     rows = np.arange(len(asked))
     if len(grid) == 1:
-        return _Schedule(grid, steps, _matrix([(rows, 0 * rows, np.ones(len(asked)))], len(asked), 1), None)
+        return Schedule(grid, steps, _matrix([(rows, 0 * rows, np.ones(len(asked)))], len(asked), 1), None)
     left = np.clip(np.searchsorted(ends, asked, side="right") - 1, 0, len(grid) - 2)
     h = ends[left + 1] - ends[left]
     s = (asked - ends[left]) / h
@@ -149,9 +191,9 @@ def _schedule(query: tuple[float, ...], solver: Solver, t0: float) -> _Schedule:
     shape = len(asked), len(grid)
     at_states = _matrix([(rows, left, 1 - blend), (rows, left + 1, blend)], *shape)
     if ((s == 0) | (s == 1)).all():
-        return _Schedule(grid, steps, at_states, None)
+        return Schedule(grid, steps, at_states, None)
     at_slopes = _matrix([(rows, left, h * s * (1 - s) ** 2), (rows, left + 1, -h * s * s * (1 - s))], *shape)
-    return _Schedule(grid, steps, at_states, at_slopes)
+    return Schedule(grid, steps, at_states, at_slopes)
 
 
 def _matrix(parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]], m: int, n: int) -> SparseMatrix:
@@ -176,32 +218,19 @@ def trajectory(
 
     x0: (n, h). steps: step sizes, float64. readout: (d, h). Returns (steps + 1, n, h or d) each.
     """
-    form = _form(field, graph)
-    assert form is not None  # ``backend`` has looked
-    one = torch.eye(x0.shape[1]).to(x0)
-    linear = form.linear
-    weights = (one, torch.zeros_like(one[0])) if linear is None else (linear.weight, linear.bias)
-    given = [*weights, one if readout is None else readout]
+    found = accepted(field, graph, x0, "torch" if backend is euler_torch else "auto")
+    assert found is not None  # the caller has looked
+    given = [found.weight, found.bias, torch.eye(x0.shape[1]).to(x0) if readout is None else readout]
     needed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (x0, *given))
-    segment = max(1, min(segment, len(steps)))
-    plan = _Plan(_phi(form, graph), steps.contiguous(), with_slopes, segment, needed, backend)
+    plan = Plan(found.phi, steps.contiguous(), with_slopes, segment, needed, backend)
     states, slopes = _Trajectory.apply(plan, x0, *given)
     return states, slopes if with_slopes else None
 
 
-def _form(field: nn.Module, graph: Graph) -> ReluForm | None:
-    return field.relu_form(graph) if isinstance(field, Field) else None
-
-
-def _phi(form: ReluForm, graph: Graph) -> SparseMatrix:
-    if form.operator is not None:
-        return form.operator
-    n = graph.num_nodes
-    return graph.cached("identity", lambda: SparseMatrix(sparse.eye_array(n, format="csr"), symmetric=True))
-
-
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
+    """What a trajectory is made of besides numbers that can be learned, and how its gradient is computed."""
+
     phi: SparseMatrix
     steps: torch.Tensor
     with_slopes: bool
@@ -212,26 +241,27 @@ class _Plan:
     def segments(self) -> list[tuple[int, int, int]]:
         """(first step, end, end of the outputs) of each segment; the last one also hands out the last state."""
         count = len(self.steps)
-        cuts = [(a, min(a + self.segment, count)) for a in range(0, max(count, 1), self.segment)]
+        segment = max(1, min(self.segment, count))
+        cuts = [(a, min(a + segment, count)) for a in range(0, max(count, 1), segment)]
         return [(a, b, b + (b == count)) for a, b in cuts]
 
 
 class _Trajectory(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, plan: _Plan, x0: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, readout: torch.Tensor
+        ctx: Any, plan: Plan, x0: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, readout: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         n, width = x0.shape
-        count, columns = len(plan.steps), plan.backend.padded(width, x0.dtype)
+        count = len(plan.steps)
         states = x0.new_empty(count + 1, n, len(readout))
         slopes = x0.new_empty(count + 1 if plan.with_slopes else 0, n, len(readout))
-        start, layer = _with_columns(x0, columns), euler_torch.Layer(plan.phi, weight, bias, readout)
+        start, layer = plan.backend.pack(x0), euler_torch.Layer(plan.phi, weight, bias, readout)
         segments = plan.segments()
         whole = len(segments) == 1 and plan.differentiate
         kept: list[torch.Tensor] = []
         for a, b, last in segments:
             if plan.differentiate and not whole:
-                kept.append(start[:, :width].clone())
+                kept.append(start.clone())
             out = slopes[a:last] if plan.with_slopes else None
             start, tape = plan.backend.forward(layer, plan.steps[a:b], start, states[a:last], out, keep=whole)
             kept += tape
@@ -246,8 +276,7 @@ class _Trajectory(torch.autograd.Function):
         plan, width = ctx.plan, ctx.width
         layer = euler_torch.Layer(plan.phi, weight, bias, readout)
         segments = plan.segments()
-        columns = plan.backend.padded(width, weight.dtype)
-        grad = weight.new_zeros(grads[0].shape[1], columns)
+        grad = plan.backend.pack(weight.new_zeros(grads[0].shape[1], width))
         sums = tuple(torch.zeros_like(p, dtype=torch.float64) for p in (weight, bias, readout))
         for a, b, last in reversed(segments):
             steps = plan.steps[a:b]
@@ -255,19 +284,11 @@ class _Trajectory(torch.autograd.Function):
             if len(segments) == 1:
                 tape = tuple(kept)
             else:  # the outputs are made once more and thrown away: they are small
-                start = _with_columns(kept.pop(), columns)
-                outputs = [start.new_empty(last - a, len(start), len(readout)) for _ in range(2)]
+                start = kept.pop().clone()
+                outputs = [start.new_empty(last - a, grads[0].shape[1], len(readout)) for _ in range(2)]
                 slopes = outputs[1] if plan.with_slopes else None
                 _, tape = plan.backend.forward(layer, steps, start, outputs[0], slopes, keep=True)
             again = len(segments) == 1
             plan.backend.backward(layer, steps, tape, grads[0][a:last], grad_slopes, grad, sums, again)
             del tape  # before the next segment makes its own
-        return (None, grad[:, :width], *(total.to(weight.dtype) for total in sums))
-
-
-def _with_columns(x: torch.Tensor, columns: int) -> torch.Tensor:
-    """A copy with zero columns added."""
-    out = empty(len(x), columns, like=x)
-    out[:, : x.shape[1]] = x
-    out[:, x.shape[1] :] = 0
-    return out
+        return (None, plan.backend.unpack(grad, width), *(total.to(weight.dtype) for total in sums))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
 from ...graph import SparseMatrix
 from .buffers import give, take
+
+if TYPE_CHECKING:
+    from .euler import Schedule
 
 Tape = tuple[torch.Tensor, ...]
 
@@ -21,22 +26,48 @@ class Layer(NamedTuple):
     readout: torch.Tensor
 
 
-def padded(width: int, dtype: torch.dtype) -> int:
-    """Columns of a state in memory."""
-    return width
+@dataclass(frozen=True)
+class Comparison:
+    """sum_t weights[t] sum value(X(t) - states[t]) over the entries in the mask: what a trajectory is compared with.
+
+    Attributes:
+        states: what was observed, (T, n, d).
+        mask: which entries count, (T, n, d), boolean; None for all.
+        weights: of an entry at each time, (T, 1, 1).
+        name: of the penalty; a compiled kernel has its own for names that it knows.
+        value: the penalty of an error, element by element.
+        slope: its derivative.
+    """
+
+    states: torch.Tensor
+    mask: torch.Tensor | None
+    weights: torch.Tensor
+    name: str
+    value: Callable[[torch.Tensor], torch.Tensor]
+    slope: Callable[[torch.Tensor], torch.Tensor]
+
+
+def pack(x: torch.Tensor) -> torch.Tensor:
+    """A copy of a state (n, width), as ``forward`` and ``backward`` want it."""
+    return x.clone()
+
+
+def unpack(state: torch.Tensor, width: int) -> torch.Tensor:
+    """The other way: (n, width)."""
+    return state
 
 
 def forward(
     layer: Layer,
     steps: torch.Tensor,
     start: torch.Tensor,
-    states: torch.Tensor,
+    states: torch.Tensor | None,
     slopes: torch.Tensor | None,
     keep: bool,
 ) -> tuple[torch.Tensor, Tape]:
     """Go along the steps: X_{k+1} = X_k + steps[k] S_k, S_k = relu(Phi X_k W^T + b), from X_0 = start.
 
-    Fills states[k] = X_k R^T, (steps, n, d) or one more for the end, and slopes[k] = S_k R^T likewise. Returns the end
+    Fills states[k] = X_k R^T, (steps, n, d) or one more for the end, and slopes[k] = S_k R^T likewise, if they are given. Returns the end
     and, with ``keep``, what ``backward`` needs. ``start`` may be overwritten.
     """
     n, width = start.shape
@@ -52,7 +83,8 @@ def forward(
         torch.addmm(layer.bias, spread, transposed, out=slope).relu_()
         if k < count:
             torch.add(rows[k], slope, alpha=sizes[k], out=rows[k + 1])
-    torch.mm(all_states[: len(states)].flatten(0, 1), readout.t(), out=states.flatten(0, 1))
+    if states is not None:
+        torch.mm(all_states[: len(states)].flatten(0, 1), readout.t(), out=states.flatten(0, 1))
     if slopes is not None:
         torch.mm(all_slopes.flatten(0, 1), readout.t(), out=slopes.flatten(0, 1))
     end = rows[-1].clone()
@@ -99,3 +131,21 @@ def backward(
     if grad_slopes is not None:
         sum_readout += grad_slopes.flatten(0, 1).t() @ slopes.flatten(0, 1)
     give(states, slopes)
+
+
+def error(
+    states: torch.Tensor, slopes: torch.Tensor | None, bias: torch.Tensor, at: Schedule, comparison: Comparison
+) -> torch.Tensor:
+    """The loss of a trajectory; ``states`` and ``slopes``, as ``forward`` fills them, are replaced by its gradients."""
+    flat = states.flatten(1) if at.at_states is None else at.at_states @ states.flatten(1)
+    if slopes is not None and at.at_slopes is not None:
+        flat = flat + at.at_slopes @ slopes.flatten(1)
+    errors = flat.view(comparison.states.shape) + bias - comparison.states
+    if comparison.mask is not None:
+        errors.masked_fill_(~comparison.mask, 0.0)
+    total = (comparison.value(errors).sum(dim=(1, 2), keepdim=True) * comparison.weights).sum()
+    gradient = (comparison.slope(errors) * comparison.weights).flatten(1)
+    states.copy_((gradient if at.at_states is None else at.at_states.T @ gradient).view_as(states))
+    if slopes is not None and at.at_slopes is not None:
+        slopes.copy_((at.at_slopes.T @ gradient).view_as(slopes))
+    return total
