@@ -172,6 +172,22 @@ def test_data_without_a_law_are_forecast_as_before(tmp_path: Path) -> None:
         reg.equations()
 
 
+def test_wrong_cells_do_not_hide_a_law(tmp_path: Path) -> None:
+    states = DATA.states.clone()
+    states[7, 3] = -999.0
+    wrong = DATA.replaced(states=states)
+    reg = DynamicsRegressor(model="auto").fit(wrong)
+    assert reg.choice_.law
+    assert reg.choice_.outliers == 1
+    assert reg.fitted_.notes[0].startswith("1 outlier held out of the law")
+    truth = ndcn.simulate(laws.Gene(), GRAPH, laws.initial_state(GRAPH), [*AHEAD]).states
+    torch.testing.assert_close(reg.predict(AHEAD).states, truth, rtol=0.02, atol=0.02)
+    reg.save(tmp_path / "m")
+    assert ndcn.load(tmp_path / "m").choice_ == reg.choice_
+    kept = DynamicsRegressor(model=Auto(keep_outliers=True)).fit(wrong)
+    assert not kept.choice_.law
+
+
 def test_several_runs_and_graphs() -> None:
     with pytest.warns(UserWarning, match="2 runs were given, and one is used"):
         reg = DynamicsRegressor(model="auto").fit(Dataset((CLEAN, CLEAN[:20])))

@@ -157,7 +157,8 @@ def fit(
     written = files.unfinished if interrupted else out
     estimator.save(written)
     notes(line for line in estimator.fitted_.notes if not isinstance(line, Listed))  # counted above
-    if held and estimator.fitted_.forecast is None:
+    choice = estimator.choice_
+    if held and estimator.fitted_.forecast is None and not (choice is not None and choice.outliers):
         note(f"note: the law explains the data with {counted(held, 'cell')} that would be held out of a forecast")
     if as_json:
         _print_json(estimator, known, parts, written)

@@ -42,6 +42,7 @@ class LawChoice:
         error_there: the same of the law, of these snapshots.
         numbers, nodes: of "few nodes", how many the law has, and how many there are.
         other: the formula of the first snapshots, where all of them gave one with other terms.
+        outliers: how many wrong cells were held out, without which no law was found.
 
     Example:
         >>> print(LawChoice("explained", known=45, held=15, error=0.0081, noise=0.008))
@@ -61,6 +62,7 @@ class LawChoice:
     numbers: int = 0
     nodes: int = 0
     other: str | None = None
+    outliers: int = 0
 
     def __post_init__(self) -> None:
         if self.reason not in (EXPLAINED, *NOT_TRIED, *REFUSED):
@@ -97,11 +99,14 @@ class LawChoice:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the law has to know."""
-        if self.other is None or not self.law:
-            return ()
-        return (
-            f"the data do not decide between two formulas that say nearly the same: the first {self.known} snapshots alone gave {self.other}",
-        )
+        notes = []
+        if self.law and self.outliers:
+            held = f"{counted(self.outliers, 'outlier')} held out of the law"
+            notes.append(f"{held}: `ndcn inspect` lists outliers, --keep-outliers uses them")
+        if self.law and self.other is not None:
+            nearly = "the data do not decide between two formulas that say nearly the same"
+            notes.append(f"{nearly}: the first {self.known} snapshots alone gave {self.other}")
+        return tuple(notes)
 
     def __str__(self) -> str:
         return self.sentence

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
+import torch
+
 from ..._support.horizon import usual_horizon
-from ...data import Dataset, Trajectory
+from ...data import Dataset, Trajectory, without_outliers
 from ...forecast import Auto, LawChoice, law_first
 from ...identify import FoundLaw
 from ...training import History
@@ -16,6 +18,8 @@ from ..settings import Settings
 from .interaction import INTERACTION, FittedLaw, with_states
 from .learned_law import LearnedLaw
 from .recent import last_of, recent_tensors, stored_recent
+
+MOST_OUTLIERS = 0.01  # of what was observed: more are no exceptions, and may be what a law does not explain
 
 CAN = replace(INTERACTION.can, judges_itself=True)
 
@@ -71,15 +75,36 @@ class ChosenLaw(FittedLaw):
         return () if self.choice is None else self.choice.notes
 
 
-def tried_law(data: TrainingData, options: Auto, settings: Settings) -> tuple[FoundLaw | None, LawChoice]:
-    """The law of the data where it is to be believed, and why it is or is not."""
+def tried_law(data: TrainingData, options: Auto, settings: Settings) -> tuple[FoundLaw | None, LawChoice, Trajectory]:
+    """The law of the data where it is to be believed, why it is or is not, and the run as it was used.
+
+    Where there is none, wrong cells are held out, as of forecasts, and it is looked for again: one -999 hides any law.
+    """
+    run = data.trajectories[0]
     if not options.tries_law:
-        return None, LawChoice("not asked for")
+        return None, LawChoice("not asked for"), run
     if isinstance(data.given, Dataset) and len(data.given.runs) > 1:
-        return None, LawChoice("several runs")
+        return None, LawChoice("several runs"), run
     if len(data.trajectories) > 1:  # one run, cut where the graph changes
-        return None, LawChoice("graphs change")
-    return law_first(data.trajectories[0], options.seconds, settings.seed, settings["progress"])
+        return None, LawChoice("graphs change"), run
+    how = (options.seconds, settings.seed, settings["progress"])
+    found, choice = law_first(run, *how)
+    if found is None and choice.tried and not options.keep_outliers and (usual := _without_outliers(run)) is not None:
+        again, second = law_first(usual, *how)
+        if again is not None:
+            held = int((run.states.isfinite() & ~usual.states.isfinite()).sum())
+            return again, replace(second, outliers=held), usual
+    return found, choice, run
+
+
+def _without_outliers(run: Trajectory) -> Trajectory | None:
+    """The run without wrong cells; None if there are none, or too many to be exceptions."""
+    states = run.states.detach().double()
+    usual = torch.stack([torch.from_numpy(without_outliers(one.numpy())) for one in states.cpu().unbind(-1)], -1)
+    seen, left = states.isfinite().sum(), usual.isfinite().sum()
+    if left == seen or left < (1 - MOST_OUTLIERS) * seen:
+        return None
+    return run.replaced(states=run.states, mask=usual.isfinite().to(run.states.device))
 
 
 def law_ahead(run: Trajectory, found: FoundLaw, choice: LawChoice, horizon: int | None, history: History) -> ChosenLaw:

@@ -172,9 +172,8 @@ class AutoForecast(Kind):
                 "compares settings over past origins, where scikit-learn's cross-validation needs runs to hold out"
             )
         options = settings.model if self.accepts(settings.model) else Auto()
-        found, choice = tried_law(data, options, settings)
+        found, choice, run = tried_law(data, options, settings)
         if found is not None:
-            run = data.trajectories[0]
             history = History(seconds=time.monotonic() - began)
             return law_ahead(run, found, choice, options.horizon, history).with_recent(run)
         run, graphs = longest_run(data.given)
