@@ -84,8 +84,14 @@ def has_terms(equation: str, wanted: list[str]) -> bool:
     return all(any(f"[{one}]" in equation or f" {one}]" in equation for one in way.split(" or ")) for way in wanted)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.02])
-@pytest.mark.parametrize("name", LAWS)
+QUICK = ("gene", "heat", "michaelis_menten")  # the others take 5 s and more in noise
+CASES = [(name, noise) for name in LAWS for noise in (0.0, 0.02)]
+
+
+@pytest.mark.parametrize(
+    ("name", "noise"),
+    [pytest.param(*case, marks=() if case[1] == 0 or case[0] in QUICK else pytest.mark.slow) for case in CASES],
+)
 def test_a_law_is_found_and_taken(name: str, noise: float) -> None:
     data = made(name, noise)
     found, choice = law_first(data, 60.0)
@@ -211,6 +217,7 @@ def test_no_law_of_nodes_with_rates_of_their_own(count: int) -> None:
             assert law_first(Trajectory(times=DAYS, states=states, graph=line), 30.0)[0] is None
 
 
+@pytest.mark.slow
 def test_formulas_that_differ_are_no_law() -> None:
     """With 5 % of noise on these data the search takes sin(x_j - x_i) and self terms for tanh(x_j - x_i), and explains them."""
     graph = networks.power_law(100, seed=0)
