@@ -49,7 +49,7 @@ def test_fit_finds_the_equation_and_says_why(base: Path) -> None:
 def test_predict_goes_on_from_the_last_snapshot(folder: Path, base: Path) -> None:
     shown = run("predict", base / "model.ndcn", "--out", "ahead.csv")
     assert "7 times from 2021-04-30 to 2021-05-06, 40 nodes: x" in shown.stdout
-    assert "intervals are those of the law itself; the noise of observations comes on top" in shown.stdout
+    assert "intervals are those of observations, with their noise" in shown.stdout
     table = pd.read_csv("ahead.csv")
     assert list(table) == ["time", "node", "x", "x_lower", "x_upper"]
     assert len(table) == 7 * 40

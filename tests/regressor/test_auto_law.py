@@ -39,8 +39,11 @@ def test_it_is_the_law_that_interaction_finds(reg: DynamicsRegressor) -> None:
     assert str(reg.equations()) == str(same.equations())
     assert torch.equal(reg.predict(AHEAD).states, same.predict(AHEAD).states)
     assert torch.equal(reg.predict([0.5]).states, same.predict([0.5]).states)  # before the last snapshot, too
-    for mine, other in zip(reg.intervals(AHEAD, 0.8), same.intervals(AHEAD, 0.8), strict=True):
-        assert torch.equal(mine.states, other.states)
+    (low, high), (lower, upper) = (
+        [end.states for end in one.intervals(AHEAD, 0.8)] for one in (same, reg)
+    )  # of states, and of observations
+    assert (lower < low).all()
+    assert (high < upper).all()
 
 
 def test_it_says_which_and_why(reg: DynamicsRegressor) -> None:
@@ -170,6 +173,20 @@ def test_data_without_a_law_are_forecast_as_before(tmp_path: Path) -> None:
     assert "No law explains these data" in _page(reg, tmp_path / "p.html", None)
     with pytest.raises(ValueError, match="has no law to read"):
         reg.equations()
+
+
+def test_intervals_hold_observations(reg: DynamicsRegressor, tmp_path: Path) -> None:
+    later = np.linspace(3.1, 4.0, 10)
+    truth = ndcn.simulate(laws.Gene(), GRAPH, CLEAN.states[0], [0.0, *later]).states[1:]
+    noise = torch.randn(truth.shape, generator=torch.Generator().manual_seed(1))
+    seen = truth * (1 + 0.01 * noise)
+    lower, upper = (end.states for end in reg.intervals(later, level=0.9))
+    inside = ((lower <= seen) & (seen <= upper)).double().mean().item()
+    assert 0.84 < inside < 0.96
+    reg.save(tmp_path / "m")
+    again = ndcn.load(tmp_path / "m").intervals(later, level=0.9)
+    assert torch.equal(again[0].states, lower)
+    assert torch.equal(again[1].states, upper)
 
 
 def test_wrong_cells_do_not_hide_a_law(tmp_path: Path) -> None:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from .agreement import disagreement as disagreement
+from .data_smoothing import Noise as Noise
 from .discovery import discover as discover
 from .estimation import estimate as estimate
 from .functions import Functions, functions_of as functions_of, states_along as states_along
-from .held_out import LEAST_ERROR as LEAST_ERROR, HeldOut as HeldOut, held_out as held_out
+from .held_out import (
+    LEAST_ERROR as LEAST_ERROR,
+    HeldOut as HeldOut,
+    held_out as held_out,
+    observation_noise as observation_noise,
+)
 from .interaction import Interaction
 from .parameter_table import Estimates
 from .result import Evidence, FoundLaw as FoundLaw

@@ -60,6 +60,16 @@ def held_out(found: FoundLaw, known: Trajectory, later: Trajectory) -> HeldOut |
     return HeldOut(float(rest.nanmean()) / size, MEAN_OF_NORMAL * float(usual) / size, excess, late)
 
 
+def observation_noise(found: FoundLaw, run: Trajectory) -> Noise:
+    """Noise of observations by the residuals of a law along the run that it was found from.
+
+    Raises:
+        IntegrationError: the law cannot be integrated along it.
+    """
+    states, _ = LawODE(found.law).followed(found.initial_states[0].double(), run.times, run.graph, run.times[0].item())
+    return _noise(states.detach().double(), run)
+
+
 def _noise(states: torch.Tensor, known: Trajectory) -> Noise:
     """Noise of each feature by residuals, of all snapshots but the first, which the initial state may follow."""
     seen = known.states.detach().cpu().double()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from statistics import NormalDist
 from typing import Any
 
 import torch
@@ -10,10 +11,11 @@ import torch
 from ..._support.horizon import usual_horizon
 from ...data import Dataset, Trajectory, without_outliers
 from ...forecast import Auto, LawChoice, law_first
-from ...identify import FoundLaw
+from ...identify import FoundLaw, Noise, observation_noise
 from ...training import History
 from ..initial import InitialCondition
 from ..kind import Ahead, Can, State, Stored, TrainingData
+from ..query import Ends, Prediction, Query
 from ..settings import Settings
 from .interaction import INTERACTION, FittedLaw, with_states
 from .learned_law import LearnedLaw
@@ -37,11 +39,28 @@ class ChosenLaw(FittedLaw):
         law: LearnedLaw,
         steps: Ahead,
         choice: LawChoice | None,
+        noise: Noise | None,
     ) -> None:
         super().__init__(can, initial, history, law)
-        self._steps, self.choice = steps, choice
-        if choice is not None and choice.noisy:
-            self.caption = "intervals are those of the law itself; the noise of observations comes on top"
+        self._steps, self.choice, self.noise = steps, choice, noise
+        if noise is not None:
+            self.caption = "intervals are those of observations, with their noise"
+
+    def predict(self, query: Query, *, spread: bool) -> Prediction:
+        """The trajectory of the law; its intervals hold observations, which are the law's states with noise."""
+        found = super().predict(query, spread=spread)
+        noise, mean, std = self.noise, found.mean.states, found.std
+        if noise is None or std is None:
+            return found
+        sigma = (std.states.double().square() + noise.at(mean.double()).square()).sqrt().to(mean.dtype)
+
+        def ends(level: float) -> Ends:
+            wide = NormalDist().inv_cdf(0.5 + level / 2) * sigma
+            return found.mean.replaced(states=mean - wide, mask=None), found.mean.replaced(
+                states=mean + wide, mask=None
+            )
+
+        return replace(found, quantiles=ends)
 
     @property
     def steps(self) -> Ahead:
@@ -57,7 +76,10 @@ class ChosenLaw(FittedLaw):
         """The law, the steps that it predicts unasked, and why it was chosen."""
         about, tensors = super().state()
         choice = {} if self.choice is None else {"choice": self.choice.to_json()}
-        return {**about, "steps": asdict(self.steps), **choice}, tensors | recent_tensors(self.recent)
+        noise = {}
+        if self.noise is not None:
+            noise = {"noise": [self.noise.additive.tolist(), self.noise.share.tolist()]}
+        return {**about, "steps": asdict(self.steps), **choice, **noise}, tensors | recent_tensors(self.recent)
 
     def facts(self) -> dict[str, Any]:
         """The law, and why it was chosen."""
@@ -112,13 +134,16 @@ def law_ahead(run: Trajectory, found: FoundLaw, choice: LawChoice, horizon: int 
     count = usual_horizon(len(run)) if horizon is None else horizon
     steps = Ahead(run.times[-1].item(), run.times.diff().median().item(), count)
     told = replace(found, evidence=replace(found.evidence, reason=choice.sentence))
-    return ChosenLaw(CAN, with_states([run], found.initial_states), history, LearnedLaw(told), steps, choice)
+    noise = observation_noise(found, run) if choice.noisy else None
+    return ChosenLaw(CAN, with_states([run], found.initial_states), history, LearnedLaw(told), steps, choice, noise)
 
 
 def restored_law(stored: Stored, settings: Settings) -> ChosenLaw:
     """The law of a file."""
     plain, steps = INTERACTION.restore(stored, settings), Ahead(**stored.about["steps"])
-    fitted = ChosenLaw(CAN, plain.initial, plain.histories[0], plain.law, steps, stored_choice(stored))
+    kept = stored.about.get("noise")
+    noise = None if kept is None else Noise(*(torch.tensor(values, dtype=torch.float64) for values in kept))
+    fitted = ChosenLaw(CAN, plain.initial, plain.histories[0], plain.law, steps, stored_choice(stored), noise)
     fitted.recent = stored_recent(stored, plain.initial[0].features)
     return fitted
 
