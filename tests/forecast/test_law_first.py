@@ -108,7 +108,9 @@ def test_a_law_is_found_and_taken(name: str, noise: float) -> None:
 @pytest.mark.parametrize("name", LAWS)
 def test_a_law_is_found_in_much_noise(name: str) -> None:
     _, choice = law_first(made(name, 0.05, seed=1), 60.0)
-    if name == "michaelis_menten":  # the formulas of three quarters and of all of it are 2.04 % apart, just beyond the limit
+    if (
+        name == "michaelis_menten"
+    ):  # the formulas of three quarters and of all of it are 2.04 % apart, just beyond the limit
         assert choice.reason == "undecided"
         return
     assert choice.law, choice
