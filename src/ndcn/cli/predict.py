@@ -39,7 +39,8 @@ UNTIL = (
 LEVEL = (
     "Share of the values, in (0, 1), that should lie between the columns FEATURE_lower and FEATURE_upper; several, as "
     "0.5,0.9, give FEATURE_lower_50, FEATURE_upper_50, FEATURE_lower_90, ... Default: 0.9 for auto, for other models no such "
-    "columns; laws and ensembles have them on request, of the states themselves: noise of observations comes on top."
+    "columns; laws and ensembles have them on request, of the states themselves: noise of observations comes on top, but for "
+    "laws that auto took."
 )
 DATA = "Folder with other data, whose graph and first state to predict from. Default: where training began."
 WHAT_IF = (

@@ -30,8 +30,8 @@ class Elimination:
     free: np.ndarray  # which entries could move, (n d,)
     matrix: np.ndarray  # of these
 
-    def guide(self, free: np.ndarray, diagonal: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Near the inverse for these entries: that of its own part of them, and 1 / diagonal (n d, 1) for others; None if it lacks many or is not definite."""
+    def guide(self, free: np.ndarray, diagonal: Callable[[], np.ndarray]) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Near the inverse for these entries: that of its own part of them, and 1 / diagonal for others; None if it lacks many or is not definite."""
         common = self.free & free
         if common.sum() < GUIDED_SHARE * free.sum():
             return None
@@ -42,7 +42,8 @@ class Elimination:
             factor = linalg.cho_factor(A / (size * size.T), lower=True, check_finite=False)
         except linalg.LinAlgError:
             return None
-        known, other = common[free], 1 / diagonal[free]
+        known = common[free]
+        other = 1 / diagonal()
 
         def near(v: np.ndarray) -> np.ndarray:
             out = other * v
@@ -75,7 +76,9 @@ def best_initial_state(
         whole[free] = v
         return tape.gram(whole, weights)[free] + prior[free] * v
 
-    diagonal = prior + tape.memory(weights)
+    def diagonal() -> np.ndarray:
+        return (prior + tape.memory(weights))[free]
+
     if before is not None and (guide := before.guide(free, diagonal)) is not None:
         found, left = _conjugate_gradients(times, right[free], guide, GUIDED_STEPS, GUIDED_TOLERANCE)
         if left < GUIDED_LEFT:
@@ -85,7 +88,8 @@ def best_initial_state(
         exact = Elimination(free, _matrix(tape, weights, prior, free))
         size = np.sqrt(np.diag(exact.matrix))[:, None]
         return np.linalg.solve(exact.matrix / (size * size.T), right[free] / size) / size, exact
-    return _conjugate_gradients(times, right[free], lambda v: v / diagonal[free], cg, CG_TOLERANCE)[0], None
+    each = diagonal()
+    return _conjugate_gradients(times, right[free], lambda v: v / each, cg, CG_TOLERANCE)[0], None
 
 
 def _matrix(tape: Tape, weights: Sequence[np.ndarray], prior: np.ndarray, free: np.ndarray) -> np.ndarray:

@@ -53,6 +53,16 @@ BEST_FEW = 3  # candidates with which to go on where none explains the data
 COUNTEREXAMPLE_STEPS = 32  # of the integration that tells where a candidate misses most
 
 
+def weak_form_intervals(data: Sequence[Observations]) -> int:
+    """Intervals of each trajectory whose increments the weak form explains."""
+    return max(4, _enough(WEAK_FORM_INTERVALS, data) // len(data))
+
+
+def _enough(count: int, data: Sequence[Observations]) -> int:
+    """Intervals of a large network, each of which has as many rows as there are nodes, instead of so many of a small one."""
+    return min(count, count * LARGE // data[0].level.shape[1])
+
+
 class Search:
     """The search for a closed form, on given observations and with a given library, beside a base if one is known."""
 
@@ -71,7 +81,7 @@ class Search:
 
     def guesses(self) -> list[Equation]:
         """Equations that the weak form finds worth trying, best first."""
-        each = max(4, self._enough(WEAK_FORM_INTERVALS) // len(self.data))
+        each = weak_form_intervals(self.data)
         chosen = [torch.arange(len(one.spans)) if one.gaps else spread_intervals(one, each) for one in self.data]
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
         forms = [weak_form(self.data, chosen, self.terms, power, known, self.base) for power in WEIGHTINGS]
@@ -83,12 +93,8 @@ class Search:
         return Equation(tuple(t for t, _ in terms), coefficients, self.features, self.base)
 
     def _intervals(self, count: int, choose: Callable[[Observations, int], torch.Tensor]) -> list[torch.Tensor]:
-        each = max(FEWEST_INTERVALS, self._enough(count) // len(self.data))
+        each = max(FEWEST_INTERVALS, _enough(count, self.data) // len(self.data))
         return [choose(one, each) for one in self.data]
-
-    def _enough(self, count: int) -> int:
-        """Intervals of a large network, each of which has as many rows as there are nodes, instead of so many of a small one."""
-        return min(count, count * LARGE // self.data[0].level.shape[1])
 
     def _shots(self, intervals: Sequence[torch.Tensor]) -> list[Shots]:
         """Shots over these intervals of each trajectory."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from statistics import NormalDist
 from typing import Any
 
 import torch
@@ -15,7 +14,7 @@ from ...identify import FoundLaw, Noise, observation_noise
 from ...training import History
 from ..initial import InitialCondition
 from ..kind import Ahead, Can, State, Stored, TrainingData
-from ..query import Ends, Prediction, Query
+from ..query import Prediction, Query
 from ..settings import Settings
 from .interaction import INTERACTION, FittedLaw, with_states
 from .learned_law import LearnedLaw
@@ -49,18 +48,12 @@ class ChosenLaw(FittedLaw):
     def predict(self, query: Query, *, spread: bool) -> Prediction:
         """The trajectory of the law; its intervals hold observations, which are the law's states with noise."""
         found = super().predict(query, spread=spread)
-        noise, mean, std = self.noise, found.mean.states, found.std
-        if noise is None or std is None:
+        mean, std = found.mean, found.std
+        if self.noise is None or std is None:
             return found
-        sigma = (std.states.double().square() + noise.at(mean.double()).square()).sqrt().to(mean.dtype)
-
-        def ends(level: float) -> Ends:
-            wide = NormalDist().inv_cdf(0.5 + level / 2) * sigma
-            return found.mean.replaced(states=mean - wide, mask=None), found.mean.replaced(
-                states=mean + wide, mask=None
-            )
-
-        return replace(found, quantiles=ends)
+        sigma = (std.states.double().square() + self.noise.at(mean.states.double()).square()).sqrt()
+        observed = Prediction(mean, std.replaced(states=sigma.to(mean.states.dtype), mask=None))
+        return replace(found, quantiles=observed.intervals)
 
     @property
     def steps(self) -> Ahead:
@@ -141,11 +134,25 @@ def law_ahead(run: Trajectory, found: FoundLaw, choice: LawChoice, horizon: int 
 def restored_law(stored: Stored, settings: Settings) -> ChosenLaw:
     """The law of a file."""
     plain, steps = INTERACTION.restore(stored, settings), Ahead(**stored.about["steps"])
-    kept = stored.about.get("noise")
-    noise = None if kept is None else Noise(*(torch.tensor(values, dtype=torch.float64) for values in kept))
+    noise = _stored_noise(stored)
     fitted = ChosenLaw(CAN, plain.initial, plain.histories[0], plain.law, steps, stored_choice(stored), noise)
     fitted.recent = stored_recent(stored, plain.initial[0].features)
     return fitted
+
+
+def _stored_noise(stored: Stored) -> Noise | None:
+    """The noise of observations; None of data without it.
+
+    Raises:
+        ValueError: it is not two numbers of at least 0 for each feature.
+    """
+    kept = stored.about.get("noise")
+    if kept is None:
+        return None
+    both = torch.tensor(kept, dtype=torch.float64)
+    if both.shape != (2, stored.initial[0].x0.shape[1]) or not bool((both.isfinite() & (both >= 0)).all()):
+        raise ValueError("the noise of observations in this file is not two numbers of at least 0 for each feature")
+    return Noise(*both)
 
 
 def stored_choice(stored: Stored) -> LawChoice | None:
