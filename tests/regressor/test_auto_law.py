@@ -14,6 +14,8 @@ from sklearn.base import clone
 import ndcn
 from ndcn import Dataset, DynamicsRegressor, GraphSequence, Trajectory, forecast, laws, networks
 from ndcn.forecast import Auto
+from ndcn.regressor.kind import Stored
+from ndcn.regressor.kinds import chosen_law
 
 GRAPH = networks.grid(25)
 TIMES = np.linspace(0, 3, 40)
@@ -111,6 +113,14 @@ def test_files(tmp_path: Path, model: str | Auto) -> None:
     assert ndcn.plot.forecast(after, nodes=[0]) is not None
     after.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+@pytest.mark.parametrize("noise", [[[0.1]], [[-1.0], [0.0]], [[0.1, 0.1], [0.0, 0.0]], [[float("inf")], [0.0]]])
+def test_noise_of_a_file_is_checked(reg: DynamicsRegressor, noise: list[list[float]]) -> None:
+    about, tensors = reg.fitted_.state()
+    stored = Stored({**about, "noise": noise}, tensors, reg.fitted_.initial)
+    with pytest.raises(ValueError, match="noise of observations"):
+        chosen_law._stored_noise(stored)
 
 
 def test_update(tmp_path: Path) -> None:
