@@ -29,11 +29,13 @@ class LawChoice:
     """Why a law is the model, or why it is not: prints as a sentence.
 
     Attributes:
-        reason: "explained", and the law is the model. Else "too rough" (observations are far from smooth curves), "counts" (whole numbers with the noise of counting), "too open" (all
-            formulas together leave most changes open), "not explained" (no formula leaves nothing but noise), "few nodes" (it has as many numbers as nodes can tell apart, so that nodes may simply differ), "held out" (the law of the
-            first snapshots misses the last by more than their noise), "forecast better" (a forecast misses them less), "not explained
-            by all" (no formula explains all snapshots), "undecided" (the first snapshots and all of them give formulas that differ); or why none was looked for: "not asked for", "several runs", "graphs change",
-            "too few snapshots".
+        reason: "explained", and the law is the model. Else one of "too rough" (observations are far from smooth curves), "counts" (whole
+            numbers with the noise of counting), "too open" (all formulas together leave most changes open), "not explained" (no formula
+            leaves nothing but noise), "few nodes" (it has as many numbers as nodes can tell apart, so that nodes may simply differ),
+            "held out" (the law of the first snapshots misses the last by more than their noise), "forecast better" (a forecast
+            misses them less), "not explained by all" (no formula explains all snapshots), "undecided" (the first snapshots and
+            all of them give formulas that differ). Or why none was looked for: "not asked for", "several runs", "graphs
+            change", "too few snapshots".
         share: of "too rough" and "counts" how far, of "too open" how much, of "undecided" how far apart, as a share.
         known, held: how many snapshots the law was found from, and how many it was judged by.
         error: mean |error| of the law on the snapshots that were held out, over mean |state|; None where there was none to judge.
