@@ -221,7 +221,10 @@ class AutoForecast(Kind):
         if not isinstance(model, Auto):
             return model
         plain = asdict(model)
-        usual = {"law": Auto.law, "seconds": Auto.seconds}  # files of the usual options stay readable by versions that do not know these
+        usual = {
+            "law": Auto.law,
+            "seconds": Auto.seconds,
+        }  # files of the usual options stay readable by versions that do not know these
         return {name: value for name, value in plain.items() if name not in usual or value != usual[name]}
 
     def from_plain(self, plain: Any) -> Auto:
