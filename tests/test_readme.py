@@ -28,8 +28,8 @@ SET = (
         "400-node grid",
     ),
     *("the 20 times after the training times", "400 nodes, 901 parameters, 2000 epochs; mean"),
-    *("of 5 runs here and of 20 in the paper", "0.9", "90 % intervals", "trained up to t = 4"),
-    *("--times 2021-05-01", "normalised l1", "l1 error", "ndcn,ndcn_default --runs 5", "7 days ahead"),
+    *("of 20 runs, here and in the paper", "0.9", "90 % intervals", "trained up to t = 4"),
+    *("--times 2021-05-01", "normalised l1", "l1 error", "ndcn,ndcn_default", "7 days ahead"),
 )
 
 

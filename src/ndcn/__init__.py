@@ -18,14 +18,15 @@ from ._support.lazy import attached
 from ._support.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from . import datasets, forecast, io as tables, laws, plot
+    from . import datasets, distributed, forecast, io as tables, laws, plot
     from .classify import NodeBaseline, NodeClassifier
-    from .data import Dataset, Split, Statistics, Trajectory, metrics, sampling, split
+    from .data import Dataset, Inputs, Split, Statistics, Trajectory, metrics, sampling, split
     from .graph import Graph, GraphSequence, networks, operators
     from .identify import Interaction
     from .io import read
     from .laws import simulate
     from .neural import GraphODE
+    from .reconstruction import Reconstruction, reconstruct
     from .regressor import DynamicsRegressor, backtest, load
     from .solve import Field, IntegrationError, Solution, Solver, integrate
     from .training import CrossEntropy, Objective, TrainingError
@@ -36,18 +37,20 @@ if TYPE_CHECKING:
 # Everything is loaded when first used: torch, scikit-learn and matplotlib take seconds, `ndcn --help` must not.
 _NAMES = {
     "classify": ("NodeBaseline", "NodeClassifier"),
-    "data": ("Dataset", "Split", "Statistics", "Trajectory", "split"),
+    "data": ("Dataset", "Inputs", "Split", "Statistics", "Trajectory", "split"),
     "graph": ("Graph", "GraphSequence"),
     "identify": ("Interaction",),
     "io": ("read",),
     "laws": ("simulate",),
     "neural": ("GraphODE",),
+    "reconstruction": ("Reconstruction", "reconstruct"),
     "regressor": ("DynamicsRegressor", "backtest", "load"),
     "solve": ("Field", "IntegrationError", "Solution", "Solver", "integrate"),
     "training": ("CrossEntropy", "Objective", "TrainingError"),
 }
 _MODULES = {
     "datasets": "datasets",
+    "distributed": "distributed",
     "forecast": "forecast",
     "laws": "laws",
     "metrics": "data.metrics",
@@ -59,7 +62,7 @@ _MODULES = {
 }
 _NAMESPACES: dict[str, dict[str, tuple[str, ...]]] = {
     "fields": {
-        "laws": ("ClosedForm", "Corrected", "FreeForm"),
+        "laws": ("ClosedForm", "Corrected", "FreeForm", "NodeClosedForm"),
         "neural": ("DiffusionField", "GraphField", "NodeField"),
     },
     "models": {

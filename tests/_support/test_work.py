@@ -147,6 +147,24 @@ def test_a_cluster_answers_as_processes_do(monkeypatch: pytest.MonkeyPatch) -> N
         assert workers.wait(None) == [(13, Lost("RayError: the machine is gone"))]
 
 
+def test_a_task_of_a_lost_machine_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = fake_ray()
+    carry_out, left = ray.get, [3]
+
+    def get(reference: Reference) -> object:
+        if reference.task[1][1] == 9.0 and left[0]:
+            left[0] -= 1
+            raise ray.exceptions.RayError("the machine is gone")
+        return carry_out(reference)
+
+    ray.get = get
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    assert sorted(run_all(math.sqrt, [16.0, 9.0, 4.0], jobs="ray")) == [(0, 4.0), (1, 3.0), (2, 2.0)]
+    left[0] = 4
+    with pytest.raises(OSError, match="a process of the tasks died"):
+        list(run_all(math.sqrt, [9.0], jobs="ray"))
+
+
 def test_a_worker_computes_with_one_thread() -> None:
     with Processes(eval, 1) as workers:
         workers.start("__import__('torch').get_num_threads()")

@@ -87,7 +87,7 @@ def test_neighbours_that_differ_are_repelled(
     data, clf = differing, repelled
     assert clf.choice_ is not None
     assert clf.choice_.field == "signed"
-    assert "Neighbours tend to differ" in str(clf.choice_)
+    assert "the signed field is used" in str(clf.choice_).lower()
     assert set(clf.choice_.accuracy) == set(COMPARED)
     alone = fitted(data, field="features")
     assert alone.choice_ is None
@@ -117,6 +117,13 @@ def test_without_validation_nodes_classes_along_edges_decide() -> None:
     assert clf.choice_.field == "signed"
     assert "validation nodes could tell" in str(clf.choice_)
     assert clf.score(data.test_mask) > 0.7
+
+
+def test_few_columns_are_learned_from_faster() -> None:
+    wide, narrow = (ndcn.NodeClassifier().recipe("diffusion", few_columns=few) for few in (False, True))
+    assert (wide.consistency, narrow.consistency) == (2.0, 0.0)
+    assert narrow.learning_rate > wide.learning_rate
+    assert ndcn.NodeClassifier(consistency=1.0).recipe("diffusion", few_columns=True).consistency == 1.0
 
 
 def test_a_choice_survives_the_file(repelled: ndcn.NodeClassifier, tmp_path) -> None:

@@ -102,7 +102,9 @@ def test_words_that_say_nothing_join_nothing() -> None:
     assert clf.recipe_.similar == 0
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MOST_PRODUCTS", N * N * 30), ("MOST_ENTRIES", N * 30)])
+@pytest.mark.parametrize(
+    ("limit", "value"), [("MOST_PRODUCTS", N * N * (30 + similar_nodes.SORTING)), ("MOST_ENTRIES", N * 30)]
+)
 def test_small_and_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
     graph, words, codes = two_towns()
     assert with_similar(ndcn.networks.grid(36), words[:36], 5).num_edges == ndcn.networks.grid(36).num_edges

@@ -109,7 +109,7 @@ def test_notes_on_the_data_are_one_line_and_what_is_left_out_is_named(counts: Pa
     )
     assert notes[-1] == summary
     assert sum("outlier" in line for line in notes) == 1
-    assert "comparing forecasts of 60 snapshots of 4 nodes ..." in said
+    assert "looking for a law, then comparing forecasts of 60 snapshots of 4 nodes ..." in said
     told = json.loads(run("fit", "edges.csv", "states.csv", "--horizon", 2, "--json").stdout)
     assert [note for note in told["notes"] if "outliers" not in note][: len(facts["notes"])] == facts["notes"]
     for command in ("evaluate", "report"):

@@ -212,7 +212,9 @@ def test_three_nodes_may_simply_differ() -> None:
     assert "3 nodes do not tell whether the 4 numbers of a formula hold for all of them" in str(choice)
 
 
-@pytest.mark.parametrize("count", [3, 6, 12])
+@pytest.mark.parametrize(
+    "count", [pytest.param(3, marks=pytest.mark.slow), pytest.param(6, marks=pytest.mark.slow), 12]
+)
 def test_no_law_of_nodes_with_rates_of_their_own(count: int) -> None:
     line = ndcn.Graph.from_edges([(k, k + 1) for k in range(count - 1)])
     for seed in range(2):

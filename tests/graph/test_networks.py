@@ -94,8 +94,15 @@ def test_few_nodes_make_a_small_world_complete(n: int, edges: int) -> None:
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_an_unknown_order_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match='order must be "modularity", "louvain" or None, got \'alphabet\''):
+    with pytest.raises(ValueError, match='order must be "auto", "modularity", "louvain" or None, got \'alphabet\''):
         networks.NAMED[name](10, order="alphabet")
+
+
+def test_large_networks_are_left_as_drawn_unless_an_order_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ndcn.graph.networks.LARGEST_ORDERED", 30)
+    for n, order in ((30, "modularity"), (31, None)):
+        assert (networks.power_law(n).to_scipy() != networks.power_law(n, order=order).to_scipy()).nnz == 0
+    assert (networks.power_law(31).to_scipy() != networks.power_law(31, order="modularity").to_scipy()).nnz > 0
 
 
 @pytest.mark.parametrize("name", networks.NAMED)

@@ -85,6 +85,6 @@ def test_a_computation_that_breaks_down_is_told(monkeypatch: pytest.MonkeyPatch)
     def broken(*_: object) -> None:
         raise torch.linalg.LinAlgError("linalg.eigh: The algorithm failed to converge")
 
-    monkeypatch.setattr("ndcn.identify.discovery._searched", broken)
+    monkeypatch.setattr("ndcn.identify.discovery._of_states", broken)
     with pytest.raises(ValueError, match=r"no law could be computed from these data \(.*jump back and forth"):
         discover([HEAT], Interaction())

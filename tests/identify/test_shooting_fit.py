@@ -7,6 +7,7 @@ import torch
 
 from ndcn import Graph, Trajectory, laws, networks, simulate
 from ndcn.identify.observations import Observations, observed
+from ndcn.identify.shooting import COARSER_DERIVATIVES, derivatives
 from ndcn.identify.shooting_fit import Shots, fit, grouped_by_steps, misfit_of, shots_of
 from ndcn.laws import Equation, Term
 from ndcn.laws.formula import Formula
@@ -98,6 +99,21 @@ def test_a_model_that_explodes_is_not_fitted() -> None:
     wild = equation((50.0, "x^3", False, []))
     assert grouped_by_steps(wild, [batch], TOLERANCE, 16) is None
     assert fit(wild, [batch], tolerance=TOLERANCE, most_steps=16) is None
+
+
+def test_derivatives_by_steps_too_coarse_to_be_stable_are_not_believed() -> None:
+    start = torch.full((1, 16, 1), 17.75, dtype=torch.float64)
+    target = start / (1 + 2 * 0.2 * 0.5 * start.square()).sqrt()  # of dx/dt = -0.2 x^3 after 0.5
+    one = observed(Trajectory(times=[0.0, 0.5], states=torch.cat([start, target]), graph=GRAPH), noisy=False)
+    batch = shots_of(one, torch.arange(1))
+    cubic = equation((-0.19, "x^3", False, []))
+    loose = 1e5 * TOLERANCE
+    ((_, steps),) = grouped_by_steps(cubic, [batch], loose) or []
+    coarse = derivatives(cubic, batch.network, batch.start, batch.spans, steps // COARSER_DERIVATIVES)
+    assert 1e100 < coarse.abs().max() < float("inf")
+    found = fit(cubic, [batch], tolerance=loose)
+    assert found is not None
+    assert found.model.parameters.tolist() == pytest.approx([-0.2], rel=1e-3)
 
 
 def test_a_wrong_model_keeps_its_misfit() -> None:

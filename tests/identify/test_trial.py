@@ -79,3 +79,12 @@ def test_what_all_terms_together_leave_open() -> None:
     walk = 20 + np.cumsum(rng.normal(size=(60, 25)), axis=0)
     assert open_share([HEAT]) < 0.01
     assert open_share([Trajectory(times=np.arange(60.0), states=walk, graph=GRID)]) > 0.6
+
+
+def test_a_gap_among_many_snapshots() -> None:
+    graph = networks.grid(16)
+    data = ndcn.simulate(laws.Heat(), graph, laws.initial_state(graph), np.linspace(0, 3, 90))
+    states = data.states.clone()
+    states[80:, 3] = float("nan")
+    states[5, 7] = float("nan")
+    assert open_share([data.replaced(states=states, mask=states.isfinite())]) < 0.05

@@ -130,3 +130,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told["origin_dates"] == ["2021-03-10", "2021-03-17"]
     assert np.shape(told["errors"]) == (2, 3, 1)
     assert "does not use `epochs`" in refused(*words, "--epochs", 3)
+
+
+def test_several_processes_find_the_same() -> None:
+    one, two = (backtest(HEAT, "ndcn", origins=3, horizon=2, epochs=3, processes=jobs) for jobs in (1, 2))
+    assert np.array_equal(one.errors, two.errors)
+    assert one.failures == two.failures == ()

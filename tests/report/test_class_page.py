@@ -58,6 +58,13 @@ def test_what_the_page_holds() -> None:
     json.dumps(content, allow_nan=False)
 
 
+def test_the_page_says_whether_the_graph_helps() -> None:
+    club = ndcn.datasets.karate_club()
+    clf = ndcn.NodeClassifier(epochs=2, progress=False).fit(club.graph, club.features, club.labels, club.train_mask)
+    assert gather_classes(clf)["notes"][0] == str(clf.choice_)
+    assert clf.choice_ is not None
+
+
 def test_the_nodes_that_count_most_are_those_of_explain() -> None:
     clf = pages.classifier()
     found = gather_classes(clf)["why"]

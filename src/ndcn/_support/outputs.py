@@ -10,7 +10,7 @@ from .files import check_replaceable, kind_of_place
 from .plain_json import from_json
 
 DATA_FORMAT = "ndcn-data"
-DATA_FILES = ("data.json", "edges.parquet", "states.parquet")
+DATA_FILES = ("data.json", "edges.parquet", "inputs.parquet", "states.parquet")
 
 
 def check_not_read(path: Path, inputs: Iterable[Path]) -> None:

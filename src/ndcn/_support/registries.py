@@ -97,6 +97,7 @@ CALLS_UPWARDS = Registry(
         "compared model": "ndcn.regressor.compared:ComparedModel",
         "page": "ndcn.report:write_report",
         "page of a classifier": "ndcn.report:write_class_report",
+        "page of a reconstruction": "ndcn.report:write_network_report",
     },
 )
 ACTIVATIONS = Registry(
@@ -124,7 +125,10 @@ FIGURES = Registry(
 )
 SECTIONS = Registry(
     "section of the page",
-    {name: f"ndcn.report.sections.{name}:SECTION" for name in ("errors", "forecast", "law", "training", "repeat")},
+    {
+        name: f"ndcn.report.sections.{name}:SECTION"
+        for name in ("inputs", "errors", "forecast", "law", "training", "repeat")
+    },
 )
 CLASS_SECTIONS = Registry(
     "section of the page of a classifier",

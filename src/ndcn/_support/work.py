@@ -15,11 +15,16 @@ from .threads import cores
 from .worker import numbered
 
 Workers = Processes | Ray
+TRIES = (
+    4  # of a task on a cluster: machines are lost for reasons of their own, a task that loses four is to blame itself
+)
 
 
 def workers_for(work: Callable[[Any], Any], jobs: int | str | None) -> Workers:
-    """A number of processes (one for each core by default), or the Ray cluster at an address."""
-    return Ray(work, jobs) if isinstance(jobs, str) else Processes(work, jobs)
+    """A number of processes (one for each core by default), or the Ray cluster at an address, "auto" or "ray" for the one here."""
+    if isinstance(jobs, str):
+        return Ray(work, "auto" if jobs == "ray" else jobs)
+    return Processes(work, jobs)
 
 
 def run_all(
@@ -32,7 +37,8 @@ def run_all(
 
     Args:
         work: a function of a task, at the top level of a module.
-        jobs: how many at a time, one for each core by default; or the address of a Ray cluster, or "auto".
+        jobs: how many at a time, one for each core by default; or the address of a Ray cluster, or "ray" for the one that runs here.
+            A task whose machine is lost is started again on another, ``TRIES`` times in all.
         name: of the tasks, in messages.
 
     Raises:
@@ -49,7 +55,7 @@ def run_all(
             yield from ((k, work(task)) for k, task in enumerate(tasks))
             return
     waiting = deque(enumerate(tasks))
-    running = 0
+    running, tries = 0, dict.fromkeys(range(len(tasks)), TRIES if isinstance(jobs, str) else 1)
     with workers_for(partial(numbered, work), jobs) as workers:
         while waiting or running:
             while waiting and running < workers.capacity:
@@ -57,6 +63,10 @@ def run_all(
                 running += 1
             for (k, _), answer in workers.wait(None):
                 running -= 1
+                if isinstance(answer, Lost) and tries[k] > 1:
+                    tries[k] -= 1
+                    waiting.append((k, tasks[k]))
+                    continue
                 if isinstance(answer, Lost):
                     raise OSError(f"a process of the {name} died, perhaps for lack of memory; try one job at a time")
                 if isinstance(answer, Failed) and answer.error is not None:

@@ -65,7 +65,7 @@ Features alone are used.
             )
             verdict = {
                 "features": ("The graph does not help", "Features alone are used."),
-                "signed": ("Neighbours tend to differ", "The signed field is used."),
+                "signed": ("Edges tell more where they may also repel", "The signed field is used."),
                 "diffusion": ("The graph helps", "Diffusion is used."),
             }[self.field]
             return f"{verdict[0]}: on the validation nodes {found}. {verdict[1]}"
@@ -74,7 +74,8 @@ Features alone are used.
         measured = f"assortativity {self.assortativity:.2f} on {counted(self.edges, 'edge')} between labelled nodes"
         if self.field == "diffusion":
             return f"Neighbours tend to be alike ({measured}): diffusion is used."
-        return f"Neighbours tend to differ ({measured}): the signed field is used; validation nodes could tell whether it helps."
+        what = "Neighbours tend to differ" if self.assortativity < 0 else "Neighbours are hardly more alike than others"
+        return f"{what} ({measured}): the signed field is used; validation nodes could tell whether it helps."
 
 
 def assortativity(graph: Graph, codes: torch.Tensor, nodes: torch.Tensor) -> tuple[float | None, int]:

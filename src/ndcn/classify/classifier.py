@@ -22,6 +22,7 @@ from . import files as classifier_files
 from .choice import AUTO, COMPARED, FieldChoice, assortativity, first_choice
 from .class_weights import ClassWeight
 from .explanation import Explanation, explained
+from .features import has_few_columns
 from .network import DiffusionClassifier
 from .node_data import check_graph, checked_features
 from .node_estimator import NodeEstimator
@@ -138,22 +139,24 @@ class NodeClassifier(NodeEstimator):
     def __post_init__(self) -> None:
         self.recipe()  # says at once what is wrong
 
-    def recipe(self, field: str | None = None, labels: int = 0) -> ClassifierRecipe:
+    def recipe(self, field: str | None = None, labels: int = 0, few_columns: bool = False) -> ClassifierRecipe:
         """How it is trained: the preset with the arguments given, or an error that says what is wrong with them.
 
-        ``field`` is taken in place of its own; ``labels`` says how many training nodes there are.
+        ``field`` is taken in place of its own; ``labels`` says how many training nodes there are, ``few_columns`` whether
+        features have few columns.
         """
-        return recipe_of(self.get_params(deep=False), field, labels)
+        return recipe_of(self.get_params(deep=False), field, labels, few_columns)
 
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
+        few = has_few_columns(features)
         if recipe.field != AUTO:
-            self._learn_field(self.recipe(labels=len(nodes.train)), nodes, features, resume, self.checkpoint)
+            self._learn_field(self.recipe(None, len(nodes.train), few), nodes, features, resume, self.checkpoint)
             return
         labelled = torch.cat([nodes.train, nodes.validation])
         choice = first_choice(nodes.graph, nodes.labels, labelled, validated=len(nodes.validation) > 0)
         if choice is not None:
             self._learn_field(
-                self.recipe(choice.field, len(nodes.train)), nodes, features, resume, self.checkpoint, choice
+                self.recipe(choice.field, len(nodes.train), few), nodes, features, resume, self.checkpoint, choice
             )
             return
         self._compare(nodes, features, resume)
@@ -166,7 +169,9 @@ class NodeClassifier(NodeEstimator):
         seconds = 0.0
         for name in COMPARED:
             path = None if self.checkpoint is None else Path(f"{self.checkpoint}.{name}")
-            rank = self._learn_field(self.recipe(name, len(nodes.train)), nodes, features, resume, path)
+            rank = self._learn_field(
+                self.recipe(name, len(nodes.train), has_few_columns(features)), nodes, features, resume, path
+            )
             accuracy[name], seconds = rank[0], seconds + self.history_.seconds
             if best is None or rank > best[0]:
                 best = rank, {key: value for key, value in vars(self).items() if key.endswith("_")}

@@ -9,6 +9,19 @@ import numpy as np
 import torch
 from scipy import sparse
 
+FEW_COLUMNS = 100  # tables of words have hundreds (Pubmed 500)
+
+
+def has_few_columns(features: sparse.csr_array) -> bool:
+    """Whether nodes are described by a few columns, and not each by one of its own.
+
+    Example:
+        >>> has_few_columns(sparse.csr_array(np.ones((9, 4)))), has_few_columns(sparse.csr_array(np.eye(9)))
+        (True, False)
+    """
+    n, d = features.shape
+    return d <= FEW_COLUMNS and features.nnz > n
+
 
 class FeatureTable:
     """F W for a sparse F (n, d) and learned W (d, h), with a gradient for W and with entries of F dropped at random.

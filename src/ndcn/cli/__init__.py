@@ -16,9 +16,11 @@ from . import (
     doctor,
     evaluate,
     explain,
+    find_network,
     fit,
     inspect,
     network_test,
+    partition,
     predict,
     report,
     reproduce,
@@ -64,7 +66,8 @@ def _help(text: str) -> str:
 
 for _command in (
     demo.demo, simulate.simulate, inspect.inspect, fit.fit, predict.predict, evaluate.evaluate, backtest.backtest, report.report,
-    network_test.network_test, classify.classify, explain.explain, reproduce.reproduce, doctor.doctor,
+    network_test.network_test, find_network.find_network, classify.classify, explain.explain, partition.partition, reproduce.reproduce,
+    doctor.doctor,
 ):  # fmt: skip
     _class = simulate.NamesParameters if _command is simulate.simulate else None
     app.command(help=_help(_command.__doc__ or ""), cls=_class)(remembered(_command))

@@ -44,6 +44,10 @@ def backtest(
     law: Annotated[bool, option(f"auto only. {LAW}", "--law/--no-law")] = True,
     epochs: Annotated[int | None, option(EPOCHS, min=1)] = None,
     seed: Annotated[int, option("Seed of the initial weights.", min=0)] = 0,
+    jobs: Annotated[int, option("Processes, an origin in each.", min=1)] = 1,
+    ray: Annotated[
+        str, option("Fit origins on a Ray cluster: auto or its address.", metavar="ADDRESS", show_default="none")
+    ] = "",
     out: Annotated[Path | None, option("Table to write, .csv or .parquet: a row for each origin and step.")] = None,
     how: reading.How = reading.PLAIN,
     as_json: Json = False,
@@ -66,7 +70,7 @@ def backtest(
     options |= {"law": law and None}
     asked = kind_for(model.value).configured({name: value for name, value in options.items() if value is not None})
     settings: dict[str, Any] = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}
-    found = ndcn.backtest(known, asked, origins=origins, horizon=horizon, **settings)
+    found = ndcn.backtest(known, asked, origins=origins, horizon=horizon, processes=ray or jobs, **settings)
     if out is not None:
         write_table(found.to_pandas(), out)
     if as_json:

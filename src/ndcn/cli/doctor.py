@@ -8,11 +8,14 @@ import typer
 
 from .options import Json, print_json
 
-KERNELS = {"compiled": "compiled", "torch": "torch (no compiled one was built for this machine)"}
+KERNELS = {
+    "compiled": "compiled",
+    "torch": "torch (no compiled one was built: training takes about 4 times as long; install a C compiler, then ndcn again)",
+}
 # What is slower without compiled laws: docs/performance.md, Laws.
 LAWS = {
     "compiled": "compiled",
-    "torch": "torch (no compiled ones were built: finding and simulating laws takes several times as long)",
+    "torch": "torch (no compiled ones were built: finding and simulating laws takes several times as long; install a C compiler, then ndcn again)",
 }
 
 

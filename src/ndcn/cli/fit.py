@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import reading
+from . import parts as parts_of_network, reading
 from .checkpoints import Files
 from .guard import FAILED, data_notes, note, notes
 from .options import (
@@ -92,6 +92,9 @@ def fit(
         int, option("Models to train, from SEED, SEED + 1, ...; predictions are their mean.", min=1)
     ] = 1,
     jobs: Annotated[int | None, option("With --ensemble: processes. Default: one for each core.", min=1)] = None,
+    ray: Annotated[
+        str, option("With --ensemble: a Ray cluster, auto or its address.", metavar="ADDRESS", show_default="none")
+    ] = "",
     device: Annotated[str, option("Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     dtype: Annotated[Precision, option("Precision to compute in.")] = Precision.float32,
     interpolation: Annotated[float | None, option(f"{HELD_BACK} between the training times. {SHARE}")] = None,
@@ -108,7 +111,8 @@ def fit(
 
     Some snapshots are held back, so that `ndcn evaluate` can judge the model on them. While it trains, a checkpoint is
     kept beside the model about every 20 seconds. Ctrl-C ends after the current epoch and saves the best weights so far,
-    as OUT.partial where OUT was there before.
+    as OUT.partial where OUT was there before; with --model interaction it saves the best law so far; auto stops at once
+    and writes nothing.
 
     Your own network is two files, one of edges and one of states: `ndcn inspect` tells how they are understood. In them
     auto looks for a law. Where none explains the data, it makes a forecast. Either learns from all snapshots: a law is
@@ -138,11 +142,12 @@ def fit(
         model=asked, preset=preset.value, hidden=hidden, operator=operator.value, activation=activation.value,
         objective=objective.value, epochs=epochs, learning_rate=learning_rate, weight_decay=weight_decay,
         clip_norm=clip_norm, validation=validation, patience=patience, checkpoint=files.checkpoint, seed=seed,
-        device=device, dtype=dtype.value, ensemble=ensemble, jobs=jobs,
+        device=device, dtype=dtype.value, ensemble=ensemble, jobs=ray or jobs,
     )  # fmt: skip
     if resume and not kind.can.resume:
         raise ValueError(f"`{kind.name}` does not use `--resume`, for it keeps no checkpoints; remove it")
     known = how.read(data, states)
+    resume = resume or (kind.can.resume and parts_of_network.is_parts(data) and parts_of_network.restarted())
     said = ["--kind", kind_of_data.value] if kind_of_data else []
     said += ["--period", str(period)] if period else []
     held = kind.holds_out(asked, known)
@@ -151,7 +156,7 @@ def fit(
     runs = () if kind.can.judges_itself else known.runs
     parts = [ndcn.split(run, interpolation=between, extrapolation=after, seed=split_seed) for run in runs]
     train = replace(known, runs=tuple(part.train for part in parts)) if parts else known
-    _announce(kind, train, files, resume)
+    _announce(kind, train, files, resume, law)
     _learn(estimator, train if states is not None or not parts else parts[0].train, files, resume)
     interrupted = len(estimator.models_) < ensemble or any(h.stopped == "interrupted" for h in estimator.histories_)
     written = files.unfinished if interrupted else out
@@ -183,13 +188,14 @@ def _check_held_out(kind: Kind, interpolation: float | None, extrapolation: floa
             )
 
 
-def _announce(kind: Kind, train: Dataset, files: Files, resume: bool) -> None:
+def _announce(kind: Kind, train: Dataset, files: Files, resume: bool, law: bool) -> None:
     """Say what begins, where no progress bar does, and what will be overwritten."""
     from .._support.wording import counted
 
     found = files.found(resume)
     if not sys.stderr.isatty():
-        doing = "resuming" if found and resume else "comparing forecasts of" if kind.can.judges_itself else "training"
+        compare = f"{'looking for a law, then ' * law}comparing forecasts of"
+        doing = "resuming" if found and resume else compare if kind.can.judges_itself else "training"
         of = f"{counted(len(train.runs[0]), 'snapshot')} of {counted(train.runs[0].graph.num_nodes, 'node')}"
         runs = f"{len(train.runs)} runs, the first " if len(train.runs) > 1 else ""
         note(f"{doing}{'' if kind.can.judges_itself else f' {kind.name} on'} {runs}{of} ...")

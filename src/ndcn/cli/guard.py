@@ -71,9 +71,19 @@ def guarded() -> Iterator[None]:
         raise _ended(error, FAILED) from error
 
 
+_silent = False
+
+
+def silence() -> None:
+    """Print errors alone from now on: another process speaks."""
+    global _silent
+    _silent = True
+
+
 def note(text: str) -> None:
     """Print a line on standard error, apart from the output of the command."""
-    typer.echo(text, err=True)
+    if not _silent or text.startswith("error"):
+        typer.echo(text, err=True)
 
 
 def notes(lines: Iterable[str]) -> None:
@@ -110,5 +120,5 @@ def _ended(reason: object, code: int) -> typer.Exit:
 
 
 def _note_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    if issubclass(category, (RuntimeWarning, UserWarning)):
+    if issubclass(category, (RuntimeWarning, UserWarning)) and not _silent:
         print(f"note: {message}", file=sys.stderr)

@@ -19,7 +19,7 @@ STATES_HELP = f"File of states: {reading.TABLE_ENDINGS}; columns node, time and 
 @reading.reads_files
 def inspect(
     edges: Annotated[Path, typer.Argument(metavar="EDGES", help=f"File of edges: {reading.EDGE_ENDINGS}.")],
-    states: Annotated[Path, typer.Argument(metavar="STATES", help=STATES_HELP)],
+    states: Annotated[Path | None, typer.Argument(metavar="STATES", help=STATES_HELP)] = None,
     out: Annotated[
         Path | None, option("Picture to write, .png, .pdf or .svg: degrees, curves, missing values.")
     ] = None,
@@ -31,7 +31,7 @@ def inspect(
 ) -> None:
     """Show how the files of your own network are read: nodes, edges, times, gaps, missing values, and what is done about them.
 
-    Nothing is trained and no file is changed. If the files cannot be read, all their problems are listed. `ndcn fit
+    With one file alone, it is that of states, and the network is not known. Nothing is trained and no file is changed. If the files cannot be read, all their problems are listed. `ndcn fit
     EDGES STATES` reads the same files in the same way, and does what is listed, if it is given the same options.
 
     Example: ndcn inspect edges.csv states.csv --out picture.png
@@ -40,9 +40,9 @@ def inspect(
     from .. import io as tables
 
     try:
-        data = how.read(edges, states)
+        data = how.read_states(edges) if states is None else how.read(edges, states)
     except (ValueError, FileNotFoundError, ModuleNotFoundError):
-        found = tables.problems(edges, states, **how.settings())
+        found = [] if states is None else tables.problems(edges, states, **how.settings())
         if len(found) < 2:
             raise
         _tell(found, as_json)

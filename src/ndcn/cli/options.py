@@ -93,7 +93,7 @@ class NodeModel(Choice, names=NODE_MODELS):
     """NodeClassifier, and the models of ``ndcn.NodeBaseline``."""
 
 
-class Order(Choice, names=("modularity", "louvain", "none")):
+class Order(Choice, names=("auto", "modularity", "louvain", "none")):
     """How the nodes of a network are ordered."""
 
 

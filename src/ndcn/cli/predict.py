@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import parts
 from .guard import note
 from .options import (
     PICTURES,
@@ -57,10 +58,15 @@ GROUPS = (
 )
 BY = "With --groups: the column of groups; give it again for more. Default: all columns of text in which names repeat."
 
+INPUTS = (
+    "Table of the later values of the inputs that the model was fitted with, as for `ndcn fit --inputs`; from their first time on they "
+    "take the place of those of training."
+)
 MEAN = (
     "auto only: also FEATURE_mean, the expected value. FEATURE itself is a median: as often too high as too low; sums over nodes of "
     "means are the means of the sums."
 )
+NODES = "Names of the only nodes to write, separated by commas. Default: all."
 PLOT = (
     "Fan chart to write, .png, .pdf or .svg: the past, the prediction and intervals of --level and 50 %, of the six nodes with "
     "the largest change."
@@ -83,6 +89,8 @@ def predict(
     plot: Annotated[Path | None, option(PLOT)] = None,
     groups: Annotated[Path | None, option(GROUPS, metavar="FILE")] = None,
     by: Annotated[list[str] | None, option(BY, metavar="COLUMN")] = None,
+    nodes: Annotated[str | None, option(NODES, metavar="A,B,...")] = None,
+    inputs: Annotated[Path | None, option(INPUTS, metavar="FILE")] = None,
     as_json: Json = False,
 ) -> None:
     """Predict the state of every node at any times.
@@ -94,7 +102,8 @@ def predict(
     """
     _check_together(times, until, at, what_if, plot, data, groups, by, mean)
     levels = None if level is None else _levels(level)
-    check_output(out, TABLES)
+    shared = parts.is_parts(data)
+    check_output(out, () if shared else TABLES)
     check_output(plot, PICTURES)
     import ndcn
 
@@ -104,26 +113,24 @@ def predict(
     estimator = load_dynamics(model)
     fitted, calendar = estimator.fitted_, estimator.calendar_
     _check_options(fitted, what_if=bool(changes), data=data is not None, count=count is not None, mean=mean)
-    other = None if data is None else ndcn.Trajectory.load(data)
+    other = None if data is None else parts.read(data) if shared else ndcn.Trajectory.load(data)
     where: dict[str, Any] = (
         {} if other is None else {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
     )
+    if inputs is not None:
+        where["inputs"] = inputs
+    elif other is not None and other.inputs is not None and fitted.takes:
+        where["inputs"] = other.inputs
     begin = where.get("t0", estimator.train_[0].t0)
-    given = None if times is None else [_time(word, calendar, "--times") for word in times.split(",")]
-    end = None if until is None else _time(until, calendar, "--until")
     when = begin if at is None else _time(at, calendar, "--at")
-    if fitted.ahead is not None:
-        asked = _steps(fitted.ahead, given, end, calendar)
-    elif given is None and other is None and count is None and fitted.steps is not None:
-        asked = _further(fitted.steps, end, calendar)
-    elif given is not None:
-        _check_start(min(given), begin, estimator, "--times")
-        asked = given
-    elif end is not None:
-        asked = _between(begin, end, 100 if count is None else count, calendar)
-    else:
-        raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
+    asked = _asked(estimator, times, until, count, begin, other is None)
     _check_start(when, begin, estimator, "--at")
+    wanted = None if nodes is None else nodes.split(",")
+    if wanted is not None and as_json and out is None:
+        raise ValueError("--nodes chooses rows of a table: give --out too, or drop --json")
+    if shared and other is not None:
+        parts.predicted(estimator, other, asked, wanted, out, plain=level is None and not changes and not as_json)
+        return
     levels = fitted.level if levels is None else levels
     answer = _answer(estimator, asked, levels, where) if groups is None else _sums(estimator, asked, levels, groups, by)
     changed = estimator.what_if(changes, asked, at=when, **where) if changes else None
@@ -131,7 +138,7 @@ def predict(
         answer = replace(answer, beside={"mean": estimator.forecast_.mean(asked).states, **answer.beside})
     if changed is not None:
         answer.beside["changed"] = changed.states
-    table = answer.table(texts=True)
+    table = _some(answer.table(texts=True), wanted)
     if out is not None:
         write_table(table, out)
     if plot is not None:
@@ -174,6 +181,43 @@ def _check_together(
         raise ValueError("values with --groups are expected values already: drop --mean")
     if by and groups is None:
         raise ValueError("--by names columns of the table of --groups: give --groups too, or drop --by")
+
+
+def _asked(
+    estimator: DynamicsRegressor, times: str | None, until: str | None, count: int | None, begin: float, own: bool
+) -> list[float]:
+    """The times to predict; ``own`` says that the prediction starts from the model's own data.
+
+    Raises:
+        ValueError: none were named, or some that cannot be predicted.
+    """
+    fitted, calendar = estimator.fitted_, estimator.calendar_
+    given = None if times is None else [_time(word, calendar, "--times") for word in times.split(",")]
+    end = None if until is None else _time(until, calendar, "--until")
+    if fitted.ahead is not None:
+        return _steps(fitted.ahead, given, end, calendar)
+    if given is None and own and count is None and fitted.steps is not None:
+        return _further(fitted.steps, end, calendar)
+    if given is not None:
+        _check_start(min(given), begin, estimator, "--times")
+        return given
+    if end is not None:
+        return _between(begin, end, 100 if count is None else count, calendar)
+    raise ValueError("say when: either --times 0.5,1.25,4.9, or --until 5 --count 100")
+
+
+def _some(table: Any, nodes: list[str] | None) -> Any:
+    """The rows of some nodes.
+
+    Raises:
+        ValueError: there is no such node.
+    """
+    if nodes is None:
+        return table
+    names = table["node"].astype(str)
+    if unknown := sorted(set(nodes) - set(names)):
+        raise ValueError(f"--nodes: there is no node {unknown[0]!r}; nodes are named as in the data")
+    return table[names.isin(nodes)]
 
 
 def _draw(estimator: DynamicsRegressor, asked: list[float], levels: Any, path: Path) -> None:

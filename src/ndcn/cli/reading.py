@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from .._support.registries import GRAPH_FORMATS, TABLE_FORMATS
+from . import parts
 from .guard import note
 from .options import Choice, option
 
 if TYPE_CHECKING:
-    from ..data import Dataset
+    from ..data import Dataset, Trajectory
     from ..regressor import DynamicsRegressor
 
 PANEL = "How the files are understood"
@@ -33,6 +34,10 @@ class Infinite(Choice, names=("auto", "missing")):
 
 class Decimal(Choice, names=(".", ",")):
     """Decimal marks."""
+
+
+class Between(Choice, names=("held", "linear")):
+    """What inputs do between their times."""
 
 
 class Unit(Choice, names=("second", "minute", "hour", "day", "week", "month", "year")):
@@ -94,6 +99,13 @@ class How(EdgeOptions):
         Path | None,
         _option("Table of nodes with columns lat and lon, or x and y: where they are drawn.", metavar="FILE"),
     ] = None
+    inputs: Annotated[
+        Path | None,
+        _option("Table of inputs: a column of times, perhaps one of nodes, and one for each input.", metavar="FILE"),
+    ] = None
+    between: Annotated[
+        Between | None, _option("What inputs do between their times. Default: held if they have three values at most.")
+    ] = None
     edge_time: Annotated[str | None, _column("Column of edges: from when on; a graph for each time.")] = None
     one_graph: Annotated[
         bool | None, _option("Take all edges as one graph, whatever their times.", "--one-graph/--changing-graph")
@@ -127,8 +139,28 @@ class How(EdgeOptions):
                 raise ValueError(
                     f"{edges} is a file: give a file of states too, edges first, as in: edges.csv states.csv"
                 )
-            return ndcn.Dataset((ndcn.Trajectory.load(edges),))
+            return self._with_inputs(parts.read(edges) if parts.is_parts(edges) else ndcn.Trajectory.load(edges))
         return ndcn.read(edges, states, **self.settings())
+
+    def _with_inputs(self, run: Trajectory) -> Dataset:
+        """The run of a folder, with inputs from a table if one is given."""
+        import ndcn
+
+        from ..io import read_inputs
+
+        if self.inputs is None:
+            return ndcn.Dataset((run,))
+        how = None if self.between is None else self.between.value
+        found = read_inputs(self.inputs, run.graph.nodes, run.calendar, between=how, date_format=self.date_format)
+        return ndcn.Dataset((run.replaced(inputs=found.inputs),), notes=tuple(found.notes))
+
+    def read_states(self, states: Path) -> Dataset:
+        """``ndcn.read`` of states alone, whose network is not known; a folder of data is read as such."""
+        import ndcn
+
+        return (
+            ndcn.Dataset((ndcn.Trajectory.load(states),)) if states.is_dir() else ndcn.read(states, **self.settings())
+        )
 
     def settings(self) -> dict[str, Any]:
         """The arguments of ``ndcn.read``."""

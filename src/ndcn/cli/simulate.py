@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from .._support.registries import LAWS, NETWORKS
+from . import parts
 from .options import Json, LawName, NetworkName, Order, Sampling, check_data_output, option, print_json
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ TIME_HELP = (
     + ", ".join(f"heat on {network} {time:g}" for network, time in HEAT_TIMES.items())
     + "".join(f", {law} {time:g}" for law, time in LAST_TIMES.items())
     + "."
+)
+DATA = (
+    "A network that `ndcn partition` cut, in place of a generated one: each of its processes simulates its nodes and writes a Parquet "
+    "file of them. Start it by torchrun."
 )
 PARAM_HELP = (
     "A parameter of the law, repeatable. Default: those of ndcn.laws, for heat, mutualistic and gene the paper's. "
@@ -52,9 +57,13 @@ def simulate(
     sampling: Annotated[Sampling, option("Times drawn at random from [0, T], or equally spaced.")] = Sampling.irregular,
     param: Annotated[list[str] | None, option(PARAM_HELP, metavar="NAME=NUMBER")] = None,
     order: Annotated[
-        Order, option("Node order: by community (louvain is faster), or as generated.")
-    ] = Order.modularity,
+        Order,
+        option(
+            "Node order: by community (louvain is faster), or as generated; auto is modularity up to 2000 nodes, then none."
+        ),
+    ] = Order.auto,
     seed: Annotated[int, option("Seed of the network, of the times and of random states.", min=0)] = 0,
+    data: Annotated[Path | None, option(DATA)] = None,
     out: Annotated[Path, option("Output folder; ndcn data in it is replaced.")] = Path("data"),
     as_json: Json = False,
 ) -> None:
@@ -65,7 +74,10 @@ def simulate(
 
     Example: ndcn simulate --law gene --network power_law --nodes 200 --out data
     """
-    check_data_output(out)
+    if data is None:
+        check_data_output(out)
+    elif not parts.is_parts(data):
+        raise ValueError(f"--data {data}: simulate takes a network that `ndcn partition` cut; drop it to generate one")
     import ndcn
 
     rule = _law(law.value, param or [])
@@ -75,16 +87,28 @@ def simulate(
         times = ndcn.sampling.irregular_times(last, snapshots, ticks=max(1000, 10 * snapshots), seed=seed)
     else:
         times = ndcn.sampling.regular_times(last, snapshots)
+    if data is not None:
+        facts = {"out": str(out), "law": law.value, **parts.simulated(rule, data, times, seed, out)}
+        _say_parts(facts, as_json)
+        return
     grown = {} if network is NetworkName.grid else {"seed": seed, "order": None if order is Order.none else order.value}
     graph = NETWORKS[network.value](nodes, **grown)
-    data = ndcn.simulate(rule, graph, rule.initial_state(graph, seed=seed), times)
-    data.save(out)
+    made = ndcn.simulate(rule, graph, rule.initial_state(graph, seed=seed), times)
+    made.save(out)
     if as_json:
         parameters = {name: value.item() for name, value in rule.named_buffers()}
-        size = {"nodes": graph.num_nodes, "edges": graph.num_edges, "snapshots": len(data), "time": last, "seed": seed}
+        size = {"nodes": graph.num_nodes, "edges": graph.num_edges, "snapshots": len(made), "time": last, "seed": seed}
         print_json({"out": str(out), "law": law.value, "parameters": parameters, "network": network.value, **size})
     else:
-        typer.echo(f"{law.value} on {network.value}: {data!r}, {graph.num_edges} edges\nwritten to {out}")
+        typer.echo(f"{law.value} on {network.value}: {made!r}, {graph.num_edges} edges\nwritten to {out}")
+
+
+def _say_parts(facts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(facts)
+    else:
+        size = f"{facts['nodes']} nodes in {facts['parts']} parts, {facts['snapshots']} snapshots"
+        typer.echo(f"{facts['law']}: {size}\nwritten to {facts['out']}")
 
 
 def _written_parameters(law: str) -> list[str]:

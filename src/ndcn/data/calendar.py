@@ -89,6 +89,13 @@ class Calendar:
         months = _months(when, begin) - _months(np.array([begin]), begin)[0]
         return months / 12.0 if self.unit == "year" else months
 
+    def from_other(self, other: Calendar, numbers: Any) -> np.ndarray:
+        """Times of another calendar as numbers of this one."""
+        dates: Any = other.dates(numbers)
+        if other.dated and other.tz is not None:
+            dates = dates.tz_convert("UTC").tz_localize(None)
+        return self.numbers(dates)
+
     def dates(self, numbers: Any) -> pd.DatetimeIndex | np.ndarray:
         """The dates of times, in the time zone of the data, to the millisecond (or the unshifted numbers)."""
         values = np.asarray(numbers, dtype=np.float64)

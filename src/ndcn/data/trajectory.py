@@ -17,6 +17,7 @@ from . import trajectory_folder, trajectory_table
 from .calendar import Calendar
 from .checks import checked_states, checked_times, feature_names
 from .html import trajectory_html
+from .inputs import Inputs, checked_inputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +54,7 @@ class Trajectory:
         ordered: False admits times in any order and repeated ones, as in the answer to such a query.
         statistics: how the solver fared, if a solver made the states.
         calendar: what the times mean, where they are dates; runs that ``ndcn.read`` made and predictions of them have it.
+        inputs: what acted on the network from outside; known at least from the first to the last time.
 
     Attributes:
         split_rule: how other snapshots were held out, of the training part of ``ndcn.split``.
@@ -82,6 +84,7 @@ class Trajectory:
         ordered: bool = True,
         statistics: Statistics | None = None,
         calendar: Calendar | None = None,
+        inputs: Inputs | None = None,
     ) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}; see Graph.from_networkx etc.")
@@ -91,6 +94,7 @@ class Trajectory:
         self.features = feature_names(features, self.states.shape[2])
         self.statistics = statistics
         self.calendar = calendar
+        self.inputs = checked_inputs(inputs, self.times, graph, calendar)
         self.split_rule: SplitRule | None = None
 
     def __len__(self) -> int:
@@ -115,10 +119,9 @@ class Trajectory:
         )
 
     def replaced(self, **changes: Any) -> Trajectory:
-        """The same with other times, states, graph, mask, features or calendar; times may come in any order."""
-        same = {
-            name: getattr(self, name) for name in ("times", "states", "graph", "mask", "features", "calendar")
-        } | changes
+        """The same with other times, states, graph, mask, features, calendar or inputs; times may come in any order."""
+        names = ("times", "states", "graph", "mask", "features", "calendar", "inputs")
+        same = {name: getattr(self, name) for name in names} | changes
         return Trajectory(**same, ordered=bool((same["times"].diff() > 0).all()))
 
     def first_state(self) -> torch.Tensor:
@@ -126,18 +129,27 @@ class Trajectory:
 
         A node never observed gets the mean of the others in that feature.
         """
-        if self.mask is None:
+        if self.graph.everywhere(self.mask is None):
             return self.states[0]
-        first = self.mask.int().argmax(dim=0, keepdim=True)
+        mask = ~self.states.isnan() if self.mask is None else self.mask
+        first = mask.int().argmax(dim=0, keepdim=True)
         filled = self.states.gather(0, first)[0]
         means = filled.nanmean(dim=0, keepdim=True).nan_to_num(0.0)
+        if self.graph.in_parts:
+            known = ~filled.isnan()
+            sums = torch.stack([filled.nan_to_num(0.0).double().sum(0), known.double().sum(0)]).cpu()
+            total, count = self.graph.total(sums)
+            means = (total / count.clamp(min=1)).to(filled).unsqueeze(0)
         return torch.where(filled.isnan(), means, filled)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of times, states, mask and graph, in hexadecimal."""
+        """SHA-256 of times, states, mask, inputs and graph, in hexadecimal."""
         digest = hashlib.sha256(self.graph.fingerprint.encode())
-        for part in (self.times, self.states):
+        driven = () if self.inputs is None else self.inputs.tensors().values()
+        if self.inputs is not None:
+            digest.update(repr(self.inputs.description()).encode())
+        for part in (self.times, self.states, *driven):
             digest.update(repr((part.dtype, tuple(part.shape))).encode())
             digest.update(part.detach().cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()
@@ -150,7 +162,8 @@ class Trajectory:
         when = f"t = {low:.4g} .. {high:.4g}"
         if self.calendar is not None and self.calendar.dated:
             when = " .. ".join(self.calendar.texts([low, high]))
-        return f"Trajectory({count} of {nodes}, {features}, {when}{missing})"
+        driven = "" if self.inputs is None else f", inputs {', '.join(self.inputs.names)}"
+        return f"Trajectory({count} of {nodes}, {features}, {when}{missing}{driven})"
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(NO_ARRAY)
@@ -209,7 +222,7 @@ class Trajectory:
     # Files ------------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
-        """Write ``states.parquet``, ``edges.parquet`` and ``data.json`` into a folder, all or nothing.
+        """Write ``states.parquet``, ``edges.parquet``, ``inputs.parquet`` if there are any, and ``data.json`` into a folder, all or nothing.
 
         A folder that holds such data is replaced; any other existing folder or file is an error.
         """

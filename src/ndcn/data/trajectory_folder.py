@@ -19,12 +19,14 @@ from .._support.outputs import check_data_folder
 from .._support.parquet import read_parquet
 from .._support.plain_json import from_json
 from ..graph import Graph, label_index
+from .inputs import Inputs
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 FORMAT = "ndcn-data"
 VERSION = 1
+WITH_INPUTS = 2  # folders with inputs, which ndcn 0.2 and before would leave out
 TABLES = ("states", "edges")
 DTYPES = ("float16", "float32", "float64")
 ATTEMPTS = 10  # at reading a folder that another process replaces meanwhile
@@ -48,12 +50,18 @@ def save(trajectory: Trajectory, folder: Path) -> None:
         "features": list(trajectory.features),
         "dtype": str(trajectory.states.dtype).removeprefix("torch."),
     }
+    tables: tuple[str, ...] = TABLES
+    if trajectory.inputs is not None:
+        tables = (*TABLES, "inputs")
+        about |= {"version": WITH_INPUTS, "inputs": trajectory.inputs.description()}
     states = trajectory.to_pandas(dates=False).assign(node=np.tile(label_index(named.nodes), len(trajectory)))
     with replacing(folder) as new:
         new.mkdir()
         states.to_parquet(new / "states.parquet", index=False)
         named.to_pandas().to_parquet(new / "edges.parquet", index=False)
-        about["sha256"] = {name: _digest((new / f"{name}.parquet").read_bytes()) for name in TABLES}
+        if trajectory.inputs is not None:
+            _input_table(trajectory.inputs).to_parquet(new / "inputs.parquet", index=False)
+        about["sha256"] = {name: _digest((new / f"{name}.parquet").read_bytes()) for name in tables}
         (new / "data.json").write_text(json.dumps(about, indent=1) + "\n")
 
 
@@ -77,7 +85,7 @@ def load(folder: Path) -> dict[str, Any]:
         )
         if about.get("positions") is not None:
             graph = graph.with_positions(np.array(about["positions"], dtype=np.float64))
-        return _snapshots(states, graph, about["features"], about["dtype"])
+        return _snapshots(states, graph, about["features"], about["dtype"]) | {"inputs": _inputs(about, tables)}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the data in {folder} is damaged: {error}") from error
 
@@ -94,12 +102,13 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
             time.sleep(PAUSE)
         try:
             about = _about(folder)
-            tables = {name: _content(folder / f"{name}.parquet") for name in TABLES}
+            names = (*TABLES, "inputs") if about.get("inputs") is not None else TABLES
+            tables = {name: _content(folder / f"{name}.parquet") for name in names}
         except OSError as error:  # not there, or not there any more
             reason = str(error)
             continue
         known = about.get("sha256")
-        if not isinstance(known, Mapping) or all(known.get(name) == _digest(tables[name]) for name in TABLES):
+        if not isinstance(known, Mapping) or all(known.get(name) == _digest(tables[name]) for name in names):
             return about, tables
         reason = "states.parquet or edges.parquet is not the one that was written with data.json"
     if about is None:
@@ -114,9 +123,10 @@ def _about(folder: Path) -> dict[str, Any]:
         raise _not_ours(folder) from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise _not_ours(folder)
-    if about.get("version") != VERSION:
+    expected = VERSION if about.get("inputs") is None else WITH_INPUTS
+    if about.get("version") != expected:
         found = f"{folder} has format version {about.get('version')}"
-        raise ValueError(f"{found}, this ndcn reads version {VERSION}; use a newer ndcn")
+        raise ValueError(f"{found}, this ndcn reads version {expected}; use a newer ndcn")
     return about
 
 
@@ -146,6 +156,39 @@ def _snapshots(table: pd.DataFrame, graph: Graph, features: list[str], dtype: st
     ordered = bool((np.diff(times) > 0).all())
     mask = ~states.isnan()
     return {"times": times, "states": states, "graph": graph, "mask": mask, "features": features, "ordered": ordered}
+
+
+def _input_table(inputs: Inputs) -> pd.DataFrame:
+    """A row for each driver, time and place of a node, 0 where all nodes have it in common."""
+    parts = []
+    for k, one in enumerate(inputs.drivers):
+        times, places = len(one.times), one.values.shape[1]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "driver": np.full(times * places, k),
+                    "time": np.repeat(one.times.numpy(), places),
+                    "place": np.tile(np.arange(places), times),
+                    "value": one.values.numpy().reshape(-1),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _inputs(about: Mapping[str, Any], tables: Mapping[str, bytes]) -> Inputs | None:
+    if "inputs" not in tables:
+        return None
+    table = read_parquet(tables["inputs"], "inputs.parquet").to_pandas()
+    tensors: dict[str, torch.Tensor] = {}
+    for k, part in table.groupby("driver"):
+        places = int(part["place"].max()) + 1
+        values = part["value"].to_numpy(dtype=np.float64).reshape(-1, places)
+        tensors |= {
+            f"{k}.times": torch.from_numpy(part["time"].to_numpy(dtype=np.float64)[::places].copy()),
+            f"{k}.values": torch.from_numpy(values.copy()),
+        }
+    return Inputs.restored(about["inputs"], tensors)
 
 
 def plain_labels(graph: Graph) -> list[str | int | float] | None:

@@ -138,7 +138,7 @@ class LawChoice:
         if self.reason == "undecided":
             both = f"the first {self.known} snapshots and all {self.known + self.held}"
             return f"{both} give formulas whose rates are {_percent(self.share)} apart"
-        return "no formula leaves nothing but noise"
+        return "no formula that was found in time leaves nothing but noise"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for files and `--json`."""

@@ -12,9 +12,13 @@ from .operators import (
     normalized_adjacency as normalized_adjacency,
     signed_laplacian as signed_laplacian,
 )
+from .partition.halo_matrix import HaloMatrix as HaloMatrix
+from .partition.part import Part as Part
+from .partition.part_graph import PartGraph as PartGraph
+from .partition.partition import Partition
 from .positions import projected as projected
 from .sequence import GraphSequence
 from .sparse import SparseMatrix, type_text as type_text
 from .sparse_parts import check_sparse as check_sparse, csr_of_parts as csr_of_parts
 
-__all__ = ["Graph", "GraphSequence", "SparseMatrix", "networks", "operators"]
+__all__ = ["Graph", "GraphSequence", "Partition", "SparseMatrix", "networks", "operators"]

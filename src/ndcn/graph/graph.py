@@ -18,6 +18,7 @@ from .._support.wording import counted
 from .adjacency_checks import check_real, is_networkx, is_symmetric
 from .edge_table import edge_table_to_adjacency
 from .labels import checked_labels, label_index
+from .one_process import OneProcess
 from .positions import checked_positions
 from .sparse import SparseMatrix
 from .sparse_parts import check_sparse
@@ -25,7 +26,7 @@ from .sparse_parts import check_sparse
 _T = TypeVar("_T")
 
 
-class Graph:
+class Graph(OneProcess):
     """A network of n nodes, frozen: A[i, j] is the weight of node j acting on node i.
 
     Weighted or not, directed or not; isolated nodes, self-loops and negative weights are allowed. Use the ``from_*``
@@ -155,13 +156,7 @@ class Graph:
 
     def aggregate(self, messages: torch.Tensor) -> torch.Tensor:
         """sum_j A_ij m_ij for messages in the order of ``edge_index``: (..., nnz, d) to (..., n, d)."""
-
-        def build() -> SparseMatrix:
-            m = self._adjacency.csr
-            columns = np.arange(m.nnz, dtype=m.indices.dtype)
-            return SparseMatrix(sparse.csr_array((m.data, columns, m.indptr), shape=(self.num_nodes, m.nnz)))
-
-        return self.cached("incidence", build) @ messages
+        return self.cached("incidence", lambda: self._incidence(self._adjacency.csr)) @ messages
 
     @property
     def fingerprint(self) -> str:

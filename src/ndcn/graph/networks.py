@@ -5,7 +5,8 @@ communities lie together: on the square layout of the figures, neighbours in the
 the picture. The dynamics on a network do not depend on the order, but the paper's initial state is laid out by it.
 
 ``order="modularity"`` is the paper's greedy modularity algorithm, whose time grows fast with the size of the network;
-``order="louvain"`` does nearly the same sooner; ``order=None`` leaves the nodes as drawn. random and community have edges
+``order="louvain"`` does nearly the same sooner; ``order=None`` leaves the nodes as drawn. The default, "auto", is
+"modularity" up to 2000 nodes, and None above, where no picture shows single nodes. random and community have edges
 in proportion to n^2, and networkx draws each pair in a Python loop. About how many seconds each takes on one core (a grid
 takes none):
 
@@ -32,6 +33,7 @@ from .._support.registries import NETWORKS
 from .graph import Graph
 
 NAMED = NETWORKS
+LARGEST_ORDERED = 2000  # nodes; 4000 take minutes, 100,000 hours
 
 
 def grid(n: int) -> Graph:
@@ -57,7 +59,7 @@ def grid(n: int) -> Graph:
     return Graph(sparse.coo_array((np.ones(2 * len(u)), both), shape=(n, n)), directed=False)
 
 
-def random(n: int, p: float = 0.1, *, seed: int = 0, order: str | None = "modularity") -> Graph:
+def random(n: int, p: float = 0.1, *, seed: int = 0, order: str | None = "auto") -> Graph:
     """Erdos-Renyi: every pair is linked with probability p.
 
     Example:
@@ -69,7 +71,7 @@ def random(n: int, p: float = 0.1, *, seed: int = 0, order: str | None = "modula
     return _finish(nx.erdos_renyi_graph(n, p, seed=seed), order, seed)
 
 
-def power_law(n: int, m: int = 5, *, seed: int = 0, order: str | None = "modularity") -> Graph:
+def power_law(n: int, m: int = 5, *, seed: int = 0, order: str | None = "auto") -> Graph:
     """Barabasi-Albert: each new node links to m old ones (to n - 1 if n <= m), preferring those with many links.
 
     Example:
@@ -84,7 +86,7 @@ def power_law(n: int, m: int = 5, *, seed: int = 0, order: str | None = "modular
     return _finish(drawn, order, seed)
 
 
-def small_world(n: int, k: int = 5, p: float = 0.5, *, seed: int = 0, order: str | None = "modularity") -> Graph:
+def small_world(n: int, k: int = 5, p: float = 0.5, *, seed: int = 0, order: str | None = "auto") -> Graph:
     """Newman-Watts-Strogatz: a ring with k neighbours (n if n < k), and a shortcut for each edge with probability p.
 
     Example:
@@ -96,9 +98,7 @@ def small_world(n: int, k: int = 5, p: float = 0.5, *, seed: int = 0, order: str
     return _finish(nx.newman_watts_strogatz_graph(n, min(k, n), p, seed=seed), order, seed)
 
 
-def community(
-    n: int, p_in: float = 0.25, p_out: float = 0.01, *, seed: int = 0, order: str | None = "modularity"
-) -> Graph:
+def community(n: int, p_in: float = 0.25, p_out: float = 0.01, *, seed: int = 0, order: str | None = "auto") -> Graph:
     """Random partition into groups of n/3, n/3, n/4 and the rest: dense inside (p_in), sparse between (p_out).
 
     Example:
@@ -139,6 +139,10 @@ def by_community(graph: Graph, method: str = "modularity", *, seed: int = 0) -> 
 
 
 def _finish(drawn: nx.Graph, order: str | None, seed: int) -> Graph:
+    if order == "auto":
+        order = "modularity" if len(drawn) <= LARGEST_ORDERED else None
+    elif order not in ("modularity", "louvain", None):
+        raise ValueError(f'order must be "auto", "modularity", "louvain" or None, got {order!r}')
     a = sparse.csr_array(nx.to_scipy_sparse_array(drawn, nodelist=range(len(drawn)), weight=None, dtype=np.float64))
     if order is not None:
         new = _community_order(drawn, order, seed)
@@ -154,7 +158,7 @@ def _community_order(drawn: nx.Graph, method: str, seed: int) -> list[int]:
     elif method == "louvain":
         found = sorted(nx.community.louvain_communities(drawn, seed=seed), key=len, reverse=True)
     else:
-        raise ValueError(f'order must be "modularity", "louvain" or None, got {method!r}')
+        raise ValueError(f'method must be "modularity" or "louvain", got {method!r}')
     return [node for group in found for node in sorted(group)]
 
 

@@ -132,8 +132,7 @@ def diffusion(graph: Graph, alpha: float) -> SparseMatrix:
 
 
 def _cached(graph: Graph, key: object, build: Callable[[sparse.csr_array], sparse.sparray]) -> SparseMatrix:
-    a = graph.adjacency
-    return graph.cached(("operator", key), lambda: SparseMatrix(build(a.csr), symmetric=a.symmetric))
+    return graph.cached(("operator", key), lambda: graph.operator_of(build, symmetric=True))
 
 
 def _degrees(a: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -153,7 +152,7 @@ def _scaled(a: sparse.csr_array, incoming: np.ndarray, outgoing: np.ndarray) -> 
 
 
 def _refuse_negative(graph: Graph, name: str) -> None:
-    if (graph.adjacency.csr.data < 0).any():
+    if graph.has_negative_weights:
         raise ValueError(
             f"{name} divides by degrees and needs weights >= 0, but this graph has negative ones; "
             "use operators.signed_laplacian, operators.laplacian or operators.adjacency"

@@ -14,6 +14,8 @@ from .held_out import (
     observation_noise as observation_noise,
 )
 from .interaction import Interaction
+from .library import formula_names as formula_names, library as library
+from .node_groups import Groups as Groups, groups_of as groups_of
 from .parameter_table import Estimates
 from .result import Evidence, FoundLaw as FoundLaw
 from .screening import (

@@ -63,7 +63,7 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
 def _ranked_sets(form: WeakForm, feature: int) -> tuple[list[RankedSupport], list[RankedSupport], list[RankedSupport]]:
     """Polynomial self terms with one coupling or none; with one coupling and one curve; any sets, by beam search."""
     terms = form.terms[feature]
-    polynomials = tuple(k for k, term in enumerate(terms) if not term.coupling and _is_polynomial(term))
+    polynomials = tuple(k for k, term in enumerate(terms) if not term.coupling and is_polynomial(term))
     couplings = [(*polynomials, k) for k, term in enumerate(terms) if term.coupling]
     with_coupling = form.solved_all(feature, couplings)
     without = form.solved(feature, polynomials)
@@ -76,7 +76,7 @@ def _ranked_sets(form: WeakForm, feature: int) -> tuple[list[RankedSupport], lis
 
 def _ranked(form: WeakForm, feature: int, support: Support) -> RankedSupport:
     terms = [form.terms[feature][m] for m in support.members]
-    return RankedSupport(support, math.log(support.rest), sum(map(_complexity, terms)))
+    return RankedSupport(support, math.log(support.rest), sum(map(complexity, terms)))
 
 
 def _with_one_curve(
@@ -112,12 +112,13 @@ def _families(form: WeakForm, feature: int, support: Support) -> tuple:
     return tuple(sorted(form.terms[feature][m].family for m in support.members))
 
 
-def _complexity(term: Term) -> int:
+def complexity(term: Term) -> int:
     """Its coefficient and parameters, and more for functions and quotients."""
-    return 1 + len(term.values) + (0 if _is_polynomial(term) else NONLINEAR_PRICE)
+    return 1 + len(term.values) + (0 if is_polynomial(term) else NONLINEAR_PRICE)
 
 
-def _is_polynomial(term: Term) -> bool:
+def is_polynomial(term: Term) -> bool:
+    """Whether it is a product of states, without functions, quotients or parameters."""
     return not term.values and not re.search(r"/|[a-z]\(|\^(?!\d)", term.formula.text)
 
 

@@ -16,20 +16,23 @@ from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
 from .clock import hopeless, interrupted, time_is_over, time_limit
-from .doubts import doubt_of_numbers, no_motion, warn_of_terms
+from .divided_sums import divided_along, divided_snapshots, with_divisor
+from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
+from .euler_map import euler_map, found_map
+from .inputs_or_not import with_inputs_if_needed
 from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
+from .node_discovery import DifferingNodes, differing_nodes, found_law, may_differ
 from .numbers import check_numbers
 from .observations import (
     CLEAN_BELOW,
-    CLEAN_TOLERANCE,
     NOISY_ABOVE,
     Observations,
-    largest,
     observed,
     roughness_of,
+    rounding_of,
     signed,
     some_states,
 )
@@ -39,6 +42,7 @@ from .result import Evidence, FoundLaw
 from .search import Search
 from .shooting_fit import ShotFit
 from .spline_fit import fit_splines
+from .tolerances import tolerance_along
 from .trajectory_fit import TrajectoryFit, posterior_samples
 from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along
 from .trajectory_splines import free_form_along
@@ -48,8 +52,6 @@ from .trajectory_system import HUBER
 POOR_MISFIT = 0.05
 # Smaller residuals along trajectories without noise are explained. Ten times ``EXPLAINED_EXCESS``, as errors of integration add up along them.
 EXPLAINED_ROUNDING = 50.0
-# Of integration where there is noise, as a share of the largest state: well below that of ``NOISY_ABOVE``.
-SEARCH_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ def discover(
     limit = time_limit(what.seconds, trial=trial, progress=progress)
     with limit, threads_for(max(t.graph.num_nodes for t in trajectories)):
         try:
-            found = _searched(_Task(trajectories, what, seed))
+            task = _Task(trajectories, what, seed)
+            found = with_inputs_if_needed(trajectories, what, seed, lambda: _of_states(task))
         except (LinAlgError, np.linalg.LinAlgError, ArithmeticError) as error:
             reason = str(error).partition("\n")[0]
             raise ValueError(
@@ -109,29 +112,21 @@ def discover(
                 'where the states change fastest, or use model="ndcn", which assumes less'
             )
         if time_is_over() and not trial:
-            found = _out_of_time(found, None if interrupted() else what.seconds)
-    return replace(found, seconds=time.monotonic() - began)
+            found = out_of_time(found, None if interrupted() else what.seconds)
+        over = time_is_over()
+    return replace(found, seconds=time.monotonic() - began, out_of_time=over)
 
 
-def _searched(task: _Task) -> FoundLaw | None:
+def _of_states(task: _Task) -> FoundLaw | None:
     rough = max(roughness_of(t) for t in task.trajectories)
     found: FoundLaw | None = None
-    if rough < NOISY_ABOVE and all(t.mask is None for t in task.trajectories):
+    complete = rough < NOISY_ABOVE and all(t.mask is None for t in task.trajectories)
+    rounded = any(rounding_of(t).any() for t in task.trajectories)
+    if rounded:  # shots start from states that are off: they tell the formula only
+        return _from_trajectories(task, noisy=True, rounded=True, shots=complete)
+    if complete:
         found = _from_snapshots(task, sure=rough < CLEAN_BELOW)
     return found or _from_trajectories(task, noisy=rough >= CLEAN_BELOW)
-
-
-def _out_of_time(found: FoundLaw, seconds: float | None) -> FoundLaw:
-    """A law that was found in time is as good as without a limit; of another, say that there may be a better one."""
-    if found.evidence.explained:
-        return found
-    if seconds is None:
-        reason = "Ctrl-C ended the search, and this is the best law so far"
-        warn(reason)
-    else:
-        reason = f"the time limit of {seconds:g} s ended the search, and this is the best law so far"
-        warn(f"{reason}: give it more time, seconds={10 * seconds:g}, or none")
-    return replace(found, evidence=replace(found.evidence, reason=f"{found.evidence.reason}; {reason}"))
 
 
 def _prepared(task: _Task, *, noisy: bool) -> tuple[list[Observations], KnownLaw | None]:
@@ -183,12 +178,40 @@ def _found(
     return FoundLaw(law, covariance, standard_errors(covariance), samples, *initial, evidence, some_states(data))
 
 
-def _warn(how: str) -> None:
-    warn(
-        f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
-        "fastest would help; or these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j) with the same f and g at every node: if "
-        'nodes differ, give a law and estimate it with per_node; model="ndcn" assumes less'
-    )
+def _differing(
+    task: _Task,
+    data: Sequence[Observations],
+    search: Search,
+    closed: Equation | None,
+    *,
+    noisy: bool,
+    explained: bool = False,
+) -> DifferingNodes | None:
+    """The law of nodes that differ, if it may be looked for and they do."""
+    if task.what.nodes == "same" or task.what.known is not None:
+        return None
+    tolerance = tolerance_along(task.trajectories, data, noisy=noisy)
+    names = formula_names(task.features)
+    return differing_nodes(data, search.terms, tolerance, names, closed, noisy=noisy, explained=explained)
+
+
+def _as_map(task: _Task, data: Sequence[Observations], search: Search) -> FoundLaw | None:
+    """The law of a trajectory of Euler steps, if it is one."""
+    if task.what.known is not None or time_is_over():
+        return None
+    names = formula_names(task.features)
+    found = euler_map(data, search.terms, names, differ=task.what.nodes != "same")
+    return None if found is None else found_map(found, data, names, task.trajectories[0].graph.nodes, task.seed)
+
+
+def _of_nodes(task: _Task, data: Sequence[Observations], different: DifferingNodes) -> FoundLaw:
+    if not different.explained:
+        unit = "noise" if different.noisy else "rounding"
+        warn_of_law(
+            f"leaves residuals of {different.fit.excess:.3g} times the {unit} even where nodes differ", alike=False
+        )
+    names = formula_names(task.features)
+    return found_law(different, data, names, task.trajectories[0].graph.nodes, task.seed)
 
 
 # Complete observations without noise --------------------------------------------------------------------------------
@@ -202,7 +225,18 @@ def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
     data, base = _prepared(task, noisy=False)
     closed: FittedEquation | None = None
     if task.what.form != "free":
-        closed = _search(task, data, base).run()
+        search = _search(task, data, base)
+        if task.what.nodes != "differ" or not may_differ(data):
+            closed = search.run()
+        if closed is None or not closed.explains():
+            if (as_map := _as_map(task, data, search)) is not None:
+                return as_map
+            if task.what.known is None and (other := divided_snapshots(data, lambda some: _search(task, some, None))):
+                by, divided_data, formula = other
+                return with_divisor(_closed_from_snapshots(task, divided_data, formula), by)
+            different = _differing(task, data, search, None if closed is None else closed.equation, noisy=False)
+            if different is not None and (different.explained or task.what.nodes == "differ"):
+                return _of_nodes(task, data, different)
         requested = task.what.form == "closed" and sure
         if closed is not None and (closed.explains() or requested or time_is_over()):
             return _closed_from_snapshots(task, data, closed)
@@ -236,7 +270,7 @@ def _free_from_snapshots(
         also = f"the free form misses them by {free.excess:.2g} times"
         reason = f"no closed form of the library explains the snapshots{best}; {also}"
     if free.misfit > POOR_MISFIT:
-        _warn(f"misses typical snapshots by {100 * free.misfit:.2g} % of the way from the one before")
+        warn_of_law(f"misses typical snapshots by {100 * free.misfit:.2g} % of the way from the one before")
     noise = tuple(data[0].measured.share.tolist())
     formula = (None, None) if closed is None else (closed.fit.excess, str(closed.equation))
     explained = free.lost == 0 and free.excess < EXPLAINED_EXCESS
@@ -257,16 +291,42 @@ def _of_shots(task: _Task, data: Sequence[Observations], fit: ShotFit, evidence:
 # Noise and gaps -----------------------------------------------------------------------------------------------------
 
 
-def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
-    """Along whole trajectories, with their initial states."""
+def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots: bool = False) -> FoundLaw | None:
+    """Along whole trajectories, with their initial states; ``shots`` from snapshot to snapshot may tell the formula before."""
     data, base = _prepared(task, noisy=noisy)
     form = task.what.form
-    tolerance = (SEARCH_TOLERANCE if noisy else CLEAN_TOLERANCE) * largest(data)
-    closed = None if form == "free" else closed_form_along(_search(task, data, base), data, tolerance)
+    tolerance = tolerance_along(task.trajectories, data, noisy=noisy)
+    search = _search(task, data, base) if form != "free" else None
+    given = task.what.nodes == "differ" and noisy and may_differ(data)
+    lead = _lead(task) if shots and search is not None else None
+    if search is not None and lead is not None:
+        search.leads = [lead[1].equation]
+    closed = None if search is None or given else closed_form_along(search, data, tolerance)
     if hopeless():
         return None
+    divisor: str | None = None
+    poor = closed is None or not residuals_are_noise(closed)
+    if noisy and search is not None and not given and poor and task.what.known is None:
+        other = divided_along(data, lambda some: _search(task, some, None), closed, tolerance)
+        if other is not None:
+            divisor, data, closed = other[0], list(other[1]), other[2]
+    if noisy and search is not None and divisor is None:
+        told = closed is not None and residuals_are_noise(closed)
+        alike = closed.model if closed is not None and isinstance(closed.model, Equation) else None
+        if lead is not None and not told:
+            return _closed_from_snapshots(task, *lead)
+        # Rounding errs alike at a node at rest, which looks like a node that differs.
+        different = None if rounded and told else _differing(task, data, search, alike, noisy=True, explained=told)
+        if different is not None:
+            return _of_nodes(task, data, different)
+        if given:
+            closed = closed_form_along(search, data, tolerance)
     free: TrajectoryFit | None = None
-    if form != "closed" and (closed is None or (closed.excess >= NOTHING_LEFT_EXCESS and not time_is_over())):
+    if (
+        form != "closed"
+        and divisor is None
+        and (closed is None or (closed.excess >= NOTHING_LEFT_EXCESS and not time_is_over()))
+    ):
         free = free_form_along(data, tolerance, base)
     if free is None and closed is None:
         return None
@@ -275,7 +335,7 @@ def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
     explained = _explains(best, noisy)
     if noisy and chosen == "closed":
         best = reweighted(best)
-    reason = _reason(closed, free, task.what, noisy)
+    reason = reason_along(closed, free, task.what.form, noisy)
     if noisy and no_motion(best):
         explained = False
         reason = (
@@ -286,7 +346,15 @@ def _from_trajectories(task: _Task, *, noisy: bool) -> FoundLaw | None:
     formula = (None, None) if closed is None else (closed.excess, str(closed.model))
     splines = None if free is None else free.excess
     evidence = Evidence(chosen, reason, noise, formula[0], splines, formula[1], explained)
-    return _of_trajectories(task, data, best, evidence)
+    found = _of_trajectories(task, data, best, evidence)
+    return found if divisor is None else with_divisor(found, divisor)
+
+
+def _lead(task: _Task) -> tuple[list[Observations], FittedEquation] | None:
+    """A formula that explains every snapshot from the one before to its rounding, if there is one."""
+    data, base = _prepared(task, noisy=False)
+    found = _search(task, data, base).run()
+    return None if found is None or not found.explains() else (data, found)
 
 
 def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: bool) -> tuple[TrajectoryFit, str]:
@@ -307,22 +375,9 @@ def _warn_if_poor(fitted: TrajectoryFit, noisy: bool) -> None:
     if _explains(fitted, noisy):
         return
     if noisy:
-        _warn(f"leaves residuals of {fitted.excess:.3g} times the noise")
+        warn_of_law(f"leaves residuals of {fitted.excess:.3g} times the noise")
     elif (share := fitted.share()) > POOR_MISFIT:
-        _warn(f"misses typical states by {100 * share:.2g} % of how far they are from their mean")
-
-
-def _reason(closed: TrajectoryFit | None, free: TrajectoryFit | None, what: Interaction, noisy: bool) -> str:
-    if what.form != "auto":
-        return f"the {what.form} form was requested"
-    unit = "the noise" if noisy else "the rounding"
-    if free is None:
-        assert closed is not None
-        return f"the closed form leaves residuals of {closed.excess:.2f} times {unit}"
-    if closed is None:
-        return f"all closed forms diverge; the free form leaves residuals of {free.excess:.2f} times {unit}"
-    best = f"the best closed form leaves residuals of {closed.excess:.2f} times {unit}"
-    return f"{best}, the free form of {free.excess:.2f}"
+        warn_of_law(f"misses typical states by {100 * share:.2g} % of how far they are from their mean")
 
 
 def _of_trajectories(task: _Task, data: Sequence[Observations], fitted: TrajectoryFit, evidence: Evidence) -> FoundLaw:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
@@ -12,6 +13,7 @@ from .._support.wording import counted
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, Term, term_values
 from .observations import Observations
+from .result import FoundLaw
 from .trajectory_fit import TrajectoryFit
 from .trajectory_stages import freedom
 
@@ -105,3 +107,40 @@ def warn_of_terms(own: Sequence[str], terms: Sequence[Term], data: Sequence[Obse
                 f"the term {text!r} is NaN or infinite at some of the states seen, so it cannot be part of their law: leave it out, or "
                 "write it so that it is defined there"
             )
+
+
+def warn_of_law(how: str, *, alike: bool = True) -> None:
+    """Warn that a law does not explain the data; ``how`` says by how much, ``alike`` whether it is the same at every node."""
+    shared = ", the same f and g at every node" if alike else ""
+    warn(
+        f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
+        f"fastest would help; or these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j){shared}: if you know the law, give it "
+        'and estimate its numbers, also per_node; model="ndcn" assumes less'
+    )
+
+
+def out_of_time(found: FoundLaw, seconds: float | None) -> FoundLaw:
+    """A law that was found in time is as good as without a limit; of another, say that there may be a better one."""
+    if found.evidence.explained:
+        return found
+    if seconds is None:
+        reason = "Ctrl-C ended the search, and this is the best law so far"
+        warn(reason)
+    else:
+        reason = f"the time limit of {seconds:g} s ended the search, and this is the best law so far"
+        warn(f"{reason}: give it more time, seconds={10 * seconds:g}, or none")
+    return replace(found, evidence=replace(found.evidence, reason=f"{found.evidence.reason}; {reason}"))
+
+
+def reason_along(closed: TrajectoryFit | None, free: TrajectoryFit | None, form: str, noisy: bool) -> str:
+    """Why a law along trajectories was taken, in words."""
+    if form != "auto":
+        return f"the {form} form was requested"
+    unit = "the noise" if noisy else "the rounding"
+    if free is None:
+        assert closed is not None
+        return f"the closed form leaves residuals of {closed.excess:.2f} times {unit}"
+    if closed is None:
+        return f"all closed forms diverge; the free form leaves residuals of {free.excess:.2f} times {unit}"
+    best = f"the best closed form leaves residuals of {closed.excess:.2f} times {unit}"
+    return f"{best}, the free form of {free.excess:.2f}"

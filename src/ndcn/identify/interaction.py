@@ -20,11 +20,14 @@ class Interaction:
             are parameters to be found.
         without: formulas of the library to leave out.
         known: a law with all its numbers that is part of the whole; f and g are what it leaves open. None by default.
+        nodes: whether f and g are the same at every node. "auto" looks for one law of all nodes first, and for numbers that vary
+            among nodes where that law does not explain the data; "same" looks for one law only; "differ" takes it for granted that
+            nodes may differ (docs/interaction.md, Nodes that differ).
         seconds: after so many the search ends, with the best law so far and a warning; it may take somewhat longer, as
             what was begun is completed. None by default: it ends by itself, for most laws in seconds, for some in many minutes.
 
     Raises:
-        ValueError: an unknown form, a known law with unknown parameters, or a time limit that is no positive number.
+        ValueError: an unknown form, another word for nodes, a known law with unknown parameters, or a time limit that is no positive number.
         TypeError: formulas that are no list of texts, or a known law that is no law.
 
     Example:
@@ -32,7 +35,7 @@ class Interaction:
         >>> model = ndcn.Interaction(terms=["x_j^4/(K^4 + x_j^4)"])
         >>> reg = ndcn.DynamicsRegressor(model=model)
         >>> ndcn.Interaction(known=ndcn.laws.Heat(0.5))
-        Interaction(form='auto', terms=(), without=(), known=Heat(k=0.5), seconds=None)
+        Interaction(form='auto', terms=(), without=(), known=Heat(k=0.5), seconds=None, nodes='auto')
         >>> reg = ndcn.DynamicsRegressor(model=ndcn.Interaction(seconds=60))
     """
 
@@ -41,11 +44,14 @@ class Interaction:
     without: Sequence[str] = ()
     known: Law | None = None
     seconds: float | None = None
+    nodes: str = "auto"
 
     def __post_init__(self) -> None:
         check_number("seconds", self.seconds, "a number of seconds > 0", lambda x: x > 0)
         if self.form not in ("auto", "closed", "free"):
             raise ValueError(f'form must be "auto", "closed" or "free", got {self.form!r}')
+        if self.nodes not in ("auto", "same", "differ"):
+            raise ValueError(f'nodes must be "auto", "same" or "differ", got {self.nodes!r}')
         for name in ("terms", "without"):
             value = getattr(self, name)
             listed = isinstance(value, Sequence) and not isinstance(value, str)

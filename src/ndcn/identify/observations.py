@@ -12,8 +12,10 @@ from scipy.interpolate import PchipInterpolator
 
 from ..data import Trajectory
 from ..laws import Network
-from .data_smoothing import Noise, Smoother, estimated_noise, roughness
+from .data_smoothing import SMALL_STATE, Noise, Smoother, estimated_noise, roughness
+from .decimals import ROUNDING_ERROR, decimal_step
 from .gap_paths import interpolated
+from .node_sample import LaterPath
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 # How far observations are from a cubic through their neighbours in time, as a share (docs/interaction.md, How it works, 1): about 1e-7 for
@@ -31,6 +33,7 @@ NOISE_UNIT = 20.0  # times additive noise: below it logarithms would magnify noi
 FILLED_ERROR = 1e-3  # of states that are filled in, as a share of them and of 1 % of the largest one
 # Share of the noise, squared, that a smooth path keeps: a straight line through 100 snapshots keeps as much.
 LEAST_FREEDOM = 0.02
+LATER = 10_000_000  # states, whose path would take 0.3 GiB, and as much again several times while it is computed
 STATES_KEPT = 4000  # of those seen: enough for a histogram, and 32 kB for each feature in a file
 
 
@@ -44,12 +47,13 @@ class Observations:
     seen: torch.Tensor  # where they were, (T, n, d)
     # Estimates (T, n, d): the observations themselves if they are complete and without noise, else a smooth path through them.
     level: torch.Tensor
-    inner: torch.Tensor  # that path at 4 Gauss points inside each interval, (T - 1, 4, n, d)
+    inner: torch.Tensor | LaterPath  # that path at 4 Gauss points inside each interval, (T - 1, 4, n, d)
     noise: torch.Tensor  # standard deviation of the error of ``level``, (T, n, d)
     unit: torch.Tensor  # states are compared as asinh(x / unit), (d,)
     measured: Noise  # how noisy single observations are
     # How far the path may be off in each interval, (T - 1, n, d), where it leads through gaps between observations without noise.
     doubt: torch.Tensor | None = None
+    counted: int | None = None  # the first nodes, whose motion is to be explained; the others act on them. None: all
 
     @property
     def gaps(self) -> bool:
@@ -76,10 +80,10 @@ def observed(data: Trajectory, *, noisy: bool | None = None) -> Observations:
     states, seen = _states_of(data)
     times = data.times.double()
     if noisy is None:
-        noisy = roughness(times, states, seen) > NOISY_ABOVE
+        noisy = roughness_of(data) > NOISY_ABOVE
     scale = torch.where(seen, states.abs(), 0.0).amax(dim=(0, 1)).clamp(min=1e-300)
     if noisy:
-        return _smoothed(Network(data.graph), times, states, seen, scale)
+        return _smoothed(data, times, states, seen, scale)
     return _interpolated(data, times, states, seen, scale)
 
 
@@ -96,8 +100,11 @@ def _interpolated(
     network = Network(data.graph)
     complete = data.mask is None
     eps = max(torch.finfo(data.states.dtype).eps, FLOAT64_ROUNDING)
-    rounding = Noise(LEAST_ROUNDING * scale, torch.full_like(scale, eps))
+    rounding = Noise(LEAST_ROUNDING * scale, torch.full_like(scale, eps)).at_least(rounding_of(data))
     unit = UNIT * scale
+    if complete and states.numel() > LATER:
+        later = LaterPath(times, states, unit, _NODES)
+        return Observations(network, times, states, seen, states, later, rounding.at(states), unit, rounding)
     z = torch.asinh(states / unit).flatten(1).numpy()
 
     def path(t: np.ndarray, *, straight: bool = False) -> np.ndarray:
@@ -118,10 +125,19 @@ def _interpolated(
     return Observations(network, times, states, seen, level, inner, error, unit, rounding, doubt)
 
 
+def rounding_of(data: Trajectory) -> torch.Tensor:
+    """Standard deviation of the rounding of observations that are written with few decimals, (d,); else 0."""
+    states = data.states.detach().cpu()
+    seen = torch.ones_like(states, dtype=torch.bool) if data.mask is None else data.mask.cpu()
+    return ROUNDING_ERROR * decimal_step(states, seen)
+
+
 def _smoothed(
-    network: Network, times: torch.Tensor, states: torch.Tensor, seen: torch.Tensor, scale: torch.Tensor
+    data: Trajectory, times: torch.Tensor, states: torch.Tensor, seen: torch.Tensor, scale: torch.Tensor
 ) -> Observations:
     """With a smooth path: first through the states, which shows their noise, then through asinh(x / unit)."""
+    network = Network(data.graph)
+    written = rounding_of(data)
     T, n, d = states.shape
     flags = seen.reshape(T, -1).numpy()
     counts = flags.sum(0)
@@ -129,7 +145,7 @@ def _smoothed(
 
     def noise_around(level: torch.Tensor, freedom: np.ndarray) -> Noise:
         inflation = torch.from_numpy(np.sqrt(counts / np.maximum(counts - freedom, 1.0))).reshape(n, d)
-        return estimated_noise(level, states, seen, inflation)
+        return estimated_noise(level, states, seen, inflation).at_least(written)
 
     c, freedom = smoother.fit(np.nan_to_num(states.reshape(T, -1).numpy()), flags)
     noise = noise_around(torch.from_numpy(smoother.path(c, times.numpy())).reshape(T, n, d), freedom)
@@ -151,12 +167,22 @@ def signed(one: Observations) -> Observations:
     """The path through states that are never below 0 is not either: a law may not be defined there."""
     least = torch.where(one.seen, one.states, torch.inf).amin(dim=(0, 1))
     floor = torch.where(least >= 0, 0.0, -torch.inf)
-    return replace(one, level=torch.maximum(one.level, floor), inner=torch.maximum(one.inner, floor))
+    inner = one.inner.above(floor) if isinstance(one.inner, LaterPath) else torch.maximum(one.inner, floor)
+    return replace(one, level=torch.maximum(one.level, floor), inner=inner)
 
 
 def roughness_of(data: Trajectory) -> float:
-    """How far observations are from curves through their neighbours in time, as a share: see ``roughness``."""
-    return roughness(data.times.double(), *_states_of(data))
+    """How far observations are from curves through their neighbours in time, as a share: see ``roughness``.
+
+    No less than the rounding of observations that are written with few decimals, which repeat where states are at rest.
+    """
+    states, seen = _states_of(data)
+    rough = roughness(data.times.double(), states, seen)
+    for step, x, here in zip(rounding_of(data).tolist(), states.unbind(-1), seen.unbind(-1), strict=True):
+        if step:
+            size = x[here].abs()
+            rough = max(rough, step / float(size[size > SMALL_STATE * size.max()].median()))
+    return rough
 
 
 def largest(data: Sequence[Observations]) -> torch.Tensor:
@@ -219,6 +245,8 @@ def fastest_intervals(one: Observations, count: int) -> torch.Tensor:
     if len(speed) <= count:
         return torch.arange(len(speed))
     skip = min(1 + len(speed) // 40, len(speed) - count)
+    if count < 3:
+        return speed.argsort(descending=True)[skip : skip + count]
     fast = speed.argsort(descending=True)[skip : skip + count - 2]
     slow = torch.linspace(len(speed) // 2, len(speed) - 1, 2).round().long()
     return torch.cat([fast, slow]).unique()

@@ -61,3 +61,4 @@ class FoundLaw:
     # Of the parameters that ``estimate`` found: those in common to all nodes, and those with a value for each.
     names: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     seconds: float = 0.0  # it took
+    out_of_time: bool = False  # whether the time limit or Ctrl-C ended the search

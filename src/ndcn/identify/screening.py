@@ -8,7 +8,7 @@ import torch
 
 from ..data import Trajectory
 from .library import formula_names, library, ranges_of
-from .observations import observed, roughness_of, spread_intervals
+from .observations import observed, roughness_of
 from .search import WEIGHTINGS, weak_form_intervals
 from .weak_form import weak_form
 
@@ -40,6 +40,5 @@ def open_share(trajectories: Sequence[Trajectory]) -> float:
     data = [observed(one) for one in trajectories]
     ranges = ranges_of(torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data]))
     terms = library(formula_names(tuple(trajectories[0].features)), ranges, (), ())
-    each = weak_form_intervals(data)
-    form = weak_form(data, [spread_intervals(one, each) for one in data], terms, WEIGHTINGS[0], {}, None)
+    form = weak_form(data, weak_form_intervals(data), terms, WEIGHTINGS[0], {}, None)
     return max(form.solved(k, range(len(terms))).rest for k, terms in enumerate(form.terms))

@@ -14,6 +14,7 @@ from ..laws import Equation, Model, Term
 from .candidates import candidates
 from .clock import in_time, noted, shown, time_is_over
 from .equation_fit import HOPEFUL_MISFIT, LAST_TRY, REFINING, SCREENING, UNSEEN_EXCESS, EquationFitter, FittedEquation
+from .node_sample import SAMPLED_ABOVE, some_nodes
 from .observations import Observations, fastest_intervals, largest, spread_intervals
 from .pruning import plainer, pruned
 from .shooting import ends
@@ -31,6 +32,9 @@ NOISY_SCREENING_INTERVALS = 16
 VERIFYING_INTERVALS = 24  # only candidates that explain the few are shot over these
 FEWEST_INTERVALS = 3
 LARGE = 4000  # nodes; of networks with more, fewer intervals say as much
+HUGE = 300_000  # nodes; of networks with more, one interval to screen or verify formulas has more rows than 24 of ``LARGE``
+SAMPLED_INTERVALS = 10  # of a sample of nodes, ``some_nodes``, that the weak form explains
+JUDGED_ROWS = 12_000_000  # of a trajectory, all nodes over the fastest and evenly spread intervals: all intervals of 100,000 nodes, 12 of a million
 JUDGED_AT_ONCE = 2_000_000  # rows
 COUNTEREXAMPLES = 4  # of each trajectory: they are shot over by every candidate that comes later
 
@@ -53,9 +57,12 @@ BEST_FEW = 3  # candidates with which to go on where none explains the data
 COUNTEREXAMPLE_STEPS = 32  # of the integration that tells where a candidate misses most
 
 
-def weak_form_intervals(data: Sequence[Observations]) -> int:
-    """Intervals of each trajectory whose increments the weak form explains."""
-    return max(4, _enough(WEAK_FORM_INTERVALS, data) // len(data))
+def weak_form_intervals(data: Sequence[Observations]) -> list[torch.Tensor]:
+    """Intervals of each trajectory whose increments the weak form explains; with gaps all, as stretches reach over many."""
+    each = max(4, _enough(WEAK_FORM_INTERVALS, data) // len(data))
+    if data[0].counted is not None:
+        each = SAMPLED_INTERVALS
+    return [torch.arange(len(one.spans)) if one.gaps else spread_intervals(one, each) for one in data]
 
 
 def _enough(count: int, data: Sequence[Observations]) -> int:
@@ -72,6 +79,7 @@ class Search:
         self.base = base
         self.features = data[0].states.shape[2]
         self.fitter = EquationFitter(largest(data))
+        self.leads: list[Equation] = []  # formulas to follow along trajectories before any other
 
     # Candidates ---------------------------------------------------------------------------------------------------
 
@@ -81,10 +89,11 @@ class Search:
 
     def guesses(self) -> list[Equation]:
         """Equations that the weak form finds worth trying, best first."""
-        each = weak_form_intervals(self.data)
-        chosen = [torch.arange(len(one.spans)) if one.gaps else spread_intervals(one, each) for one in self.data]
+        large = self.data[0].level.shape[1] > SAMPLED_ABOVE
+        data = [some_nodes(one) if large and not one.gaps and self.base is None else one for one in self.data]
+        chosen = weak_form_intervals(data)
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
-        forms = [weak_form(self.data, chosen, self.terms, power, known, self.base) for power in WEIGHTINGS]
+        forms = [weak_form(data, chosen, self.terms, power, known, self.base) for power in WEIGHTINGS]
         sets = [candidates(forms, feature) for feature in range(self.features)]
         return [self._equation(one) for one in _combinations(sets)]
 
@@ -93,7 +102,8 @@ class Search:
         return Equation(tuple(t for t, _ in terms), coefficients, self.features, self.base)
 
     def _intervals(self, count: int, choose: Callable[[Observations, int], torch.Tensor]) -> list[torch.Tensor]:
-        each = max(FEWEST_INTERVALS, _enough(count, self.data) // len(self.data))
+        fewest = 1 if self.data[0].level.shape[1] > HUGE else FEWEST_INTERVALS
+        each = max(fewest, _enough(count, self.data) // len(self.data))
         return [choose(one, each) for one in self.data]
 
     def _shots(self, intervals: Sequence[torch.Tensor]) -> list[Shots]:
@@ -158,6 +168,12 @@ class Search:
         every = [one for one in again if one is not None] + [found for _, found in tried[outdated:]]
         return self._best_of(sorted(every, key=FittedEquation.score)[:BEST_FEW], more)
 
+    def nearest(self, count: int) -> float:
+        """The least misfit of the first formulas on a few intervals: a quick look at what a whole search could find."""
+        few = self._shots(self._intervals(SCREENING_INTERVALS, fastest_intervals))
+        fits = (self._approached(guess, few) for guess in self.guesses()[:count])
+        return min((found.fit.misfit for found in fits if found is not None), default=math.inf)
+
     def _approached(self, guess: Equation, few: Sequence[Shots]) -> FittedEquation | None:
         """The guess fitted to a few intervals: undamped and damped Gauss-Newton in turn, while that leads anywhere."""
         tolerance = SCREENING.precision * self.fitter.scale
@@ -203,11 +219,12 @@ class Search:
         return whole if whole is not None and whole.explains() else self._counterexamples(best, everything)
 
     def _judged(self, found: FittedEquation) -> FittedEquation:
-        """A fit as it is, with what it misses over all intervals, seen some of them at a time."""
+        """A fit as it is, with what it misses at all nodes, over all intervals or many, seen some of them at a time."""
         lost = count = 0
         missed = squares = 0.0
         for one in self.data:
-            for some in torch.arange(len(one.spans)).split(max(1, JUDGED_AT_ONCE // one.level[0].numel())):
+            chosen = spread_intervals(one, max(1, JUDGED_ROWS // one.level[0].numel()))
+            for some in chosen.split(max(1, JUDGED_AT_ONCE // one.level[0].numel())):
                 here = self.fitter.fitted(found.equation, [shots_of(one, some)], 0)
                 if here is None:  # it cannot be integrated over most of them
                     lost += len(some)

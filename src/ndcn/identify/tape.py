@@ -38,6 +38,18 @@ class Tape(ABC):
     def decay(self) -> Iterable[np.ndarray]:
         """About how much of itself each entry of the first state keeps until each time but the first, (n d, 1)."""
 
+    def node_tangent(self, d: int) -> Iterator[np.ndarray]:
+        """Of a law whose features from d on do not change: derivatives of the first d at each time but the first, (n d, n d + n q).
+
+        Columns are the first d features of each node at the beginning, then the other q of each.
+        """
+        n, D = self.states.shape[1:]
+        rows = (np.arange(n)[:, None] * D + np.arange(d)).ravel()
+        columns = np.concatenate([rows, np.setdiff1d(np.arange(n * D), rows)])
+        for k, T in enumerate(self.tangent(np.eye(n * D)[:, columns])):
+            if k:
+                yield T[rows]
+
     def gram(self, v: np.ndarray, weights: Sequence[np.ndarray]) -> np.ndarray:
         """sum_k T_k^T w_k T_k v."""
         return self.adjoint([w * along for w, along in zip(weights, self.tangent(v), strict=True)])
@@ -129,6 +141,10 @@ class KernelTape(Tape):
     def tangent(self, v: np.ndarray) -> Iterator[np.ndarray]:
         """Interval by interval."""
         return self.tape.tangent(v)
+
+    def node_tangent(self, d: int) -> Iterator[np.ndarray]:
+        """Interval by interval, without the features that do not change."""
+        return self.tape.node_tangent(d)
 
     def gram(self, v: np.ndarray, weights: Sequence[np.ndarray]) -> np.ndarray:
         """In one call."""

@@ -13,7 +13,7 @@ from ..solve import RK4
 from .initial_states import Elimination
 from .observations import Observations
 from .shooting import steps_needed
-from .tape import roll
+from .tape import Tape, record, roll
 
 # Step times the largest sum of a row of |J| at most. That sum bounds all eigenvalues (Gershgorin), and RK4 is stable to 2.78 on the negative
 # axis and to 2.83 on the imaginary one; the rest is for states near the trajectory.
@@ -41,6 +41,10 @@ class TrajectoryProblem:
     def followed(self, model: Model) -> torch.Tensor | None:
         """The states of the model from the initial one on, (T, n, d); None if they explode."""
         return roll(model, self.data.network, self.x0, self.data.spans, self.steps)
+
+    def recorded(self, model: Model) -> Tape | None:
+        """The same with the tape of its derivatives."""
+        return record(model, self.data.network, self.x0, self.data.spans, self.steps)
 
     def moved(self, step: torch.Tensor) -> TrajectoryProblem:
         """With another initial state, not far outside what was ever seen."""

@@ -84,7 +84,7 @@ def _through_noise(search: Search, data: Sequence[Observations], tolerance: torc
     known = all(bool(one.seen[0].all()) for one in data)  # good enough to compare models; moved only for the best
     tried: list[bool] = []
     near = False
-    listed = _in_turn(search, [found.equation for found in search.shortlist()])
+    listed = [*search.leads, *_in_turn(search, [found.equation for found in search.shortlist()])]
     for equation in shown(list(listed), "following trajectories"):
         curved = _curved(equation)
         if tried.count(curved) >= (TRIED_IF_NEAR if near or curved else TRIED):

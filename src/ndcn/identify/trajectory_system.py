@@ -10,7 +10,7 @@ import torch
 
 from ..laws import Model
 from .initial_states import Elimination, best_initial_state
-from .tape import Tape, record
+from .tape import Tape
 from .trajectory_problem import TrajectoryProblem
 
 # Residuals beyond so many times the noise count by their size, not its square. Noise goes as far once in 16 000 times, so that the fit keeps
@@ -53,7 +53,7 @@ def recorded(model: Model, problems: Sequence[TrajectoryProblem]) -> list[Tape] 
     """Tapes of all trajectories; None if one explodes."""
     out = []
     for problem in problems:
-        tape = record(model, problem.data.network, problem.x0, problem.data.spans, problem.steps)
+        tape = problem.recorded(model)
         if tape is None:
             return None
         out.append(tape)

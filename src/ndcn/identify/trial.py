@@ -17,7 +17,7 @@ def law_on_trial(
     """A closed form that explains the trajectories to their noise or rounding, or None.
 
     None stands for all that a user of ``discover`` would be warned of, too: residuals that are more than noise, numbers that the data
-    leave open, no motion beyond the noise. The search gives up early where no candidate comes near the data.
+    leave open, no motion beyond the noise, a search that time ended. The search gives up early where no candidate comes near the data.
 
     Args:
         trajectories: where to look.
@@ -35,7 +35,7 @@ def law_on_trial(
         >>> law_on_trial([data], 30.0).evidence.equation
         '+1[sum_j A_ij x_j - x_i]'
     """
-    what = Interaction("closed", seconds=seconds)
+    what = Interaction("closed", seconds=seconds, nodes="same")
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always")
         try:
@@ -43,4 +43,4 @@ def law_on_trial(
         except ValueError:  # states that no law can be told from
             return None
     told = any(issubclass(one.category, UserWarning) for one in doubts)
-    return found if found.evidence.explained and not told else None
+    return found if found.evidence.explained and not told and not found.out_of_time else None

@@ -142,7 +142,7 @@ class Stretches:
 def stretches(one: Observations, which: torch.Tensor, feature: int, power: float) -> Stretches:
     """The chosen intervals of each node or, in gaps, from each time it was seen to the next; see ``weak_form``."""
     count = len(which)
-    n = one.level.shape[1]
+    n = one.level.shape[1] if one.counted is None else one.counted
     if one.gaps:
         node, time = np.nonzero(one.seen[..., feature].numpy().T)
         same = node[1:] == node[:-1]

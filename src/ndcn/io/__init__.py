@@ -11,6 +11,7 @@ from .edges import read_edges as read_edges
 from .files import file_and_sheet as file_and_sheet, open_table as open_table
 from .graph_building import build_graph as build_graph
 from .group_table import GroupTable as GroupTable, read_groups as read_groups
+from .input_table import read_inputs as read_inputs
 from .inspection import GAP as GAP, Inspection, inspect
 from .listing import problems
 from .node_matching import (

@@ -56,6 +56,18 @@ class EdgeList:
     heading: tuple[str, str] | None = None
 
 
+def no_edges(labels: list[str]) -> EdgeList:
+    """Nodes of these names and no edges: the network is not known.
+
+    Example:
+        >>> len(no_edges(["ann", "bob"]).source)
+        0
+    """
+    none = np.zeros(0, dtype=np.int64)
+    notes = ("no edges were given: the network is not known",)
+    return EdgeList("no file of edges", list(labels), none, none, np.zeros(0), directed=True, notes=notes)
+
+
 def from_object(source: Any) -> EdgeList | None:
     """Edges from an ``ndcn.Graph``, a networkx graph or a scipy matrix; None for a pandas table; else a TypeError."""
     if isinstance(source, Graph):

@@ -12,11 +12,12 @@ import numpy as np
 import torch
 
 from .._support.wording import Urgent, counted, some
-from ..data import Calendar, Dataset
-from ..graph import GraphSequence
-from .edge_list import EdgeList
+from ..data import Calendar, Dataset, Inputs
+from ..graph import Graph, GraphSequence
+from .edge_list import EdgeList, no_edges
 from .edges import read_edges
 from .graph_building import build_graph
+from .input_table import InputTable, read_inputs
 from .missing_values import Missing, suspected
 from .node_matching import match
 from .node_table import read_nodes
@@ -29,9 +30,11 @@ from .totals import without_totals
 
 def read(
     edges: Any,
-    states: Any,
+    states: Any = None,
     *,
     nodes: Any = None,
+    inputs: Any = None,
+    between: str | None = None,
     directed: bool | None = None,
     source: str | None = None,
     target: str | None = None,
@@ -57,11 +60,16 @@ def read(
 
     Args:
         edges: CSV, TSV, Parquet, GraphML, GML, JSON (node-link), npz (scipy.sparse), Matrix Market; or a pandas table, a
-            networkx graph, a scipy.sparse matrix, an ``ndcn.Graph``. The source acts on the target.
+            networkx graph, a scipy.sparse matrix, an ``ndcn.Graph``. The source acts on the target. If the network is not known, give
+            the states alone: ``ndcn.read("states.csv")``; the graph then has no edges, and ``ndcn.reconstruct`` finds them.
         states: CSV, TSV, Parquet, NetCDF or a pandas table: long, with a row for each node and time, or wide, with a row for
             each time and a column for each node (``node:variable`` for several variables), or with a row for each node.
         nodes: CSV, TSV, Parquet or a pandas table with a row for each node and columns ``lat`` and ``lon`` in degrees, or ``x``
             and ``y``: where pictures and the page draw the nodes.
+        inputs: CSV, TSV, Parquet or a pandas table of what acts from outside: a column of times and one for each input that all
+            nodes have in common; or with a column of nodes too, for inputs that each node has for itself. Or ``ndcn.Inputs``.
+        between: "held" keeps the value of an input until the next time, "linear" draws straight lines; by default held for
+            columns of at most three different values, linear for others.
         directed: whether edges act one way only; by default as the file says, else undirected if no edge is listed both
             ways, or all are with equal weights.
         source, target, weight, edge_time: columns of the edges. Edges with times make a graph for each time; with
@@ -108,13 +116,16 @@ def read(
             edges, columns=columns, date_format=date_format, use_time=timed, headless=headless, decimal=mark
         )
 
+    if states is None:
+        edges, states = None, edges
     with asking_whether_swapped(edges, states):
-        graph_file = read_graph()
+        graph_file = no_edges([]) if edges is None else read_graph()
         wanted = [values] if isinstance(values, str) else values
         known = [*graph_file.labels, *(name for names in graph_file.aliases.values() for name in names)]
         columns_of_states = StateColumns(node, time, wanted, run, date_format, absent.words, mark)
         rows = absent.hidden(read_states(states, known, columns_of_states, graph_file.positions))
         rows = rows if graph_file.positions else without_totals(rows, known)
+        graph_file = no_edges(rows.nodes) if edges is None else graph_file
         heading = graph_file.heading if isinstance(edges, (str, Path)) else None
         if heading is not None and set(heading) <= set(rows.nodes):
             graph_file = read_graph(headless=True)  # what looked like a header names two nodes
@@ -122,6 +133,7 @@ def read(
     calendar, when, notes = _calendar(rows, unit)
     edge_when = _edge_times(graph_file, rows, calendar)
     graph, graphs, built = build_graph(graph_file, found.edge_node, found.labels, directed, edge_when)
+    built = [] if edges is None else built
     if graphs is not None and len(graphs) == 1:
         graphs = None
     where = None if nodes is None else read_nodes(nodes, found.labels)
@@ -129,6 +141,9 @@ def read(
         graph = graph.with_positions(where.positions)
         if graphs is not None:
             graphs = GraphSequence(graphs.times, [one.with_positions(where.positions) for one in graphs.graphs])
+    driven = None if inputs is None else _inputs(inputs, graph, calendar, between, date_format, mark)
+    if driven is None and between is not None:
+        raise ValueError("between says what inputs do between their times, and there are none: give inputs=")
     runs, names, gridded = trajectories(rows, found.state_node[rows.node], when, graph, how, calendar)
     unused = [graph_file.unused] if graph_file.unused else []
     from_states = [
@@ -138,15 +153,27 @@ def read(
         *found.notes,
         *_missing(runs),
         *(() if where is None else where.notes),
+        *(() if driven is None else driven.notes),
     ]
+    if driven is not None:
+        runs = [run.replaced(inputs=driven.inputs, calendar=calendar) for run in runs]
     notes = [*graph_file.notes, *unused, *built, *from_states]
     data = Dataset(tuple(runs), tuple(names), calendar, graphs, tuple(notes), asked)
     return replace(data, notes=(*data.notes, *suspected(data)))
 
 
+def _inputs(
+    source: Any, graph: Graph, calendar: Calendar | None, between: str | None, form: str | None, decimal: str
+) -> InputTable:
+    if isinstance(source, Inputs):
+        return InputTable(source, [])
+    return read_inputs(source, graph.nodes, calendar, between=between, date_format=form, decimal=decimal)
+
+
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
     """Arguments of ``read`` besides the files that are not the defaults, as JSON can hold them."""
-    own = [one for one in signature(read).parameters.values() if one.kind is one.KEYWORD_ONLY and one.name != "nodes"]
+    files = ("nodes", "inputs")
+    own = [one for one in signature(read).parameters.values() if one.kind is one.KEYWORD_ONLY and one.name not in files]
     plain = {one.name: list(v) if isinstance(v := given[one.name], tuple) else v for one in own}
     return {one.name: plain[one.name] for one in own if plain[one.name] != one.default}
 

@@ -63,6 +63,8 @@ def find_layout(table: Table, known: Sequence[str], asked: StateColumns, unnamed
     if not table.columns or not any(table.sample(k) for k in range(len(table.columns))):
         raise ValueError(NO_ROWS.format(table.title, "node and time"))
     if asked.node is None and asked.values is None:
+        if not names and table.headed and _nothing_else(table):
+            names = _headings(table, asked)
         if unnamed and (heads := _unnamed(table, asked, len(names))) is not None:
             names = names if set(heads) & names else set(heads)
         found = _wide(table, names, asked) or _transposed(table, names, asked) or _bare(table, names)
@@ -84,6 +86,15 @@ def _nothing_else(table: Table) -> bool:
     """Whether no column can name the node of a row: none is headed as such, and none but a first one of times holds text."""
     named = column_names.find(table.columns, column_names.NODE) is not None
     return not named and all(table.kind(k) != "text" for k in range(1, len(table.columns)))
+
+
+def _headings(table: Table, asked: StateColumns) -> set[str]:
+    """Names of nodes if there are no edges to know them by: headings of numbers, before the colon of node:variable if all have one."""
+    time = _column(table, asked.time, "time", [])
+    others = {0 if time is None else time, _column(table, asked.run, "run", [])}
+    heads = [plain(head) for k, head in enumerate(table.columns) if k not in others and table.kind(k) == "number"]
+    heads = [head for head in heads if head.lower() not in column_names.INDEX]
+    return {head.split(":")[0].strip() for head in heads} if all(":" in head for head in heads) else set(heads)
 
 
 def _wide(table: Table, known: set[str], asked: StateColumns, *, few: bool = False) -> Layout | None:

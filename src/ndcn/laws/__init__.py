@@ -7,6 +7,8 @@ from .agreement import Consensus, Kuramoto
 from .basis import Basis as Basis, basis_for as basis_for
 from .closed_form import ClosedForm, Equation as Equation
 from .corrected import Corrected, described as described, law_from as law_from, law_of as law_of
+from .divided import divided as divided
+from .driven_form import DrivenForm
 from .epidemics import SIR, SIS, MetapopulationSIR
 from .formula import Formula as Formula, plain_names as plain_names
 from .free_form import FreeForm, FreeModel as FreeModel
@@ -16,6 +18,9 @@ from .law_ode import LawODE
 from .model import Model as Model, Slopes as Slopes
 from .network import Network as Network
 from .neurons import FitzHughNagumo, WilsonCowan
+from .node_closed_form import NodeClosedForm
+from .node_equation import NodeEquation as NodeEquation, parameter_names as parameter_names
+from .node_printing import NodeEquations
 from .paper import Gene, Heat, Mutualistic
 from .populations import LotkaVolterra
 from .power import Swing
@@ -33,6 +38,7 @@ __all__ = [
     "ClosedForm",
     "Consensus",
     "Corrected",
+    "DrivenForm",
     "Equations",
     "FitzHughNagumo",
     "FreeForm",
@@ -45,6 +51,8 @@ __all__ = [
     "MetapopulationSIR",
     "MichaelisMenten",
     "Mutualistic",
+    "NodeClosedForm",
+    "NodeEquations",
     "Swing",
     "WilsonCowan",
     "initial_state",

@@ -13,6 +13,7 @@ import torch
 
 from ..graph import Graph
 from ..solve import LawArrays, LawKernel
+from .divided import DIVISORS, divided
 from .formula import Formula, plain_names
 from .law import Law
 from .model import Model, Slopes
@@ -21,6 +22,7 @@ from .printing import Equations
 from .programs import equation_program
 from .terms import Term, add_slopes, separated, values_of
 
+_OPTIONAL = ("map_step", "divided_by")  # keys of a description that most laws do not have
 _TERM = ("formula", "coupling", "output", "values", "coefficient")  # keys of a term in a description
 
 
@@ -160,8 +162,7 @@ class Equation:
         if any(products is not None for products in self._separated.values()):
             parts.append(self._products(x, graph, parameters))
         if rest := [k for k, products in self._separated.items() if products is None]:
-            i, j = graph.edge_index(x.device)
-            messages = self._total(rest, x.index_select(-2, i), x.index_select(-2, j), parameters)
+            messages = self._total(rest, *graph.ends(x), parameters)
             parts.append(graph.aggregate(messages))
         return parts
 
@@ -235,6 +236,8 @@ class ClosedForm(Law):
 
     coefficients: torch.Tensor
     inner: torch.Tensor
+    divided_by: str | None = None
+    """What sums over neighbours are divided by: "in-degree", "weights" (their sum), "degrees" (the root of both), or None."""
 
     def __init__(self, equation: Equation, features: Sequence[str] = ("x",)) -> None:
         super().__init__()
@@ -251,11 +254,15 @@ class ClosedForm(Law):
 
     def with_parameters(self, parameters: torch.Tensor) -> ClosedForm:
         """The same law with other coefficients and numbers inside, (P,)."""
-        return ClosedForm(self.equation.with_parameters(parameters), self.features or ())
+        return self._as_map(ClosedForm(self.equation.with_parameters(parameters), self.features or ()))
+
+    def _as_map(self, other: ClosedForm) -> ClosedForm:
+        other.map_step, other.divided_by = self.map_step, self.divided_by
+        return other
 
     def several(self, parameters: torch.Tensor) -> ClosedForm:
         """Laws with these coefficients and numbers inside, (R, P), side by side: their states and rates are (R, n, d)."""
-        law = ClosedForm(self.equation, self.features or ())
+        law = self._as_map(ClosedForm(self.equation, self.features or ()))
         law.coefficients, law.inner = parameters.unsqueeze(1).tensor_split([len(self._equation.terms)], dim=-1)
         return law
 
@@ -270,18 +277,20 @@ class ClosedForm(Law):
         """g(x_i, x_j), the terms that are summed over neighbours."""
         return self._equation.edge(x_i, x_j, self._parameters_now())
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+    def forward(
+        self, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None = None
+    ) -> torch.Tensor:
         """The law; by one sparse product where the formulas allow it."""
         if not self._keeps("edge", ClosedForm):
             return super().forward(t, x, graph)
         rate = self.node(x)
-        for part in self._equation.neighbours(x, graph, self._parameters_now()):
+        for part in self._equation.neighbours(x, divided(graph, self.divided_by), self._parameters_now()):
             rate = rate + part
         return rate
 
     def law_kernel(self, graph: Graph, features: int) -> LawKernel | None:
         """The law in C."""
-        arrays = graph_arrays(graph)
+        arrays = graph_arrays(divided(graph, self.divided_by))
         plain = self.coefficients.dim() == 1 and self.coefficients.device.type == "cpu" and type(self) is ClosedForm
         if arrays is None or not plain or features != len(self.features or ()):
             return None
@@ -303,7 +312,10 @@ class ClosedForm(Law):
         for term, c in zip(equation.terms, equation.coefficients.tolist(), strict=True):
             values = (term.formula.text, term.coupling, names[term.output], list(term.values), c)
             terms.append(dict(zip(_TERM, values, strict=True)))
-        return {"features": names, "terms": terms}
+        step: dict[str, Any] = {} if self.map_step is None else {"map_step": self.map_step}
+        if self.divided_by is not None:
+            step["divided_by"] = self.divided_by
+        return {"features": names, "terms": terms, **step}
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> ClosedForm:
@@ -317,7 +329,13 @@ class ClosedForm(Law):
             >>> ClosedForm.from_description({"features": ["x"], "terms": [term]})
             ClosedForm(dx_i/dt = sum_j A_ij 0.5 (x_j - x_i))
         """
-        _check_keys("a description of a law", description, ("features", "terms"))
+        step, over = (description.get(key) if isinstance(description, Mapping) else None for key in _OPTIONAL)
+        if over is not None and over not in DIVISORS:
+            raise ValueError(f"sums may be divided by {', '.join(DIVISORS)}, got {str(over)[:40]!r}")
+        given = [key for key, value in zip(_OPTIONAL, (step, over), strict=True) if value is not None]
+        _check_keys("a description of a law", description, ("features", "terms", *given))
+        if step is not None and not _real(step) > 0:
+            raise ValueError(f"the step of a map must be a number > 0, got {step!r}")
         names = description["features"]
         rows = description["terms"]
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -326,11 +344,16 @@ class ClosedForm(Law):
             raise ValueError(f"terms must be a list, got {type(rows).__name__}")
         terms = tuple(_term(row, names) for row in rows)
         coefficients = torch.tensor([_real(row["coefficient"]) for row in rows], dtype=torch.float64)
-        return cls(Equation(terms, coefficients, len(names)), names)
+        law = cls(Equation(terms, coefficients, len(names)), names)
+        law.map_step, law.divided_by = step, over
+        return law
+
+    def _as_printed(self) -> Equations:
+        return Equations(self.equation, self.features or (), step=self.map_step, divided_by=self.divided_by)
 
     def extra_repr(self) -> str:
         """The equation, for printing."""
-        return str(Equations(self.equation, self.features or ())).replace("\n", ";  ")
+        return str(self._as_printed()).replace("\n", ";  ")
 
 
 def _term(row: Any, features: Sequence[str]) -> Term:

@@ -53,7 +53,9 @@ class Corrected(Law):
         """g(x_i, x_j) of both."""
         return self.known.edge(x_i, x_j) + self.correction.edge(x_i, x_j)
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+    def forward(
+        self, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None = None
+    ) -> torch.Tensor:
         """Both, each in the way it computes."""
         rate: torch.Tensor = self.known(t, x, graph) + self.correction(t, x, graph)
         return rate

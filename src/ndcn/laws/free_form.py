@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -230,7 +231,9 @@ class FreeForm(Law):
         """g(x_i, x_j)."""
         return self._model(x_i).edge(x_i, x_j)
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+    def forward(
+        self, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None = None
+    ) -> torch.Tensor:
         """The law; what belongs to one end of an edge is computed per node, and only differences edge by edge."""
         return self._model(x).field(x, graph)
 

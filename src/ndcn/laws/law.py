@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,6 +49,10 @@ class Law(Field):
 
     A law that needs a certain number of features says so by naming them: ``features = ("s", "i")`` in the class.
 
+    A law that is driven from outside takes inputs by name, after the states: ``def node(self, x, rain)``, ``def edge(self, x_i, x_j,
+    rain)``. Each is a tensor of shape (n, 1), or (1, 1) if all nodes have it in common; in ``edge`` (edges, 1), of the node i that
+    is acted upon. ``simulate`` and ``integrate`` take their course as ``inputs=ndcn.Inputs(...)``.
+
     Example:
         >>> import ndcn, torch
         >>> class Toggle(ndcn.laws.Law):
@@ -64,26 +70,50 @@ class Law(Field):
     formulas: tuple[tuple[str, int], ...] = ()
     """``node`` and ``edge`` once more as formulas in x_i and x_j, each with the feature in whose rate it is: for compiled code."""
 
+    map_step: float | None = None
+    """Of a law that was found in a trajectory of Euler steps, x(t + h) = x(t) + h f(x(t)): h. Predictions take such steps."""
+
     def __init__(self) -> None:
         super().__init__()
         self._names: tuple[str, ...] = ()  # of the parameters that _set keeps, in its order
         self._per_node: frozenset[str] = frozenset()  # those that are unknown, and differ between nodes
 
-    def __call__(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """The rate of change of x.
+    def __call__(
+        self, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None = None
+    ) -> torch.Tensor:
+        """The rate of change of x; u are the values of the inputs, by name, for laws that take some.
 
         Raises:
-            ValueError: a parameter is unknown, or x has other features than the law.
+            ValueError: a parameter is unknown, x has other features than the law, or an input is not given.
         """
         if unknown := self.unknown:
             raise ValueError(self._advice(unknown))
+        if absent := [name for name in self.inputs if u is None or name not in u]:
+            raise ValueError(
+                f"{type(self).__name__} takes the input{'s' * (len(absent) > 1)} {', '.join(absent)}, and nothing is given: pass "
+                f"inputs=ndcn.Inputs(times, {{{absent[0]!r}: values}})"
+            )
         if self.features is not None and x.shape[-1] != len(self.features):
             raise ValueError(
                 f"{type(self).__name__} has {len(self.features)} features ({', '.join(self.features)}), but the states have "
                 f"{x.shape[-1]}; give states of shape (n, {len(self.features)})"
             )
-        rate: torch.Tensor = super().__call__(t, x, graph)
+        rate: torch.Tensor = super().__call__(t, x, graph, u) if self.inputs else super().__call__(t, x, graph)
         return rate
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs that ``node`` and ``edge`` take after the states.
+
+        Example:
+            >>> import ndcn
+            >>> class Filling(ndcn.laws.Law):
+            ...     def node(self, x, pump): return pump - x
+            >>> Filling().inputs, ndcn.laws.Heat().inputs
+            (('pump',), ())
+        """
+        kind = type(self)
+        return tuple(dict.fromkeys((*_further(kind.node, 2), *_further(kind.edge, 3))))
 
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x_i), for all nodes at once; 0 unless you write it."""
@@ -93,19 +123,22 @@ class Law(Field):
         """g(x_i, x_j), the effect of j on i, for all edges at once; 0 unless you write it."""
         return torch.zeros_like(x_i)
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+    def forward(
+        self, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None = None
+    ) -> torch.Tensor:
         """node(x_i) + sum_j A_ij edge(x_i, x_j)."""
-        rate = self.node(x)
+        given = u or {}
+        rate = self.node(x, *(given[name] for name in _further(type(self).node, 2)))
         writer = next(kind for kind in type(self).__mro__ if "_coupling" in vars(kind))
         if self._keeps("edge", writer):  # else somebody wrote another edge since
             coupling = self._coupling(x, graph)
             return rate if coupling is None else coupling if self._keeps("node", Law) else rate + coupling
-        i, j = graph.edge_index(x.device)
-        x_i = x.index_select(-2, i)
-        messages = self.edge(x_i, x.index_select(-2, j))
+        x_i, x_j = graph.ends(x)
+        driven = [given[name] for name in _further(type(self).edge, 3)]
+        messages = self.edge(x_i, x_j, *(v if v.shape[-2] == 1 else graph.ends(v)[0] for v in driven))
         if messages.shape != x_i.shape:
             raise ValueError(
-                f"{type(self).__name__}.edge returned shape {tuple(messages.shape)} for {len(i)} edges with states of "
+                f"{type(self).__name__}.edge returned shape {tuple(messages.shape)} for {x_i.shape[-2]} edges with states of "
                 f"shape {tuple(x_i.shape)}; it must return the shape it was given"
             )
         return rate + graph.aggregate(messages)
@@ -298,6 +331,15 @@ class Law(Field):
         others = {**dict(self.named_parameters(recurse=False)), **dict(self.named_buffers(recurse=False))}
         shown = {name: _shown(value) for name, value in {**kept, **others}.items()}
         return ", ".join(f"{name}={text}{' per node' * (name in self._per_node)}" for name, text in shown.items())
+
+
+@functools.lru_cache(maxsize=256)
+def _further(function: Callable[..., torch.Tensor], states: int) -> tuple[str, ...]:
+    """Names of the arguments that a function of states takes after these: its inputs."""
+    named = [
+        p for p in signature(function).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    return tuple(p.name for p in named[states:] if p.default is p.empty)
 
 
 @functools.lru_cache(maxsize=256)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
+from ..data import Inputs
 from ..graph import Graph
 from ..solve import IntegrationError, Solution, Solver, integrate
 from .law import Law
@@ -25,6 +26,7 @@ class LawODE(nn.Module):
 
     Args:
         law: the law.
+        inputs: of a law that takes some, known as long as it is followed.
 
     Example:
         >>> import ndcn, torch
@@ -33,9 +35,10 @@ class LawODE(nn.Module):
         torch.Size([1, 2, 1])
     """
 
-    def __init__(self, law: Law) -> None:
+    def __init__(self, law: Law, inputs: Inputs | None = None) -> None:
         super().__init__()
         self.law = law
+        self.inputs = inputs
 
     def forward(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float) -> torch.Tensor:
         """The states at ``times``, shape (T, n, d).
@@ -51,6 +54,9 @@ class LawODE(nn.Module):
         Raises:
             IntegrationError: as ``forward`` does.
         """
+        if self.law.map_step is not None:
+            steps_of_map = Solver("euler", step_size=self.law.map_step)
+            return self.by(steps_of_map, x0, times, graph, t0), steps_of_map
         unit = max(float(x0.abs().max()), 1e-300)
         solver = Solver("dopri5", rtol=1e-7, atol=1e-9 * unit, max_steps=DOPRI5_STEPS)
         try:
@@ -91,4 +97,4 @@ class LawODE(nn.Module):
 
     def _solved(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float, solver: Solver) -> Solution:
         with torch.no_grad():
-            return integrate(self.law, graph, x0.double(), times.double(), solver=solver, t0=t0)
+            return integrate(self.law, graph, x0.double(), times.double(), solver=solver, t0=t0, inputs=self.inputs)

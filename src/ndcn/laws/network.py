@@ -128,7 +128,7 @@ class Network:
 
 def graph_arrays(graph: Graph) -> GraphArrays | None:
     """A graph for the compiled kernel, kept with it; None where there is no such kernel."""
-    if law_kernel_in_use() == "torch":
+    if law_kernel_in_use() == "torch" or graph.in_parts:
         return None
     return graph.cached("law arrays", lambda: GraphArrays.of(graph.to_scipy()))
 

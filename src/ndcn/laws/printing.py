@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from .._support.lazy import sympy
+from .divided import DIVISORS
 from .styles import LATEX, TEXT, Text, short
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ class Equations:
         equation: terms and coefficients.
         features: names of the d features; the formulas must be written in them.
         covariance: of ``equation.parameters``, shape (P, P), or None if it is not known.
+        step: of Euler steps if the equation is that of a map, x(t + step) = x(t) + step dx/dt.
+        inputs: names of inputs in the formulas, after the features, each with whether every node has its own.
+        divided_by: what sums over neighbours are divided by, as in ``ClosedForm``.
         corrects: whether a known law is to be added; it is printed as "known law", and rows and sympy leave it out.
 
     Raises:
@@ -67,13 +71,25 @@ class Equations:
     """
 
     def __init__(
-        self, equation: Equation, features: Sequence[str] = ("x",), covariance: Any = None, *, corrects: bool = False
+        self,
+        equation: Equation,
+        features: Sequence[str] = ("x",),
+        covariance: Any = None,
+        *,
+        corrects: bool = False,
+        step: float | None = None,
+        inputs: Mapping[str, bool] | None = None,
+        divided_by: str | None = None,
     ) -> None:
-        self.features = equation.checked(features)
+        driven = dict(inputs or {})
+        self.features = equation.checked((*features, *driven))[: len(features)]
+        self._shown = state_names(features) | {name: f"{name}_i" if own else name for name, own in driven.items()}
         self.equation = equation
         self.corrects = corrects
+        self.step = step
+        self.divided_by = divided_by
         self._errors = _standard_errors(covariance, len(equation.parameters))
-        self._labels = _labels(equation.terms)
+        self._labels = parameter_labels(equation.terms)
 
     @property
     def coefficients(self) -> list[Coefficient]:
@@ -107,7 +123,7 @@ class Equations:
             {'x': (0, 0.5*x_i*x_j)}
         """
         sums = {name: [sympy.Integer(0), sympy.Integer(0)] for name in self.features}
-        symbols = {name: sympy.Symbol(shown) for name, shown in _states(self.features).items()}
+        symbols = {name: sympy.Symbol(shown) for name, shown in self._shown.items()}
         for term, c in zip(self.equation.terms, self.equation.coefficients.tolist(), strict=True):
             values = dict(zip(term.formula.parameters, map(sympy.Float, term.values), strict=True))
             body = term.formula.sympy({**symbols, **values})
@@ -139,22 +155,36 @@ class Equations:
         coupling: list[tuple[bool, str]] = []
         for k, (term, row) in enumerate(zip(self.equation.terms, self.coefficients, strict=True)):
             if row.feature == feature:
-                names = {**_states(self.features), **dict(zip(term.formula.parameters, self._labels[k], strict=True))}
+                names = {**self._shown, **dict(zip(term.formula.parameters, self._labels[k], strict=True))}
                 number = style.number(with_error(abs(row.value), row.standard_error))
                 (coupling if term.coupling else own).append((row.value < 0, style.times(number, term.formula, names)))
         if len(coupling) > 1:
-            coupling = [(False, _sum(coupling).join(style.bracket))]
-        own += [(negative, style.neighbours + body) for negative, body in coupling]
+            coupling = [(False, signed_sum(coupling).join(style.bracket))]
+        before = self._sum_over_neighbours(style)
+        own += [(negative, before + body) for negative, body in coupling]
         inner = [
             f"{style.name(row.name)} = {style.number(with_error(row.value, row.standard_error))}"
             for row in self.parameters
             if row.feature == feature
         ]
-        right = _sum(own) if own else "0"
-        return style.comma.join([f"{style.rate(feature)} = {right}", *([", ".join(inner)] if inner else [])])
+        right = signed_sum(own) if own else "0"
+        return style.comma.join(
+            [f"{style.rate(feature)} = {right}", *([", ".join(inner)] if inner else []), *self._map(style)]
+        )
+
+    def _map(self, style: Text) -> list[str]:
+        """That sums are divided and that the equation is that of a map, in words."""
+        over = [] if self.divided_by is None else [style.words(DIVISORS[self.divided_by][2].replace("_", style.index))]
+        return over + ([] if self.step is None else [style.words(f"an Euler map with step {self.step:g}")])
+
+    def _sum_over_neighbours(self, style: Text) -> str:
+        if self.divided_by is None:
+            return style.neighbours
+        text, latex, _ = DIVISORS[self.divided_by]
+        return text if style is TEXT else latex
 
 
-def _sum(parts: Sequence[tuple[bool, str]]) -> str:
+def signed_sum(parts: Sequence[tuple[bool, str]]) -> str:
     """Parts with their signs, whether each is negative."""
     out = "".join(f" {'-' if negative else '+'} {body}" for negative, body in parts)
     return out[3:] if out.startswith(" +") else f"-{out[3:]}"
@@ -193,16 +223,16 @@ def _standard_errors(covariance: Any, count: int) -> list[float]:
     return errors
 
 
-def _states(features: Sequence[str]) -> dict[str, str]:
+def state_names(features: Sequence[str]) -> dict[str, str]:
     """How each name of a state is printed: x as x_i."""
     forms = {name: f"{name}_i" for name in features}
     return forms | {f"{name}_{end}": f"{name}_{end}" for name in features for end in "ij"}
 
 
-def _labels(terms: Sequence[Term]) -> list[list[str]]:
+def parameter_labels(terms: Sequence[Term]) -> list[list[str]]:
     """For each term the names of its parameters, with numbers where several terms use the same: K_1, K_2."""
     used = [name for term in terms for name in term.formula.parameters]
-    taken = set(used) | {form for term in terms for form in _states(term.formula.features)}
+    taken = set(used) | {form for term in terms for form in state_names(term.formula.features)}
     out: list[list[str]] = []
     for term in terms:
         labels = []

@@ -8,19 +8,26 @@ import torch
 from torch import nn
 
 from .._support.threads import threads_for
-from ..data import Trajectory, all_finite, checked_state, checked_times
+from ..data import Inputs, Trajectory, all_finite, checked_state, checked_times
 from ..graph import Graph
-from ..solve import IntegrationError, Solver, SumField, check_field, integrate
+from ..solve import IntegrationError, Solver, SumField, check_field, integrate, with_inputs
 from .law import Law
 
 
 def simulate(
-    field: nn.Module, graph: Graph, x0: Any, times: Any, *, solver: Solver | None = None, t0: float = 0.0
+    field: nn.Module,
+    graph: Graph,
+    x0: Any,
+    times: Any,
+    *,
+    solver: Solver | None = None,
+    t0: float = 0.0,
+    inputs: Inputs | None = None,
 ) -> Trajectory:
     """Solve dX/dt = field(t, X, graph) from X(t0) = x0 and return the states at ``times``.
 
     Args:
-        field: a law, or any nn.Module that is called as field(t, x, graph).
+        field: a law, or any nn.Module that is called as field(t, x, graph), or as field(t, x, graph, u) if it takes inputs.
         graph: the graph.
         x0: the state at t0, shape (n, d) or (n,).
         times: in increasing order, from t0 on, shape (T,).
@@ -30,11 +37,14 @@ def simulate(
             do), but atol is not below 1e-13 of the largest. Features that differ by more than 1e5 in size are better
             brought to one scale. For stiff laws use ``Solver("bdf")``.
         t0: the time of x0.
+        inputs: drivers u(t) of a law that takes some, known from t0 to the last time. The solver stops where a held one
+            switches and where a linear one bends. The trajectory keeps them.
 
     Returns:
         A Trajectory; its features are named as those of the law, and how the solver fared is in its ``statistics``.
 
     Raises:
+        ValueError: the law takes inputs that are not given, or not until the last time.
         IntegrationError: the solution explodes, the solver cannot go on, or the dtype of x0 cannot hold the solution.
 
     Example:
@@ -45,14 +55,20 @@ def simulate(
         Trajectory(3 snapshots of 100 nodes, 1 feature, t = 0 .. 2)
         >>> data.statistics.rejected_steps >= 0
         True
+        >>> class Heated(ndcn.laws.Heat):
+        ...     def node(self, x, heater): return heater - 0.1 * x
+        >>> on = ndcn.Inputs([0.0, 1.0], {"heater": [5.0, 0.0]}, until=2.0)
+        >>> ndcn.simulate(Heated(), graph, ndcn.laws.initial_state(graph), [0.0, 1.0, 2.0], inputs=on).inputs
+        Inputs(heater: held, t = 0 .. 2)
     """
     x = checked_state(x0, graph)
     start = x.detach().double()
-    check_field(field, graph, start, t0)
     times = checked_times(times, ordered=True)
-    solver = solver or Solver("dopri5", rtol=1e-8, atol=_atol(start))
+    taken = with_inputs(field, inputs, graph, t0, max(times[-1].item(), t0))
+    check_field(taken, graph, start, t0)
+    solver = solver or Solver("dopri5", rtol=1e-8, atol=_atol(start, graph))
     with torch.no_grad(), threads_for(start.numel()):
-        solution = integrate(field, graph, start, times, solver=solver, t0=t0)
+        solution = integrate(taken, graph, start, times, solver=solver, t0=t0)
     states = solution.states.to(x.dtype)
     if states.dtype != torch.float64 and not all_finite(
         states
@@ -65,7 +81,9 @@ def simulate(
             time=time,
         )
     features = _features(field, x.shape[1])
-    return Trajectory(times=times, states=states, graph=graph, features=features, statistics=solution.statistics)
+    return Trajectory(
+        times=times, states=states, graph=graph, features=features, statistics=solution.statistics, inputs=inputs
+    )
 
 
 def _features(field: nn.Module, d: int) -> tuple[str, ...] | None:
@@ -75,9 +93,9 @@ def _features(field: nn.Module, d: int) -> tuple[str, ...] | None:
     return named[0] if named and len(named[0]) == d else None
 
 
-def _atol(x0: torch.Tensor) -> float:
+def _atol(x0: torch.Tensor, graph: Graph) -> float:
     """1e-8 of the smallest feature of x0 that is not 0, within what float64 can resolve next to the largest."""
-    sizes = x0.abs().amax(0)
+    sizes = graph.highest(x0.abs().amax(0))
     sizes = sizes[sizes > 0]
     if not len(sizes):
         return 1e-8

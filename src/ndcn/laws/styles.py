@@ -30,6 +30,7 @@ class Text:
     bracket = ("[", "]")
     comma = ",  "
     known = "known law"
+    index = "_"
 
     def rate(self, feature: str) -> str:
         """What an equation is about."""
@@ -41,6 +42,10 @@ class Text:
 
     def name(self, text: str) -> str:
         """A name of a parameter or state."""
+        return text
+
+    def words(self, text: str) -> str:
+        """Plain words."""
         return text
 
     def times(self, number: str, formula: Formula, names: Mapping[str, str]) -> str:
@@ -63,6 +68,7 @@ class Latex(Text):
     bracket = (r"\left[", r"\right]")
     comma = r", \quad "
     known = r"\text{known law}"
+    index = r"\_"
 
     def rate(self, feature: str) -> str:
         """As a fraction."""
@@ -71,6 +77,10 @@ class Latex(Text):
     def number(self, text: str) -> str:
         """With powers of ten."""
         return latex_number(text)
+
+    def words(self, text: str) -> str:
+        """Upright."""
+        return rf"\text{{{text}}}"
 
     def name(self, text: str) -> str:
         """Greek and subscripts where it says so."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from torch import nn
 
 from ..graph import Graph, Operator, signed_laplacian
 from ..solve import Field, ReluForm
+from .input_layer import InputLayer
 
 Activation = Callable[[torch.Tensor], torch.Tensor]
 CORRECTION = 0.01  # of the weights that were drawn: a correction begins with rates of about 1 % of the states
@@ -19,6 +20,18 @@ class _LearnedField(Field):
     """A field whose weights are drawn when it is made, and made small when it corrects another before it was trained."""
 
     _drawn: tuple[int, ...]
+    driven: InputLayer | None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs that drive it."""
+        return () if self.driven is None else self.driven.names
+
+    def _with_inputs(self, out: torch.Tensor, u: Mapping[str, torch.Tensor] | None) -> torch.Tensor:
+        if self.driven is None:
+            return out
+        assert u is not None, "a field with inputs is called as field(t, x, graph, u)"
+        return out + self.driven(u)
 
     def _remember_drawn(self) -> None:
         self._drawn = self._versions()
@@ -44,6 +57,7 @@ class GraphField(_LearnedField):
         activation: applied element by element.
         knots: times at which W and b have values of their own, in increasing order; between them they are interpolated
             linearly, outside they stay constant. By default W and b do not change with time.
+        inputs: drivers from outside, by an ``InputLayer``: activation(Phi X W + u V + b).
 
     Example:
         >>> import ndcn
@@ -60,21 +74,25 @@ class GraphField(_LearnedField):
         operator: Operator = signed_laplacian,
         activation: Activation = torch.relu,
         knots: Sequence[float] | None = None,
+        inputs: InputLayer | None = None,
     ) -> None:
         super().__init__()
         self.operator, self.activation = operator, activation
         self.linear = nn.Linear(width, width) if knots is None else LinearInTime(width, knots)
+        self.driven = inputs
         self._remember_drawn()
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """activation(Phi X W + b)."""
+    def forward(
+        self, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None = None
+    ) -> torch.Tensor:
+        """activation(Phi X W + u V + b)."""
         spread = self.operator(graph) @ x
         out = self.linear(spread) if isinstance(self.linear, nn.Linear) else self.linear(t, spread)
-        return self.activation(out)
+        return self.activation(self._with_inputs(out, u))
 
     def relu_form(self, graph: Graph) -> ReluForm | None:
-        """The field itself, where weights do not change with time."""
-        if not _is_relu(self, GraphField) or not isinstance(self.linear, nn.Linear):
+        """The field itself, where weights do not change with time and nothing drives it."""
+        if not _is_relu(self, GraphField) or not isinstance(self.linear, nn.Linear) or self.driven is not None:
             return None
         return ReluForm(self.operator(graph), self.linear)
 
@@ -88,19 +106,22 @@ class NodeField(_LearnedField):
         420
     """
 
-    def __init__(self, width: int, *, activation: Activation = torch.relu) -> None:
+    def __init__(self, width: int, *, activation: Activation = torch.relu, inputs: InputLayer | None = None) -> None:
         super().__init__()
         self.activation = activation
         self.linear = nn.Linear(width, width)
+        self.driven = inputs
         self._remember_drawn()
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """activation(X W + b)."""
-        return self.activation(self.linear(x))
+    def forward(
+        self, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None = None
+    ) -> torch.Tensor:
+        """activation(X W + u V + b)."""
+        return self.activation(self._with_inputs(self.linear(x), u))
 
     def relu_form(self, graph: Graph) -> ReluForm | None:
-        """The field itself, with the identity for Phi."""
-        return ReluForm(None, self.linear) if _is_relu(self, NodeField) else None
+        """The field itself, with the identity for Phi; None where something drives it."""
+        return ReluForm(None, self.linear) if _is_relu(self, NodeField) and self.driven is None else None
 
 
 class DiffusionField(Field):

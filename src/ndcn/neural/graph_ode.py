@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from ..data import Inputs
 from ..graph import Graph
 from ..solve import Solution, Solver, solve_and_decode
 
@@ -16,7 +17,7 @@ class GraphODE(nn.Module):
 
     Args:
         encoder: any nn.Module from (n, d) to (n, h).
-        field: any nn.Module called as field(t, x, graph) that keeps the shape (n, h).
+        field: any nn.Module called as field(t, x, graph) that keeps the shape (n, h); as field(t, x, graph, u) if it takes inputs.
         decoder: any nn.Module from (..., n, h) to (..., n, d).
         solver: how the field is integrated; DOPRI5 by default.
 
@@ -36,10 +37,14 @@ class GraphODE(nn.Module):
         self.encoder, self.field, self.decoder = encoder, field, decoder
         self.solver = solver or Solver()
 
-    def solve(self, x0: torch.Tensor, times: Any, graph: Graph, t0: float = 0.0) -> Solution:
+    def solve(
+        self, x0: torch.Tensor, times: Any, graph: Graph, t0: float = 0.0, inputs: Inputs | None = None
+    ) -> Solution:
         """Decoded states at ``times``, shape (T, n, d), in the order asked for, with the solver's statistics."""
-        return solve_and_decode(self.field, graph, self.encoder(x0), times, self.solver, t0, self.decoder)
+        return solve_and_decode(self.field, graph, self.encoder(x0), times, self.solver, t0, self.decoder, inputs)
 
-    def forward(self, x0: torch.Tensor, times: Any, graph: Graph, t0: float = 0.0) -> torch.Tensor:
+    def forward(
+        self, x0: torch.Tensor, times: Any, graph: Graph, t0: float = 0.0, inputs: Inputs | None = None
+    ) -> torch.Tensor:
         """Decoded states at ``times`` from the state x0 (n, d) at t0, shape (T, n, d)."""
-        return self.solve(x0, times, graph, t0).states
+        return self.solve(x0, times, graph, t0, inputs).states

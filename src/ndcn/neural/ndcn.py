@@ -11,6 +11,7 @@ from ..graph import Operator, signed_laplacian
 from ..solve import Solver
 from .fields import Activation, DiffusionField, GraphField, NodeField
 from .graph_ode import GraphODE
+from .input_layer import InputLayer
 
 
 def ndcn(
@@ -21,15 +22,18 @@ def ndcn(
     activation: Activation = torch.relu,
     knots: Sequence[float] | None = None,
     solver: Solver | None = None,
+    inputs: InputLayer | None = None,
 ) -> GraphODE:
     """X_h(0) = tanh(X W_e + b_e) W_0 + b_0; dX_h/dt = ReLU(Phi X_h W + b); X = X_h W_d + b_d.
+
+    With ``inputs``, an ``InputLayer`` for u(t), dX_h/dt = ReLU(Phi X_h W + u V + b).
 
     Example:
         >>> import ndcn
         >>> sum(p.numel() for p in ndcn.models.ndcn().parameters())
         901
     """
-    field = GraphField(hidden, operator=operator, activation=activation, knots=knots)
+    field = GraphField(hidden, operator=operator, activation=activation, knots=knots, inputs=inputs)
     return GraphODE(encoder_of(features, hidden), field, nn.Linear(hidden, features), solver)
 
 
@@ -40,6 +44,7 @@ def no_encode(
     activation: Activation = torch.relu,
     knots: Sequence[float] | None = None,
     solver: Solver | None = None,
+    inputs: InputLayer | None = None,
 ) -> GraphODE:
     """dX/dt = ReLU(Phi X W + b) in the original space, with a linear decoder as in the published code.
 
@@ -48,12 +53,17 @@ def no_encode(
         >>> sum(p.numel() for p in ndcn.models.no_encode().parameters())
         4
     """
-    field = GraphField(features, operator=operator, activation=activation, knots=knots)
+    field = GraphField(features, operator=operator, activation=activation, knots=knots, inputs=inputs)
     return GraphODE(nn.Identity(), field, nn.Linear(features, features), solver)
 
 
 def no_graph(
-    features: int = 1, *, hidden: int = 20, activation: Activation = torch.relu, solver: Solver | None = None
+    features: int = 1,
+    *,
+    hidden: int = 20,
+    activation: Activation = torch.relu,
+    solver: Solver | None = None,
+    inputs: InputLayer | None = None,
 ) -> GraphODE:
     """dX_h/dt = ReLU(X_h W + b): NDCN in which no node sees another.
 
@@ -62,7 +72,7 @@ def no_graph(
         >>> sum(p.numel() for p in ndcn.models.no_graph().parameters())
         901
     """
-    field = NodeField(hidden, activation=activation)
+    field = NodeField(hidden, activation=activation, inputs=inputs)
     return GraphODE(encoder_of(features, hidden), field, nn.Linear(hidden, features), solver)
 
 

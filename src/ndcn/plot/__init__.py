@@ -18,6 +18,8 @@ from .inspection import inspect
 from .interactions import interaction
 from .matrix import adjacency
 from .network import network
+from .node_values import node_values
+from .reconstruction import found_network, link_calibration, link_probabilities, precision_recall
 from .results import table
 from .shuffles import network_test
 from .snapshots import heat_map, surface
@@ -29,12 +31,17 @@ __all__ = [
     "error_curves",
     "error_over_time",
     "forecast",
+    "found_network",
     "heat_map",
     "inspect",
     "interaction",
+    "link_calibration",
+    "link_probabilities",
     "network",
     "network_test",
+    "node_values",
     "panels",
+    "precision_recall",
     "reliability",
     "surface",
     "table",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import evaluation as evaluation
+from .driving import inputs_of_run as inputs_of_run
 from .estimator import DynamicsRegressor
 from .evaluation import Evaluation
 from .grouped import Grouped as Grouped, grouped as grouped

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 from sklearn.base import clone
 
 from .._support.warn import warn
-from ..data import Dataset, Trajectory
+from ..data import Dataset, Trajectory, metrics, one_run
+from ..forecast import NetworkTest, network_test
+from .driving import inputs_of_run
 from .evaluation import Evaluation, evaluate
 from .grouped import grouped
 from .kind import Data
 from .kinds.forecast import longest_run
+from .scored_snapshots import check_scored_times, score_of_runs
 from .tables import Levels, answered, usual_level
 from .updating import joined
 
@@ -33,6 +36,7 @@ class Answers:
         graph: Graph | GraphSequence | None = None,
         x0: Any = None,
         t0: Any = None,
+        inputs: Any = None,
         groups: Any = None,
     ) -> pd.DataFrame:
         """The prediction as a table: time, node, and of each feature its value, lower and upper end.
@@ -45,7 +49,7 @@ class Answers:
             level: share of the values that should lie between FEATURE_lower and FEATURE_upper; a list such as
                 [0.5, 0.9] gives FEATURE_lower_50, FEATURE_upper_50, FEATURE_lower_90, ... By default 0.9 for models that
                 know their spread (forecasts, laws, ensembles); others have no such columns.
-            graph, x0, t0: as in ``predict``.
+            graph, x0, t0, inputs: as in ``predict``.
             groups: forecasts only: {node: group}, or a table or file with a column of nodes and one of groups for each level, as
                 region and country. Adds rows for the groups and for all nodes, and a column ``level`` that tells them from
                 the nodes. All values are expected values then, which add up exactly; see ``Forecast.groups``.
@@ -77,13 +81,13 @@ class Answers:
         """
         own = cast("DynamicsRegressor", self)
         own._fitted()
-        given = {"graph": graph, "x0": x0, "t0": t0}
+        given = {"graph": graph, "x0": x0, "t0": t0, "inputs": inputs}
         where = {name: value for name, value in given.items() if value is not None}
         shown = usual_level(own) if level is None else level
         if groups is None:
             return answered(own, times, shown, where).table()
         if where:
-            raise ValueError("groups: a forecast continues from its own data; leave out graph, x0 and t0")
+            raise ValueError("groups: a forecast continues from its own data; leave out graph, x0, t0 and inputs")
         found = grouped(own, times, shown, groups)
         for note in found.groups.notes:
             warn(note)
@@ -143,3 +147,47 @@ class Answers:
         del fresh._start
         own.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
         return own
+
+    def network_test(
+        self,
+        data: Data | None = None,
+        *,
+        shuffles: int = 99,
+        horizon: int | None = None,
+        feature: int = 0,
+        seed: int = 0,
+        progress: bool | None = None,
+    ) -> NetworkTest:
+        """Whether the network matters for forecasts of the training data, or of ``data``; see ``forecast.network_test``.
+
+        It is about the data, not about the model. Of several runs the longest is tested.
+
+        Raises:
+            ValueError: too few snapshots or shuffles; the model is from a file, which holds no data, and none are given.
+        """
+        own = cast("DynamicsRegressor", self)
+        own._fitted()
+        known = own.__dict__.get("data_") if data is None else data
+        if known is None:
+            raise ValueError("a model from a file does not hold the data of its fit: pass network_test(data=...)")
+        run, graphs = longest_run(known)
+        options: dict[str, Any] = {"feature": feature, "horizon": horizon, "shuffles": shuffles, "seed": seed}
+        return network_test(run, graphs=graphs, progress=progress, **options)
+
+    def score(self, data: Data, y: None = None, *, x0: Any = None, t0: Any = None) -> float:
+        """R^2 of the prediction at the times of ``data``: 1 - sum (x - x^)^2 / sum (x - mean)^2; 1 is perfect.
+
+        ``x0`` and ``t0`` are those of ``predict``. Of a list of runs each is predicted from its own first state, as
+        scikit-learn's ``GridSearchCV`` needs it.
+
+        Raises:
+            ValueError: as ``predict``, or the data have other features, or do not vary; of a list, a model that cannot
+                start from another state.
+        """
+        own = cast("DynamicsRegressor", self)
+        if not isinstance(data, (Trajectory, Dataset)):
+            return score_of_runs(own, data)
+        run = one_run(data, "a score")
+        own._fitted()
+        check_scored_times(own, run)
+        return metrics.r2(own.predict(run.times, graph=run.graph, x0=x0, t0=t0, inputs=inputs_of_run(own, run)), run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
@@ -17,6 +17,9 @@ from .initial import InitialCondition
 from .kind import Fitted, Kind
 from .kind_lookup import kind_for
 from .kinds.learned_law import LearnedLaw, NoLawError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Learned:
@@ -98,6 +101,15 @@ class Learned:
     def evidence_(self) -> Evidence:
         """Why this law: whether the closed form explains the data, and what else was tried."""
         return self._law().evidence
+
+    @property
+    def node_values_(self) -> pd.DataFrame | None:
+        """Values of nodes that the law was found with: a table by node, None where nodes are alike.
+
+        Each number that varies has a column of values, named as in ``equations()``, and one of their standard errors, as "b_i error".
+        Where nodes fall into groups, "group" is the number of each one's and "group probability" how sure that is.
+        """
+        return self._law().node_values()
 
     def equations(self) -> Equations | Estimates:
         """The law that was found: ``str``, ``.latex()`` and ``.sympy()``, coefficients with standard errors.

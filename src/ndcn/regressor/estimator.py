@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from torch import nn
 
 from .._support.registries import CALLS_UPWARDS
-from ..data import Calendar, Dataset, SplitRule, Trajectory, metrics, number_of, numbers_of, one_run
-from ..forecast import Auto, NetworkTest, network_test
+from ..data import Calendar, Dataset, SplitRule, Trajectory, number_of, numbers_of
+from ..forecast import Auto
 from ..graph import Graph, GraphSequence
 from ..identify import Interaction
 from ..solve import Solver
@@ -23,13 +23,13 @@ from . import files
 from .answers import Answers
 from .attributes import Learned
 from .changed_trajectory import changed_trajectory
-from .fitting import checked_data
+from .driving import driven_data, driven_query
+from .fitting import checked_data, fit_kind
 from .html import regressor_html
-from .kind import Data, Fitted, TrainingData
-from .kinds.forecast import longest_run
+from .kind import Data, Fitted
 from .plausible import ChangedTrajectory, SeenRange, seen_ranges
 from .query import Prediction, Query, check_level, from_graph_to_graph
-from .scored_snapshots import check_scored_times, score_of_runs, trained_times
+from .scored_snapshots import trained_times
 from .settings import Settings, checked_settings
 from .what_if import Change, parse
 
@@ -175,9 +175,10 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         if not isinstance(data, (Trajectory, Dataset)):
             data = trajectories
         settings = self._settings(resume)
+        trajectories = driven_data(trajectories, settings.kind, settings.model)
         try:
             with torch.inference_mode(False), torch.enable_grad():
-                fitted = settings.kind.fit(TrainingData(data, trajectories), settings)
+                fitted = fit_kind(data, trajectories, settings)
         except (TrainingError, TrainingInterrupted) as error:
             if error.fitted is not None:
                 self._keep(error.fitted, data)
@@ -210,16 +211,31 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         graph: Where = None,
         x0: Any = None,
         t0: Any = None,
+        inputs: Any = None,
         return_std: Literal[False] = False,
     ) -> Trajectory: ...
 
     @overload
     def predict(
-        self, times: Any = None, *, graph: Where = None, x0: Any = None, t0: Any = None, return_std: Literal[True]
+        self,
+        times: Any = None,
+        *,
+        graph: Where = None,
+        x0: Any = None,
+        t0: Any = None,
+        inputs: Any = None,
+        return_std: Literal[True],
     ) -> tuple[Trajectory, Trajectory]: ...
 
     def predict(
-        self, times: Any = None, *, graph: Where = None, x0: Any = None, t0: Any = None, return_std: bool = False
+        self,
+        times: Any = None,
+        *,
+        graph: Where = None,
+        x0: Any = None,
+        t0: Any = None,
+        inputs: Any = None,
+        return_std: bool = False,
     ) -> Trajectory | tuple[Trajectory, Trajectory]:
         """The state at any times from the first training time (or ``t0``) on, in any order.
 
@@ -236,31 +252,36 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
             graph: another graph on which the same law is to run, which needs ``x0``; or a ``GraphSequence``.
             x0: the state at ``t0``, shape (n, d); the first state of the (first) training trajectory by default.
             t0: the time of ``x0``, in the data's units or as a date; the first training time by default.
+            inputs: the future of the inputs that the model was fitted with, as ``ndcn.Inputs`` or a table as ``ndcn.read`` takes it;
+                from their first time on they take the place of those of training.
             return_std: also return the standard deviation: of an ensemble between its members, of a law between posterior
                 samples, of a forecast by its past errors.
 
         Raises:
             NotFittedError: before fit.
             ValueError: a time before the first training time or ``t0``, or between the equal steps of a discrete
-                model, shapes that do not fit, or no standard deviation is known.
+                model, shapes that do not fit, no standard deviation is known, or an input is not known so long.
             IntegrationError: the solution explodes.
         """
-        found = self._answer(times, graph, x0, t0, spread=return_std)
+        found = self._answer(times, graph, x0, t0, inputs, spread=return_std)
         if not return_std:
             return found.mean
         assert found.std is not None
         return found.mean, found.std
 
-    def _query(self, times: Any, graph: Where, x0: Any, t0: Any) -> Query:
+    def _query(self, times: Any, graph: Where, x0: Any, t0: Any, inputs: Any = None) -> Query:
         """What is asked, with dates as numbers, and all times that the model stands for where none are given."""
         fitted, calendar = self._fitted(), self.calendar_
         if times is None:
             times = trained_times(self) if fitted.steps is None else fitted.steps.times
         asked = numbers_of(times, calendar)
-        return fitted.checked_query(asked, graph, x0, number_of(t0, calendar, "t0"), self.graphs_)
+        query = fitted.checked_query(asked, graph, x0, number_of(t0, calendar, "t0"), self.graphs_)
+        return driven_query(fitted, query, inputs, calendar)
 
-    def _answer(self, times: Any, graph: Where, x0: Any, t0: Any, *, spread: bool = False) -> Prediction:
-        fitted, query = self._fitted(), self._query(times, graph, x0, t0)
+    def _answer(
+        self, times: Any, graph: Where, x0: Any, t0: Any, inputs: Any = None, *, spread: bool = False
+    ) -> Prediction:
+        fitted, query = self._fitted(), self._query(times, graph, x0, t0, inputs)
         if spread and not fitted.can.spread:
             raise ValueError("one model has no spread: return_std needs an ensemble, DynamicsRegressor(ensemble=5)")
         if isinstance(query.graph, Graph):
@@ -271,7 +292,14 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         return Prediction(mean).dated(self.calendar_)
 
     def intervals(
-        self, times: Any = None, level: float = 0.9, *, graph: Where = None, x0: Any = None, t0: Any = None
+        self,
+        times: Any = None,
+        level: float = 0.9,
+        *,
+        graph: Where = None,
+        x0: Any = None,
+        t0: Any = None,
+        inputs: Any = None,
     ) -> tuple[Trajectory, Trajectory]:
         """Lower and upper ends between which a share ``level`` of the values should lie; times as in ``predict``.
 
@@ -282,7 +310,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
             ValueError: as ``predict``; a level outside (0, 1); one model alone has no spread.
         """
         check_level(level)
-        return self._answer(times, graph, x0, t0, spread=True).intervals(level)
+        return self._answer(times, graph, x0, t0, inputs, spread=True).intervals(level)
 
     def what_if(
         self,
@@ -293,6 +321,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
         graph: Graph | None = None,
         x0: Any = None,
         t0: Any = None,
+        inputs: Any = None,
     ) -> ChangedTrajectory:
         """The trajectory after changes to the network or its state, and how far it is from anything seen in training.
 
@@ -300,7 +329,7 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
             changes: "remove NODE", "cut A B" (both ways), "cut A->B", "shock NODE +5", "shock NODE x*0.5", or several.
             times: shape (T,), in the data's units, or dates.
             at: when the changes happen, a number or a date; where the prediction starts by default.
-            graph, x0, t0: as in ``predict``.
+            graph, x0, t0, inputs: as in ``predict``.
 
         Returns:
             The states at these times; removed nodes are missing (NaN) from ``at`` on. ``notes`` say, as warnings do, where
@@ -323,61 +352,19 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
             raise ValueError(f"what_if needs a model that starts from any state on any graph; {fitted.stays}")
         given = [changes] if isinstance(changes, (str, Change)) else list(changes)
         happens = [parse(change) if isinstance(change, str) else change for change in given]
-        query = self._query(times, graph, x0, t0)
+        query = self._query(times, graph, x0, t0, inputs)
         when = query.t0 if at is None else float(number_of(at, self.calendar_, "at"))
-        base = self.predict(times, graph=graph, x0=x0, t0=t0)
-        start = self.predict([when], graph=graph, x0=x0, t0=t0).states[0]
+        where: dict[str, Any] = {"graph": graph, "x0": x0, "t0": t0, "inputs": query.inputs}
+        base, start = self.predict(times, **where), self.predict([when], **where).states[0]
         graphs = query.graph if isinstance(query.graph, GraphSequence) else GraphSequence([query.t0], [query.graph])
 
         def from_state(asked: Any, graphs: GraphSequence, state: torch.Tensor, begin: float) -> Trajectory:
-            return self.predict(asked, graph=graphs, x0=state, t0=begin)
+            return self.predict(asked, graph=graphs, x0=state, t0=begin, inputs=query.inputs)
 
         return changed_trajectory(from_state, base, happens, graphs, when, start, self.seen_, self._time_text)
 
     def _time_text(self, t: float) -> str:
         return f"t = {t:.6g}" if self.calendar_ is None else self.calendar_.texts([t])[0]
-
-    def network_test(
-        self,
-        data: Data | None = None,
-        *,
-        shuffles: int = 99,
-        horizon: int | None = None,
-        feature: int = 0,
-        seed: int = 0,
-        progress: bool | None = None,
-    ) -> NetworkTest:
-        """Whether the network matters for forecasts of the training data, or of ``data``; see ``forecast.network_test``.
-
-        It is about the data, not about the model. Of several runs the longest is tested.
-
-        Raises:
-            ValueError: too few snapshots or shuffles; the model is from a file, which holds no data, and none are given.
-        """
-        self._fitted()
-        known = self.__dict__.get("data_") if data is None else data
-        if known is None:
-            raise ValueError("a model from a file does not hold the data of its fit: pass network_test(data=...)")
-        run, graphs = longest_run(known)
-        options: dict[str, Any] = {"feature": feature, "horizon": horizon, "shuffles": shuffles, "seed": seed}
-        return network_test(run, graphs=graphs, progress=progress, **options)
-
-    def score(self, data: Data, y: None = None, *, x0: Any = None, t0: Any = None) -> float:
-        """R^2 of the prediction at the times of ``data``: 1 - sum (x - x^)^2 / sum (x - mean)^2; 1 is perfect.
-
-        ``x0`` and ``t0`` are those of ``predict``. Of a list of runs each is predicted from its own first state, as
-        scikit-learn's ``GridSearchCV`` needs it.
-
-        Raises:
-            ValueError: as ``predict``, or the data have other features, or do not vary; of a list, a model that cannot
-                start from another state.
-        """
-        if not isinstance(data, (Trajectory, Dataset)):
-            return score_of_runs(self, data)
-        run = one_run(data, "a score")
-        self._fitted()
-        check_scored_times(self, run)
-        return metrics.r2(self.predict(run.times, graph=run.graph, x0=x0, t0=t0), run)
 
     def _repr_html_(self) -> str:
         return self._repr_mimebundle_()["text/html"]

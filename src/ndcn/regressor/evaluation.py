@@ -16,6 +16,7 @@ from .._support.html import grid
 from .._support.wording import digits
 from ..data import Calendar, Dataset, Trajectory, metrics, time_text
 from ..solve import IntegrationError
+from .driving import inputs_of_run
 from .query import Prediction
 from .scored_snapshots import PARTS, Scores, check_forecast_data, in_time_of, on_nodes_of, parts_of, scores
 from .tables import changes_graph
@@ -178,7 +179,7 @@ def _judged(estimator: DynamicsRegressor, truth: Trajectory) -> Judged:
     if not known.any():
         notes.append("the data have no snapshot that the model was trained on: nothing is compared with persistence")
     masks = {name: getattr(parts, name) for name in PARTS}
-    answer, why = _answer(estimator, truth.times, parts.x0)
+    answer, why = _answer(estimator, truth, parts.x0)
     after = parts.extrapolation.cumsum(0)
     past = truth[known] if int(known.sum()) > 1 else None
     return Judged(answer, truth, masks, _held(truth, known), past, after, [*notes, *why])
@@ -202,7 +203,7 @@ def _judged_forecast(estimator: DynamicsRegressor, truth: Trajectory) -> Judged:
             "nothing to judge it by but its past errors, which `ndcn fit` printed"
         )
     before, real = truth.times <= ahead.start + near, truth[after]
-    answer, notes = _answer(estimator, real.times, None)
+    answer, notes = _answer(estimator, real, None)
     held = estimator.predict([ahead.start]).states.double().expand(len(real), -1, -1)
     steps = ((real.times - ahead.start) / ahead.step).round().long()
     past = truth[before] if int(before.sum()) > 1 else None
@@ -210,14 +211,15 @@ def _judged_forecast(estimator: DynamicsRegressor, truth: Trajectory) -> Judged:
     return Judged(answer, real, {"extrapolation": everything}, held, past, steps, notes)
 
 
-def _answer(estimator: DynamicsRegressor, times: torch.Tensor, x0: torch.Tensor | None) -> tuple[Prediction, list[str]]:
+def _answer(estimator: DynamicsRegressor, run: Trajectory, x0: torch.Tensor | None) -> tuple[Prediction, list[str]]:
     """The prediction with its spread where the model knows one; and why not, where it should."""
+    asked = (run.times, None, x0, None, inputs_of_run(estimator, run))
     if not estimator.fitted_.can.spread or changes_graph(estimator, {} if x0 is None else {"x0": x0}):
-        return estimator._answer(times, None, x0, None), []
+        return estimator._answer(*asked), []
     try:
-        return estimator._answer(times, None, x0, None, spread=True), []
+        return estimator._answer(*asked, spread=True), []
     except IntegrationError as error:
-        return estimator._answer(times, None, x0, None), [f"intervals are not known: {error}"]
+        return estimator._answer(*asked), [f"intervals are not known: {error}"]
 
 
 def _held(truth: Trajectory, known: torch.Tensor) -> torch.Tensor:

@@ -13,10 +13,11 @@ from torch import nn
 
 from .._support.checks import dtype_name, dtype_named
 from .._support.container import read_model, write_model
-from ..data import Calendar, SplitRule, Trajectory, plain_labels
+from ..data import Calendar, Inputs, SplitRule, Trajectory, plain_labels
 from ..graph import Graph, GraphSequence, csr_of_parts
 from ..solve import Solver
 from ..training import Objective
+from .gathered import gathered
 from .initial import InitialCondition
 from .kind import Stored
 from .kind_lookup import kind_for, model_in_file
@@ -32,9 +33,12 @@ CONTENT = "DynamicsRegressor"  # what the file says that it holds
 def save(estimator: DynamicsRegressor, path: Path) -> None:
     """See ``DynamicsRegressor.save``."""
     fitted, units = estimator.fitted_, estimator.units_
+    initial = [whole for one in fitted.initial if (whole := gathered(one)) is not None]
+    if not initial:  # another process writes the file
+        return
     about, tensors = fitted.state()
     tensors = {"scale": units.scale, **tensors}
-    for k, one in enumerate(fitted.initial):
+    for k, one in enumerate(initial):
         tensors |= {f"start.{k}.{name}": value for name, value in _initial_tensors(one).items()}
     calendar, split = estimator.calendar_, estimator.split_
     common = {
@@ -44,7 +48,9 @@ def save(estimator: DynamicsRegressor, path: Path) -> None:
         "histories": [{"stopped": h.stopped, "seconds": h.seconds} for h in fitted.histories],
         "starts": [
             {"t0": s.t0, "directed": s.graph.directed, "nodes": plain_labels(s.graph), "features": s.features}
-            for s in fitted.initial
+            | ({} if s.elsewhere is None else {"elsewhere": s.elsewhere})
+            | ({} if s.inputs is None else {"inputs": s.inputs.description()})
+            for s in initial
         ],
         "calendar": None if calendar is None else calendar.to_json(),
         "graphs": _graph_places(estimator),
@@ -150,6 +156,8 @@ def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:
         tensors["observed"] = one.observed.detach().cpu()
     if one.graph.positions is not None:
         tensors["positions"] = torch.from_numpy(one.graph.positions.copy())
+    if one.inputs is not None:
+        tensors |= {f"input.{name}": value for name, value in one.inputs.tensors().items()}
     if one.seen is not None:  # what was not observed is NaN
         tensors["states"] = one.seen.states.detach().cpu()
     return tensors
@@ -171,4 +179,10 @@ def _initial(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: st
     observed = tensors.get(f"{prefix}observed")
     if observed is not None and observed.shape != x0.shape:
         raise ValueError("the observed first state has another shape than the initial state")
-    return InitialCondition(graph, x0, about["t0"], times, features, seen, observed)
+    elsewhere = None if about.get("elsewhere") is None else str(about["elsewhere"])
+    inputs = None
+    if about.get("inputs") is not None:
+        own = f"{prefix}input."
+        inputs = Inputs.restored(about["inputs"], {k[len(own) :]: v for k, v in tensors.items() if k.startswith(own)})
+        inputs.check_nodes(graph.num_nodes)
+    return InitialCondition(graph, x0, about["t0"], times, features, seen, observed, elsewhere, inputs)

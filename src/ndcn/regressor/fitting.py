@@ -11,8 +11,10 @@ from torch import nn
 
 from ..data import Dataset, TimeGrid, Trajectory
 from ..neural import GraphODE, TemporalGNN, filled
-from ..solve import check_field
+from ..solve import check_field, with_inputs
 from ..training import Objective, Problem, Units
+from .kind import Data, Fitted, TrainingData
+from .settings import Settings
 
 
 def runs_in(data: Any) -> Iterator[Any]:
@@ -53,6 +55,22 @@ def checked_data(data: Trajectory | Dataset | Sequence[Trajectory | Dataset]) ->
     return trajectories
 
 
+def fit_kind(data: Data, trajectories: list[Trajectory], settings: Settings) -> Fitted:
+    """Fit the kind of model that the settings ask for.
+
+    Raises:
+        ValueError: several processes share the network, and the kind, or an ensemble of it, cannot be trained so.
+    """
+    kind, shared = settings.kind, any(t.graph.in_parts for t in trajectories)
+    if shared and (not kind.can.in_parts or settings["ensemble"] > 1):
+        what = f"{kind.subject(settings.model)} as an ensemble" if kind.can.in_parts else kind.subject(settings.model)
+        raise ValueError(
+            f"{what} cannot be trained on a network that several processes share: use ndcn, no_encode, no_graph, no_control or a module "
+            "of your own; or fit it in one process on data that were not cut"
+        )
+    return kind.fit(TrainingData(data, trajectories), settings)
+
+
 def problem_of(
     model: nn.Module,
     whole: Trajectory,
@@ -89,6 +107,7 @@ def problem_of(
         target=objective.target(part, units.scale, dtype, device),
         spread=spread,
         rows=rows,
+        inputs=None if whole.inputs is None else whole.inputs.moved(units.origin, units.rate),
     )
 
 
@@ -101,7 +120,9 @@ def check_model(model: nn.Module, problem: Problem, objective: Objective) -> Non
     try:
         with torch.no_grad():
             if isinstance(model, GraphODE):
-                check_field(model.field, problem.graph, model.encoder(x0), problem.t0)
+                last = max(problem.times[-1].item(), problem.t0)
+                field = with_inputs(model.field, problem.inputs, problem.graph, problem.t0, last)
+                check_field(field, problem.graph, model.encoder(x0), problem.t0)
                 part, shape, expected = "decoder", tuple(model.decoder(model.encoder(x0)).shape), expected[1:]
             else:
                 part, shape = "model", _shape(model, problem)

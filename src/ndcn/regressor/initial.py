@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ..data import Trajectory
+from ..data import Inputs, Trajectory
 from ..graph import Graph
 from ..solve import Solver
 
@@ -18,6 +18,8 @@ class InitialCondition:
     Attributes:
         seen: the whole trajectory, for models that go on from all of it.
         observed: the first state as it was observed, where ``x0`` was estimated.
+        elsewhere: id of the partition that holds the network and its states, where the file of a model is too small for them.
+        inputs: what acted on the network.
     """
 
     graph: Graph
@@ -27,6 +29,8 @@ class InitialCondition:
     features: tuple[str, ...]
     seen: Trajectory | None = None
     observed: torch.Tensor | None = None
+    elsewhere: str | None = None
+    inputs: Inputs | None = None
 
     @property
     def first(self) -> torch.Tensor:
@@ -36,7 +40,8 @@ class InitialCondition:
     @classmethod
     def of(cls, data: Trajectory) -> InitialCondition:
         """That of a trajectory."""
-        return cls(data.graph, data.first_state(), data.times[0].item(), data.times, data.features)
+        first = data.times[0].item()
+        return cls(data.graph, data.first_state(), first, data.times, data.features, inputs=data.inputs)
 
     @property
     def tolerance(self) -> float:

@@ -46,6 +46,8 @@ class Can:
     law: bool = False  # has a law that can be read
     resume: bool = False  # keeps checkpoints from which a fit continues
     ensemble: bool = False  # several members can be trained from several seeds
+    in_parts: bool = False  # can be trained by several processes that share one network
+    inputs: bool = False  # learns what inputs do
     judges_itself: bool = False  # is judged by its own past forecasts, so that no snapshots are held out
 
 
@@ -115,6 +117,7 @@ class Fitted(ABC):
         forecast: where it is one.
         choice: of "auto", whether a law or a forecast was taken, and why.
         calendar: what times mean, for messages; None where they are numbers.
+        takes: names of the inputs that its predictions need.
     """
 
     step: float | None = None
@@ -126,6 +129,7 @@ class Fitted(ABC):
     forecast: Forecast | None = None
     choice: LawChoice | None = None
     calendar: Calendar | None = None
+    takes: tuple[str, ...] = ()
 
     def __init__(
         self,

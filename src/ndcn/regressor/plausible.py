@@ -52,7 +52,9 @@ def seen_ranges(trajectories: Sequence[Trajectory]) -> tuple[SeenRange, ...]:
         tables = [_held(one.states[..., k].detach().cpu().double().numpy()) for one in trajectories]
         values = np.concatenate([table[np.isfinite(table)] for table in tables])
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
-        out.append(SeenRange(low, high, any(bool((np.diff(table, axis=0) < 0).any()) for table in tables)))
+        falls = any(bool((np.diff(table, axis=0) < 0).any()) for table in tables)
+        ends = trajectories[0].graph.highest(torch.tensor([-low, high, float(falls)], dtype=torch.float64)).tolist()
+        out.append(SeenRange(-ends[0] + 0.0, ends[1], bool(ends[2])))
     return tuple(out)
 
 

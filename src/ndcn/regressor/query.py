@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .._support.checks import check_number
-from ..data import Calendar, Statistics, Trajectory, checked_state, checked_times, time_text
+from ..data import Calendar, Inputs, Statistics, Trajectory, checked_state, checked_times, time_text
 from ..graph import Graph, GraphSequence
 from .initial import InitialCondition
 
@@ -29,6 +29,7 @@ class Query:
         t0: its time.
         from_history: True if no x0 was given: models that can do so continue from all training snapshots.
         calendar: what times mean, for messages; None where they are numbers.
+        inputs: what acts on the network, of models that take inputs, known from t0 to the last time.
     """
 
     times: torch.Tensor
@@ -37,6 +38,12 @@ class Query:
     t0: float
     from_history: bool
     calendar: Calendar | None = None
+    inputs: Inputs | None = None
+
+    @property
+    def first_graph(self) -> Graph:
+        """The graph at the start."""
+        return self.graph.graphs[0] if isinstance(self.graph, GraphSequence) else self.graph
 
     @property
     def one_graph(self) -> Graph:
@@ -76,6 +83,11 @@ def query_of(
         raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}")
     if isinstance(graph, Graph) and x0 is None and graph != initial.graph:
         raise ValueError("another graph needs its initial state: predict(times, graph=..., x0=...)")
+    if initial.elsewhere is not None and x0 is None:
+        raise ValueError(
+            f"the network of this model lies in partition {initial.elsewhere}, too large for a model file: predict on its parts with "
+            "`torchrun ... -m ndcn predict MODEL --data PARTS`, or give graph and x0"
+        )
     where = graph or graphs or initial.graph
     first = where.graphs[0] if isinstance(where, GraphSequence) else where
     x = initial.x0 if x0 is None else checked_state(x0, first)

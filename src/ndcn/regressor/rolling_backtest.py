@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,12 @@ from .._support.horizon import usual_horizon
 from .._support.html import grid
 from .._support.progress import Progress
 from .._support.warn import warn
+from .._support.work import run_all
 from ..data import Calendar, Dataset, Trajectory, numbers_of, one_run, time_text
+from ..graph import GraphSequence
 from ..solve import IntegrationError
 from ..training import TrainingError
+from .driving import inputs_of_run
 from .estimator import DynamicsRegressor
 
 LEAST = 3  # snapshots before the first origin: two changes
@@ -148,6 +151,7 @@ def backtest(
     origins: int | Sequence[Any] = 5,
     horizon: int | None = None,
     progress: bool | None = None,
+    processes: int | str = 1,
     **settings: Any,
 ) -> Backtest:
     """Rolling-origin backtest: at each origin the model is fitted to the data so far and predicts the next snapshots.
@@ -159,6 +163,8 @@ def backtest(
             snapshots up to there are learned from.
         horizon: how many snapshots ahead; by default 14, or a quarter of the snapshots if that is less.
         progress: whether to show a progress bar; None shows it on a terminal.
+        processes: origins that are fitted at a time, each in a process of one thread; or the address of a Ray cluster, or "ray" for
+            the one that runs here.
         settings: further arguments of ``DynamicsRegressor``, as ``epochs=200``.
 
     Returns:
@@ -184,20 +190,21 @@ def backtest(
     at = _origins(run, origins, steps)
     regressor = _prepared(model, steps, settings)
     graphs = data.graphs if isinstance(data, Dataset) else None
-    errors, still, failures = [], [], []
     failed: Exception | None = None
+    pairs = [(run[: k + 1], run[k + 1 : k + 1 + steps]) for k in at]
+    still = [_errors(_held(known).expand_as(real.states), real, steps) for known, real in pairs]
+    errors = [np.full_like(one, np.nan) for one in still]
+    said: dict[int, str] = {}
+    tasks = [_Origin(regressor, known, real, graphs, steps) for known, real in pairs]
     with Progress(len(at), 0, progress, "origins", "backtest") as bar:
-        for done, k in enumerate(at):
-            known, real = run[: k + 1], run[k + 1 : k + 1 + steps]
-            still.append(_errors(_held(known).expand_as(real.states), real, steps))
-            try:
-                seen = known if graphs is None else Dataset((known,), calendar=run.calendar, graphs=graphs)
-                errors.append(_errors(_predicted(clone(regressor).fit(seen), real), real, steps))
-            except (ValueError, TrainingError, IntegrationError) as error:
-                failed = error
-                failures.append(f"failed at {time_text(known.times[-1].item(), run.calendar)}: {error}")
-                errors.append(np.full_like(still[-1], np.nan))
+        for done, (k, answer) in enumerate(run_all(_at_origin, tasks, jobs=processes, name="backtest")):
+            if isinstance(answer, Exception):
+                failed = answer
+                said[k] = f"failed at {time_text(pairs[k][0].times[-1].item(), run.calendar)}: {answer}"
+            else:
+                errors[k] = answer
             bar.update(done + 1)
+    failures = [said[k] for k in sorted(said)]
     if len(failures) == len(at):
         assert failed is not None
         raise ValueError(f"the model failed at every origin; the last time: {failed}") from failed
@@ -207,6 +214,26 @@ def backtest(
     clock = run.times.numpy()[at]
     found = (np.stack(errors), np.stack(still))
     return Backtest(regressor.title_, run.features, clock, times, *found, run.calendar, tuple(failures))
+
+
+class _Origin(NamedTuple):
+    """What is fitted at one origin, and what came next."""
+
+    regressor: DynamicsRegressor
+    known: Trajectory
+    real: Trajectory
+    graphs: GraphSequence | None
+    steps: int
+
+
+def _at_origin(task: _Origin) -> np.ndarray | Exception:
+    """Errors at one origin, or why the model failed there."""
+    known = task.known
+    try:
+        seen = known if task.graphs is None else Dataset((known,), calendar=known.calendar, graphs=task.graphs)
+        return _errors(_predicted(clone(task.regressor).fit(seen), task.real), task.real, task.steps)
+    except (ValueError, TrainingError, IntegrationError) as error:
+        return error
 
 
 def _prepared(model: Any, steps: int, settings: dict[str, Any]) -> DynamicsRegressor:
@@ -248,7 +275,8 @@ def _predicted(fitted: DynamicsRegressor, real: Trajectory) -> torch.Tensor:
     if ahead is not None:  # on unequal times its steps may end before the last snapshot
         reached = real.times <= ahead.times[-1] + 1e-6 * ahead.step
     if reached.any():
-        out[reached] = fitted.predict(real.times[reached]).states.detach().cpu().double()
+        known = inputs_of_run(fitted, real)
+        out[reached] = fitted.predict(real.times[reached], inputs=known).states.detach().cpu().double()
     return out
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from .._support.wording import counted, some
-from ..data import Dataset, Trajectory, metrics, time_text
+from ..data import Dataset, Inputs, Trajectory, metrics, time_text
 from ..graph import Graph
+from .driving import inputs_of_run
 from .fitting import runs_in
 
 if TYPE_CHECKING:
@@ -77,15 +78,13 @@ def in_time_of(estimator: DynamicsRegressor, run: Trajectory) -> Trajectory:
     own, theirs = estimator.calendar_, run.calendar
     if theirs is None or own is None or own == theirs:
         return run
-    dates: Any = theirs.dates(run.times.numpy())
-    if theirs.tz is not None:
-        dates = dates.tz_convert("UTC").tz_localize(None)
-    times = own.numbers(dates)
+    times = own.from_other(theirs, run.times.numpy())
     if times.min() < 0:
         raise ValueError(
             f"the data begin at {theirs.text(run.times.min().item())}, before those of the model, {own.text(0.0)}"
         )
-    return run.replaced(times=torch.as_tensor(times, dtype=torch.float64), calendar=own)
+    inputs = None if run.inputs is None else run.inputs.on_clock(theirs, own)
+    return run.replaced(times=torch.as_tensor(times, dtype=torch.float64), calendar=own, inputs=inputs)
 
 
 def on_nodes_of(estimator: DynamicsRegressor, run: Trajectory) -> tuple[Trajectory, list[str]]:
@@ -120,8 +119,22 @@ def on_nodes_of(estimator: DynamicsRegressor, run: Trajectory) -> tuple[Trajecto
     notes += [f"{counted(len(absent), 'node')} of the model {_are(absent)} not in the data: {some(absent)}"]
     same: dict[str, Any] = {"times": run.times, "features": run.features, "calendar": run.calendar}
     ordered = bool((run.times.diff() > 0).all())
-    moved = Trajectory(states=states, mask=~states.isnan(), graph=graph, ordered=ordered, **same)
+    moved = Trajectory(
+        states=states, mask=~states.isnan(), graph=graph, ordered=ordered, inputs=_of_nodes(run, order), **same
+    )
     return moved, [note for note, names in zip(notes, (strange, absent), strict=True) if names]
+
+
+def _of_nodes(run: Trajectory, order: list[int]) -> Inputs | None:
+    """Inputs of the model's nodes, by their places in the run; ValueError where a node without one would need it."""
+    if run.inputs is None or run.inputs.num_nodes is None:
+        return run.inputs
+    if -1 in order:
+        names = ", ".join(one.name for one in run.inputs.drivers if one.per_node)
+        raise ValueError(
+            f"the data lack nodes of the model, and with them their input {names}, which each node has for itself: give it for all nodes"
+        )
+    return run.inputs.of_nodes(torch.tensor(order))
 
 
 def _filled(places: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -204,7 +217,8 @@ def score_of_runs(estimator: DynamicsRegressor, runs: Sequence[Trajectory | Data
     errors, truths = [], []
     for run in every:
         _check_features(estimator, run)
-        guess = estimator.predict(run.times[1:], graph=run.graph, x0=run.first_state(), t0=run.times[0].item())
+        where: dict[str, Any] = {"graph": run.graph, "x0": run.first_state(), "t0": run.times[0].item()}
+        guess = estimator.predict(run.times[1:], **where, inputs=inputs_of_run(estimator, run))
         truth = run.states[1:].detach().cpu().double()
         errors.append((guess.states.cpu().double() - truth).flatten(0, 1))
         truths.append(truth.flatten(0, 1))

@@ -71,7 +71,7 @@ def answered(estimator: DynamicsRegressor, times: Any, level: Levels, where: Map
         estimator: fitted.
         times: as in ``predict``.
         level: one level for columns lower and upper; several for lower_50, upper_50, lower_90, ...; None for none.
-        where: ``graph``, ``x0`` and ``t0`` of ``predict``, by name.
+        where: ``graph``, ``x0``, ``t0`` and ``inputs`` of ``predict``, by name.
 
     Raises:
         ValueError: as ``predict``; a level outside (0, 1); the model knows no spread.
@@ -79,7 +79,7 @@ def answered(estimator: DynamicsRegressor, times: Any, level: Levels, where: Map
     levels = checked_levels(level)
     fitted = estimator.fitted_
     several = len(fitted.modules) > 1 and fitted.can.spread and not changes_graph(estimator, where)
-    asked = (times, where.get("graph"), where.get("x0"), where.get("t0"))
+    asked = (times, *(where.get(name) for name in ("graph", "x0", "t0", "inputs")))
     found = estimator._answer(*asked, spread=bool(levels) or several)
     beside: dict[str, torch.Tensor] = {}
     if several and found.std is not None:
@@ -99,7 +99,8 @@ def usual_level(estimator: DynamicsRegressor) -> float | None:
 def changes_graph(estimator: DynamicsRegressor, where: Mapping[str, Any]) -> bool:
     """Whether a prediction goes from graph to graph; then no spread is known."""
     graphs = estimator.graphs_
-    return not where and graphs is not None and len(graphs) > 1 and estimator.fitted_.can.any_graph
+    elsewhere = any(name != "inputs" for name in where)
+    return not elsewhere and graphs is not None and len(graphs) > 1 and estimator.fitted_.can.any_graph
 
 
 def checked_levels(level: Levels) -> list[float]:

@@ -69,5 +69,7 @@ def _one_after_the_other(old: Trajectory, new: Trajectory) -> Trajectory:
     kept = ((old.times[:, None] - new.times[None, :]).abs() > near).all(dim=1)
     times, order = torch.cat([old.times[kept], new.times]).sort()
     states = torch.cat([old.states[kept], new.states])[order]
-    same: dict[str, Any] = {"graph": old.graph, "features": old.features, "calendar": old.calendar}
+    both = [one.inputs for one in (old, new) if one.inputs is not None]
+    inputs = both[0].then(both[1]) if len(both) == 2 else both[0] if both else None
+    same: dict[str, Any] = {"graph": old.graph, "features": old.features, "calendar": old.calendar, "inputs": inputs}
     return Trajectory(times=times, states=states, mask=~states.isnan(), **same)

@@ -11,11 +11,13 @@ from .._support.fitted import check_fitted
 from ..data import Dataset, Trajectory
 from .classes import gather_classes
 from .comparison import Comparison as Comparison
+from .found_network import network_page
 from .gather import gather
 from .page import CLASSES, page
 
 if TYPE_CHECKING:
     from ..classify import NodeClassifier
+    from ..reconstruction import Reconstruction
     from ..regressor import DynamicsRegressor
 
 
@@ -87,6 +89,19 @@ def write_class_report(
     path = _checked(path)
     check_fitted(classifier, "codes_")
     return _written(path, page(gather_classes(classifier, mask, model_name), kind=CLASSES))
+
+
+def write_network_report(found: Reconstruction, path: str | Path) -> int:
+    """Write the page of a network that ``ndcn.reconstruct`` found: one HTML file; return its size in bytes.
+
+    Args:
+        found: the reconstruction.
+        path: the file to write.
+
+    Raises:
+        ValueError: ``path`` is a folder.
+    """
+    return _written(_checked(path), network_page(found))
 
 
 def _checked(path: str | Path) -> Path:

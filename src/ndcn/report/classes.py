@@ -67,7 +67,7 @@ def gather_classes(classifier: NodeClassifier, mask: Any = None, model_name: str
             "T": model.T,
             "trained": int((classifier.split_ == SPLITS.index("train")).sum()),
         },
-        "notes": [*notes, *about_links, *not_why],
+        "notes": [*_graph_helps(classifier), *notes, *about_links, *not_why],
     }
     context = ClassContext(classifier, judged, p, model_name)
     for name in CLASS_SECTIONS:
@@ -75,6 +75,11 @@ def gather_classes(classifier: NodeClassifier, mask: Any = None, model_name: str
             raise ValueError(f"a section cannot be called {name!r}: the page has a part of that name")
         content[name] = CLASS_SECTIONS[name].part(context)
     return content
+
+
+def _graph_helps(classifier: NodeClassifier) -> list[str]:
+    """What was found about the graph, where it was asked: whether it helps, and which field was taken."""
+    return [] if classifier.choice_ is None else [str(classifier.choice_)]
 
 
 def _judged(classifier: NodeClassifier, mask: Any) -> tuple[torch.Tensor, list[str]]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ..data import Trajectory
-from ..regressor import Parts, parts_of, trained_times
+from ..data import Inputs, Trajectory
+from ..regressor import Parts, inputs_of_run, parts_of, trained_times
 from ..solve import IntegrationError
 
 if TYPE_CHECKING:
@@ -72,14 +72,17 @@ def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
             notes.append("The data start from another state than the training data: no snapshot counts as trained on.")
     x0 = None if parts is None else parts.x0
     after = _after(estimator, times, BEYOND[data is not None])
+    inputs = inputs_of_run(estimator, data)
+    if estimator.fitted_.takes:
+        after = _as_long_as_known(estimator, inputs, after)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            prediction = estimator.predict(torch.cat([times, after]), x0=x0)
+            prediction = estimator.predict(torch.cat([times, after]), x0=x0, inputs=inputs)
         except IntegrationError:
             notes.append("The prediction explodes after the last time shown.")
-            prediction = estimator.predict(times, x0=x0)
-        std, why = _spread(estimator, prediction.times, x0)
+            prediction = estimator.predict(times, x0=x0, inputs=inputs)
+        std, why = _spread(estimator, prediction.times, x0, inputs)
     notes += [] if why is None else [why]
     notes += list(dict.fromkeys(f"{str(w.message)[:1].upper()}{str(w.message)[1:]}." for w in said))
     moments = prediction.times.numpy()
@@ -95,6 +98,12 @@ def frames_of(estimator: DynamicsRegressor, data: Trajectory | None) -> Frames:
     return Frames(moments, kinds, states, truth, *about, std=spread, notes=tuple(notes))
 
 
+def _as_long_as_known(estimator: DynamicsRegressor, inputs: Inputs | None, after: torch.Tensor) -> torch.Tensor:
+    """Those of some times at which the inputs that a model takes are known."""
+    known = [one.only(estimator.fitted_.takes).end for one in (inputs, estimator.train_[0].inputs) if one is not None]
+    return after[after <= max(known)] if known else after[:0]
+
+
 def _kinds(parts: Parts | None, times: torch.Tensor, last: float, count: int) -> str:
     if parts is None:
         inside = [INSIDE if t <= last + 1e-9 * abs(last) else FUTURE for t in times.tolist()]
@@ -107,13 +116,13 @@ def _kinds(parts: Parts | None, times: torch.Tensor, last: float, count: int) ->
 
 
 def _spread(
-    estimator: DynamicsRegressor, times: torch.Tensor, x0: torch.Tensor | None
+    estimator: DynamicsRegressor, times: torch.Tensor, x0: torch.Tensor | None, inputs: Inputs | None
 ) -> tuple[torch.Tensor | None, str | None]:
     """Standard deviation (T, n, d) where the model knows it, and why not where it should."""
     if not estimator.fitted_.can.spread:
         return None, None
     try:
-        return estimator.predict(times, x0=x0, return_std=True)[1].states.double().cpu(), None
+        return estimator.predict(times, x0=x0, inputs=inputs, return_std=True)[1].states.double().cpu(), None
     except (IntegrationError, ValueError) as error:
         return None, f"The standard deviation is not shown: {error}."
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .field import Field, ReluForm as ReluForm, SumField as SumField, check_field as check_field
+from .driven import DrivenField as DrivenField, with_inputs as with_inputs
+from .field import Field, ReluForm as ReluForm, SumField as SumField, check_field as check_field, inputs_of as inputs_of
 from .integrate import integrate, solve_and_decode as solve_and_decode
 from .kernels.euler_compiled import kernel_in_use as kernel_in_use
 from .kernels.euler_loss import TrajectoryLoss as TrajectoryLoss

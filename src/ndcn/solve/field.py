@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -43,6 +44,11 @@ class Field(nn.Module):
         >>> times = ndcn.sampling.regular_times(1.0, 5)
         >>> data = ndcn.simulate(ndcn.laws.Heat() + Decay(), graph, ndcn.laws.initial_state(graph), times)
     """
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs that it takes; if there are any, it is called as field(t, x, graph, u), u a tensor for each by name."""
+        return ()
 
     @abstractmethod
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
@@ -92,12 +98,32 @@ class SumField(Field):
                 if isinstance(term, Field):
                     term.start_as_correction()
 
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Those of all terms."""
+        return tuple(dict.fromkeys(name for term in self.terms for name in inputs_of(term)))
+
+    def forward(
+        self, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None = None
+    ) -> torch.Tensor:
         """The sum of the terms."""
-        total = self.terms[0](t, x, graph)
+        total = _rate(self.terms[0], t, x, graph, u)
         for term in self.terms[1:]:
-            total = total + term(t, x, graph)
+            total = total + _rate(term, t, x, graph, u)
         return total
+
+
+def inputs_of(field: nn.Module) -> tuple[str, ...]:
+    """Names of the inputs that a field takes; () of one that says nothing of inputs."""
+    names = getattr(field, "inputs", ())
+    return tuple(names) if isinstance(names, (tuple, list)) else ()
+
+
+def _rate(
+    term: nn.Module, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None
+) -> torch.Tensor:
+    rate: torch.Tensor = term(t, x, graph, u) if inputs_of(term) else term(t, x, graph)
+    return rate
 
 
 def check_field(field: nn.Module, graph: Graph, x: torch.Tensor, t: float = 0.0) -> None:
@@ -110,14 +136,17 @@ def check_field(field: nn.Module, graph: Graph, x: torch.Tensor, t: float = 0.0)
     name = type(field).__name__
     try:
         with torch.no_grad():
-            out = field(x.new_tensor(t), x, graph)
+            out = graph.evaluate(field, x.new_tensor(t), x)
     except TypeError as error:
         raise TypeError(f"{name} could not be called as field(t, x, graph): {error}") from error
     if not isinstance(out, torch.Tensor):
         raise TypeError(f"{name} returned {type(out).__name__}; it must return a tensor of shape {tuple(x.shape)}")
     if out.shape != x.shape:
         raise ValueError(f"{name} returned shape {tuple(out.shape)} for x of shape {tuple(x.shape)}; they must agree")
-    if not out.isfinite().all():
+    fine = bool(out.isfinite().all())
+    if not graph.everywhere(fine):
+        if fine:
+            raise ValueError(f"{name} is NaN or infinite at the initial state of a node in another process; see there")
         node = graph.nodes[int((~out.isfinite()).nonzero()[0, 0])]
         raise ValueError(
             f"{name} is NaN or infinite at the initial state, first at node {node!r}; "

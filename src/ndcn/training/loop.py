@@ -23,6 +23,7 @@ from ..solve import IntegrationError
 from .adam import Adam
 from .checkpoint import load_checkpoint, save_checkpoint
 from .task import WORST, Rank, Task
+from .together import anywhere, shared_file, speaks, summed
 
 
 class TrainingError(RuntimeError):
@@ -131,11 +132,14 @@ def train(task: Task, plan: Plan, history: History, *, resume: bool = False) -> 
     """
     run = Run(task, plan, history)
     with threads_for(task.size), _interruptible() as interrupted:
-        if resume and plan.checkpoint is not None and plan.checkpoint.exists():
-            load_checkpoint(plan.checkpoint, plan.fingerprint, run)
+        if resume and plan.checkpoint is not None:
+            with shared_file(task.graph, plan.checkpoint) as found:
+                if found is not None:
+                    load_checkpoint(found, plan.fingerprint, run)
         task.model.train()
         try:
-            with Progress(plan.epochs, len(history.loss), plan.progress) as bar:
+            shown = plan.progress if speaks(task.graph) else False
+            with Progress(plan.epochs, len(history.loss), shown) as bar:
                 _loop(run, task, plan, interrupted, bar)
         except TrainingInterrupted as error:
             history.stopped = "interrupted"
@@ -169,8 +173,8 @@ def _loop(run: Run, task: Task, plan: Plan, interrupted: Callable[[], bool], bar
         now = time.monotonic()
         history.seconds = now - began
         bar.update(epoch + 1, value)
-        stop = interrupted() and not last
-        if plan.checkpoint is not None and (stop or last or now - saved > SAVE_EVERY):
+        stop = anywhere(task.graph, interrupted()) and not last
+        if plan.checkpoint is not None and speaks(task.graph) and (stop or last or now - saved > SAVE_EVERY):
             save_checkpoint(plan.checkpoint, plan.fingerprint, run)
             saved = now
         if stop:
@@ -192,6 +196,7 @@ def _step(run: Run, task: Task, plan: Plan, epoch: int) -> float:
     except IntegrationError as error:
         value = math.nan
         reason = f" ({error})"
+    value = summed(task.graph, value, run.parameters)
     if not math.isfinite(value):
         raise run.fail(f"the loss became {value}", epoch, task, plan, reason)
     _copy_into(run.good, run.tensors)

@@ -120,6 +120,7 @@ class Objective:
         mask = None if data.mask is None else data.mask.to(device)
         T, n, d = states.shape
         observed = torch.full((T,), float(n * d)).double() if mask is None else mask.sum(dim=(1, 2)).double().cpu()
+        observed = data.graph.total(observed)
         if self.time_weights == "gaps":  # a snapshot counts by its time, however many entries it has
             weights = torch.zeros_like(data.times) if T > 1 else torch.ones_like(data.times)
             weights[:-1] += data.times.diff() / 2
@@ -130,7 +131,16 @@ class Objective:
             per_entry = torch.ones_like(observed) / observed.sum()
         if mask is not None:
             states.nan_to_num_(0.0)
-        return Target(states, mask, per_entry.to(device, dtype).reshape(T, 1, 1))
+        last = None
+        if isinstance(self.terminal, str) and data.graph.in_parts:
+            here = states[-1].numel() if mask is None else int(mask[-1].sum())
+            last = max(1.0, data.graph.total(torch.tensor([float(here)], dtype=torch.float64)).item())
+        elif self.terminal is not None and data.graph.in_parts:
+            raise ValueError(
+                "a terminal loss that is a function of the last state sees the nodes of one process only: use a running loss "
+                'or terminal="l1", "l2" or "huber" where several processes share the network'
+            )
+        return Target(states, mask, per_entry.to(device, dtype).reshape(T, 1, 1), last)
 
     def comparison(self, target: Target) -> Comparison | None:
         """The objective as a comparison with all observations, if it is nothing else."""
@@ -145,7 +155,8 @@ class Objective:
             terms.append(_Weighted.apply(prediction, PENALTIES[self.running], target))
         if isinstance(self.terminal, str):
             mask = None if target.mask is None else target.mask[-1:]
-            count = target.states[-1].numel() if mask is None else mask.sum().clamp(min=1)
+            here = target.states[-1].numel() if mask is None else max(1, int(mask.sum()))
+            count = here if target.last is None else target.last
             weights = (self.terminal_weight / count) * torch.ones_like(target.weights[-1:])
             last = Target(target.states[-1:], mask, weights)
             terms.append(_Weighted.apply(prediction[-1:], PENALTIES[self.terminal], last))
@@ -156,11 +167,12 @@ class Objective:
 
 @dataclass(frozen=True)
 class Target:
-    """Observations prepared for an objective: states (T, n, d), mask, and the weight of an entry at each time."""
+    """Observations prepared for an objective: states (T, n, d), mask, the weight of an entry at each time; in parts, how many are at the last."""
 
     states: torch.Tensor
     mask: torch.Tensor | None
     weights: torch.Tensor
+    last: float | None = None
 
 
 class _Weighted(torch.autograd.Function):

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import nn
 
+from ..graph import Graph
+
 Rank = tuple[float, ...]
 WORST: Rank = (-math.inf,)  # below every rank, however many parts it has
 
@@ -121,6 +123,11 @@ class Task(ABC):
     @abstractmethod
     def score(self) -> Score:
         """How good the model is on the data held out; called in evaluation mode and without gradients."""
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph whose nodes several processes may share; None where this process has all."""
+        return None
 
     def groups(self, weight_decay: float) -> list[dict[str, Any]]:
         """Parameter groups of Adam."""

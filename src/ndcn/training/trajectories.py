@@ -12,13 +12,14 @@ import torch
 from torch import nn
 
 from .._support.generators import seeded
-from ..data import Trajectory
+from ..data import Inputs, Trajectory
 from ..graph import Graph
 from ..neural import GraphODE, TemporalGNN
-from ..solve import IntegrationError, TrajectoryLoss
+from ..solve import IntegrationError, TrajectoryLoss, inputs_of
 from .objective import Objective, Target
 from .recipes import Recipe
 from .task import ReadyTerm, Score, Task, Term
+from .together import check_alike, summed
 
 HIDDEN = 20  # features of a hidden state where nobody knows them, as far as the number of threads is concerned
 
@@ -53,8 +54,10 @@ def units_of(trajectories: Sequence[Trajectory], recipe: Recipe) -> Units:
         return Units.identity(d)
     total, count = torch.zeros(d, dtype=torch.float64), torch.zeros(d, dtype=torch.float64)
     for t in trajectories:
-        total += t.states.detach().abs().nansum(dim=(0, 1), dtype=torch.float64).cpu()
-        count += len(t) * t.graph.num_nodes if t.mask is None else t.mask.sum(dim=(0, 1)).cpu()
+        here = torch.full((d,), float(len(t) * t.graph.num_nodes), dtype=torch.float64)
+        here = here if t.mask is None else t.mask.sum(dim=(0, 1)).double().cpu()
+        size = t.states.detach().abs().nansum(dim=(0, 1), dtype=torch.float64).cpu()
+        total, count = total + t.graph.total(size), count + t.graph.total(here)
     scale = total / count
     origin = min(t.times[0].item() for t in trajectories)
     last = max(t.times[-1].item() for t in trajectories)
@@ -66,7 +69,7 @@ class Problem:
     """One trajectory in the model's own units: start from x0 at t0, compare at ``times`` with ``target``.
 
     A temporal GNN learns one step ahead instead: it is shown true snapshots, in ``spread`` as it wants them, and what it
-    predicts for the next ones, all or those in ``rows``, is compared.
+    predicts for the next ones, all or those in ``rows``, is compared. ``inputs`` are for fields that take some.
     """
 
     graph: Graph
@@ -76,6 +79,7 @@ class Problem:
     target: Target
     spread: torch.Tensor | None = None
     rows: torch.Tensor | None = None
+    inputs: Inputs | None = None
     _ways: dict[Objective, TrajectoryLoss | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def loss(self, model: nn.Module, objective: Objective) -> torch.Tensor:
@@ -87,6 +91,8 @@ class Problem:
             loss = fused.loss(_parts(model), model.solver)
             if loss is not None:
                 return loss
+        if isinstance(model, GraphODE) and self.inputs is not None:
+            return objective.loss(model(self.x0, self.times, self.graph, self.t0, self.inputs), self.target)
         return objective.loss(model(self.x0, self.times, self.graph, self.t0), self.target)
 
     def term(self, model: nn.Module, objective: Objective, count: int) -> Term:
@@ -99,7 +105,13 @@ class Problem:
 
     def _fused(self, model: GraphODE, objective: Objective) -> TrajectoryLoss | None:
         """The loss as one function, if the model and the objective are of that kind."""
-        if type(model) is not GraphODE or model._forward_hooks or model._forward_pre_hooks or model._backward_hooks:
+        if (
+            inputs_of(model.field)
+            or type(model) is not GraphODE
+            or model._forward_hooks
+            or model._forward_pre_hooks
+            or model._backward_hooks
+        ):
             return None
         if objective not in self._ways:
             comparison = objective.comparison(self.target)
@@ -144,6 +156,12 @@ class TrajectoryTask(Task):
         self.judge = replace(objective, terminal=None) if held_out else objective
         self.size = max(problem.x0.shape[0] for problem in problems) * width
         self.seed, self.draws = seed, draws
+        check_alike(self.graph, model)
+
+    @property
+    def graph(self) -> Graph:
+        """That of the first trajectory."""
+        return self.problems[0].graph
 
     def losses(self, epoch: int) -> Iterator[Term]:
         """The share of each trajectory in the mean objective."""
@@ -158,7 +176,7 @@ class TrajectoryTask(Task):
         """The mean running loss of the held-out snapshots, infinite if the integration fails."""
         try:
             losses = [problem.loss(self.model, self.judge).item() for problem in self.validation]
-            loss = sum(losses) / len(losses)
+            loss = summed(self.graph, sum(losses) / len(losses), ())
         except IntegrationError:
             loss = math.inf
         return Score(loss, (-loss,))

@@ -10,7 +10,7 @@ import torch
 
 from ...data import Trajectory
 from ...identify import Evidence, FoundLaw, Interaction, discover
-from ...laws import ClosedForm, Corrected, FreeForm, Law, LawODE, described, law_from
+from ...laws import ClosedForm, Corrected, DrivenForm, FreeForm, Law, LawODE, NodeClosedForm, described, law_from
 from ...training import History
 from ..initial import InitialCondition
 from ..kind import Can, Fitted, Kind, State, Stored, TrainingData, untrained
@@ -18,9 +18,15 @@ from ..query import Prediction, Query
 from ..settings import Settings
 from ..stored_checks import check_law
 from .learned_law import LearnedLaw
+from .node_law import learned_law
 
 # by a key of their descriptions
-LAWS: dict[str, type[ClosedForm | Corrected | FreeForm]] = {"correction": Corrected, "knots": FreeForm}
+LAWS: dict[str, type[ClosedForm | Corrected | FreeForm | NodeClosedForm]] = {
+    "correction": Corrected,
+    "knots": FreeForm,
+    "node_values": NodeClosedForm,
+    "inputs": DrivenForm,
+}
 
 
 class FittedLaw(Fitted):
@@ -31,6 +37,7 @@ class FittedLaw(Fitted):
     def __init__(self, can: Can, initial: list[InitialCondition], history: History, law: LearnedLaw) -> None:
         super().__init__(can, initial, [history], modules=[LawODE(law.law)])
         self.law = law
+        self.takes = law.law.inputs
 
     def predict(self, query: Query, *, spread: bool) -> Prediction:
         """The trajectory of the law; its spread is that of trajectories of posterior samples."""
@@ -56,7 +63,7 @@ class FittedLaw(Fitted):
 class IdentifiedLaw(Kind):
     """A law that is found in data; ``form`` is "auto", "closed" or "free", see ``Interaction``."""
 
-    can = Can(spread=True, law=True)
+    can = Can(spread=True, law=True, inputs=True)
 
     def __init__(self, name: str, form: str) -> None:
         self.name, self.form = name, form
@@ -70,7 +77,7 @@ class IdentifiedLaw(Kind):
         options = settings.model if self.accepts(settings.model) else Interaction(self.form)
         found = discover(data.trajectories, options, settings.seed)
         initial = with_states(data.trajectories, found.initial_states)
-        return FittedLaw(self.can, initial, History(seconds=found.seconds), LearnedLaw(found))
+        return FittedLaw(self.can, initial, History(seconds=found.seconds), learned_law(found))
 
     def configured(self, options: Mapping[str, Any]) -> Any:
         """Its name, or options with a time limit."""
@@ -91,7 +98,7 @@ class IdentifiedLaw(Kind):
             raise ValueError("a law is found by fit, and there is none")
         form = stored.about["law"]["form"]
         kind = next((law for key, law in LAWS.items() if key in form), ClosedForm)
-        return fitted_law(self.can, LearnedLaw(stored_law(kind.from_description(form), stored)), stored)
+        return fitted_law(self.can, learned_law(stored_law(kind.from_description(form), stored)), stored)
 
     def plain(self, model: object) -> Any:
         """Options as JSON can hold them."""
@@ -99,7 +106,8 @@ class IdentifiedLaw(Kind):
             return model
         known = {} if model.known is None else {"known": described(model.known)}
         limit = {} if model.seconds is None else {"seconds": model.seconds}
-        return {"form": model.form, "terms": model.terms, "without": model.without, **known, **limit}
+        nodes = {} if model.nodes == "auto" else {"nodes": model.nodes}
+        return {"form": model.form, "terms": model.terms, "without": model.without, **known, **limit, **nodes}
 
     def from_plain(self, plain: Any) -> Interaction:
         """Options again."""
@@ -122,7 +130,7 @@ def stored_law(law: Law, stored: Stored) -> FoundLaw:
     kept = stored.about["law"]["evidence"]
     evidence = Evidence(**{**kept, "noise": tuple(kept["noise"])})
     covariance, samples, states = (tensors[f"law.{name}"] for name in ("covariance", "draws", "states"))
-    errors = covariance.diagonal().clamp(min=0).sqrt()
+    errors = tensors.get("law.errors", covariance.diagonal().clamp(min=0).sqrt())
     return FoundLaw(law, covariance, errors, samples, initial, initial_samples, evidence, states)
 
 
@@ -131,6 +139,9 @@ def _counts(law: Law, form: Mapping[str, Any]) -> tuple[int, int]:
     if "names" in form and "estimated" in form:  # a known law
         common, nodes = form["names"]
         return len(common), len(common) + sum(getattr(law, name).numel() for name in nodes)
+    if isinstance(law, NodeClosedForm):
+        common = len(law.equation.parameters)
+        return common, common + law.node_values.numel()
     learned = law.correction if isinstance(law, Corrected) else law
     count = sum(numbers.numel() for numbers in learned.buffers())
     return count, count

@@ -10,10 +10,10 @@ import torch
 
 from ..._support.threads import threads_for
 from ..._support.warn import warn
-from ...data import time_text
+from ...data import Inputs, time_text
 from ...graph import Graph
 from ...identify import Estimates, Evidence, FoundLaw, Functions, functions_of
-from ...laws import ClosedForm, Corrected, Equations, FreeForm, Law, LawODE
+from ...laws import ClosedForm, Corrected, DrivenForm, Equations, FreeForm, Law, LawODE
 from ...solve import IntegrationError, Solver
 from ..query import Prediction, Query
 
@@ -66,7 +66,7 @@ class LearnedLaw:
         times = query.times.clamp(min=begin)
         count = len(self.found.posterior_samples)
         with threads_for(graph.num_nodes):
-            states, solver = LawODE(self.law).followed(query.x0, times, graph, begin)
+            states, solver = LawODE(self.law, query.inputs).followed(query.x0, times, graph, begin)
             self._warn(states, query)
             mean = query.answer(states, features)
             if not spread:
@@ -74,7 +74,7 @@ class LearnedLaw:
             x0 = query.x0.double().expand(count, *query.x0.shape)
             if query.from_history and self.found.initial_state_samples is not None:
                 x0 = self.found.initial_state_samples[0]
-            every = self._sampled(x0, times, graph, begin, solver)
+            every = self._sampled(x0, times, graph, begin, solver, query.inputs)
         if len(every) < 2:
             raise IntegrationError("posterior samples diverge before this time: predict less far", time=begin)
         if len(every) < count / 2:
@@ -85,20 +85,26 @@ class LearnedLaw:
         return Prediction(mean, query.answer(torch.stack(every).std(dim=0), features))
 
     def _sampled(
-        self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float, solver: Solver
+        self,
+        x0: torch.Tensor,
+        times: torch.Tensor,
+        graph: Graph,
+        t0: float,
+        solver: Solver,
+        inputs: Inputs | None = None,
     ) -> list[torch.Tensor]:
         """States of posterior samples, without those far out: on small graphs side by side, if none is."""
         side_by_side = self._side_by_side()
         small = graph.num_nodes + graph.num_edges < SMALL
         if side_by_side is not None and small and solver.method == "dopri5":
             try:
-                return list(LawODE(side_by_side).by(solver, x0, times, graph, t0).unbind(1))
+                return list(LawODE(side_by_side, inputs).by(solver, x0, times, graph, t0).unbind(1))
             except IntegrationError:
                 pass  # one that is far out stops them all
         every = []
         for law, start in zip(self.posterior_samples(), x0, strict=True):
             try:
-                every.append(LawODE(law).by(solver, start, times, graph, t0))
+                every.append(LawODE(law, inputs).by(solver, start, times, graph, t0))
             except IntegrationError:
                 continue  # the others say how wide the band is
         return every
@@ -131,7 +137,16 @@ class LearnedLaw:
                 f"there is no closed form: {self.evidence.reason}. functions() has f and g on a grid, and "
                 "plot.interaction draws them"
             )
-        return Equations(learned.equation, self._names, self.found.covariance, corrects=learned is not self.law)
+        if isinstance(learned, DrivenForm):
+            return learned.equations(self.found.covariance)
+        return Equations(
+            learned.equation,
+            self._names,
+            self.found.covariance,
+            corrects=learned is not self.law,
+            step=learned.map_step,
+            divided_by=learned.divided_by,
+        )
 
     def functions(self, points: int) -> Functions:
         """f and g that were found, on a grid over the states seen."""
@@ -139,6 +154,10 @@ class LearnedLaw:
         assert isinstance(learned, (ClosedForm, FreeForm))
         samples = [learned.with_parameters(values) for values in self.found.posterior_samples]
         return functions_of(learned.node, learned.edge, samples, self.found.states, points, self._names)
+
+    def node_values(self) -> Any:
+        """A table of what varies among nodes; None where nodes are alike."""
+        return None
 
     # Files ------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ class Module(Kind):
     """A module that was passed ready: copied, with its own solver, in the data's units; a field gets a solver around it."""
 
     name = "module"
-    can = Can(resume=True)
+    can = Can(resume=True, in_parts=True, inputs=True)
     uses = OPTIONAL - OF_NAMED - {"knots"}
     recipes = {"default": READY_MODULE, "paper": READY_MODULE}  # noqa: RUF012  # never changed
     width = 20  # what it is taken to have, as far as the number of threads is concerned

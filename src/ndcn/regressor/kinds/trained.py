@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from torch import nn
 
 from ..._support.checks import named
@@ -14,7 +15,7 @@ from ..._support.registries import ACTIVATIONS, OPERATORS
 from ..._support.stored_shapes import check_sizes
 from ...data import checked_times, common_grid
 from ...graph import Operator
-from ...neural import Activation, ResidualGNN, TemporalGNN, ndcn, no_control, no_encode, no_graph
+from ...neural import Activation, InputLayer, ResidualGNN, TemporalGNN, ndcn, no_control, no_encode, no_graph
 from ...solve import Solver
 from ...training import (
     RECIPES,
@@ -45,13 +46,15 @@ class Parts:
     solver: Solver
     step: float
     layers: int
+    inputs: InputLayer | None
 
 
 class Trained(Kind):
     """A model of this name, built from its parts by ``make``, its initial weights drawn from the seed.
 
     ``unused`` are arguments that it does not use; with ``equal_steps`` it goes from one snapshot to the next and needs
-    them equally spaced; with ``history`` it continues from all of them; with ``knots`` its weights can change with time.
+    them equally spaced; with ``history`` it continues from all of them; with ``knots`` its weights can change with time; with
+    ``inputs`` it learns what drives it from outside; ``encodes`` is whether it has a hidden state.
     """
 
     def __init__(
@@ -65,11 +68,20 @@ class Trained(Kind):
         equal_steps: bool = False,
         history: bool = False,
         knots: bool = False,
+        inputs: bool = False,
+        encodes: bool = True,
     ) -> None:
         self.name, self.make, self.width, self.recipes = name, make, width, recipes
-        self.equal_steps, self.knots = equal_steps, knots
+        self.equal_steps, self.knots, self.encodes = equal_steps, knots, encodes
         self.uses = OPTIONAL - unused
-        self.can = Can(any_time=not equal_steps, history=history, resume=True, ensemble=True)
+        self.can = Can(
+            any_time=not equal_steps,
+            history=history,
+            resume=True,
+            ensemble=True,
+            in_parts=not equal_steps,
+            inputs=inputs,
+        )
 
     def fit(self, data: TrainingData, settings: Settings) -> TrainedModel:
         """Train it, or several of them."""
@@ -86,7 +98,7 @@ class Trained(Kind):
         """The module that the settings ask for, with its initial weights."""
         parts = self._parts(settings, units, initial)
         with initial_weights(settings.seed):
-            return self.make(parts)
+            return self.make(replace(parts, inputs=self._input_layer(settings, initial)))
 
     def _check_sizes(self, stored: Stored, settings: Settings) -> None:
         """Refuse settings that ask for a module of another size than that of the file."""
@@ -96,10 +108,18 @@ class Trained(Kind):
         if settings["knots"] is not None and len(settings["knots"]) != kept:
             raise ValueError(f"the settings have {len(settings['knots'])} knots, and {kept} are stored")
         parts = self._parts(settings, Units(stored.tensors["scale"], **stored.about["units"]), stored.initial)
-        check_sizes(lambda: self.make(parts), weights)
+        check_sizes(lambda: self.make(replace(parts, inputs=self._input_layer(settings, stored.initial))), weights)
+
+    def _input_layer(self, settings: Settings, initial: list[InitialCondition]) -> InputLayer | None:
+        """For the inputs of the training data, drawn with the other weights."""
+        seen = [start.inputs for start in initial if start.inputs is not None]
+        if not seen or not self.can.inputs:
+            return None
+        width = settings.width if self.encodes else initial[0].x0.shape[1]
+        return InputLayer(seen[0].names, width, seen)
 
     def _parts(self, settings: Settings, units: Units, initial: list[InitialCondition]) -> Parts:
-        nodes = max(start.graph.num_nodes for start in initial)
+        nodes = max(int(start.graph.highest(torch.tensor(start.graph.num_nodes))) for start in initial)
         knots = settings["knots"]
         if knots is not None and not self.knots:
             raise ValueError(f"{self.name} has no weights W(t) that could change with time: drop knots")
@@ -115,6 +135,7 @@ class Trained(Kind):
             solver=settings["solver"] or settings.recipe.solver(state_bytes),
             step=1.0 if grid is None else grid.step * units.rate,
             layers=max(len(start.times) for start in initial),
+            inputs=None,
         )
 
 
@@ -135,9 +156,15 @@ def _temporal_gnn(cell: str) -> Trained:
     )
 
 
-NDCN = Trained("ndcn", _from(ndcn, "features hidden operator activation knots solver"), knots=True)
-NO_ENCODE = Trained("no_encode", _from(no_encode, "features operator activation knots solver"), knots=True)
-NO_GRAPH = Trained("no_graph", _from(no_graph, "features hidden activation solver"))
+NDCN = Trained("ndcn", _from(ndcn, "features hidden operator activation knots solver inputs"), knots=True, inputs=True)
+NO_ENCODE = Trained(
+    "no_encode",
+    _from(no_encode, "features operator activation knots solver inputs"),
+    knots=True,
+    inputs=True,
+    encodes=False,
+)
+NO_GRAPH = Trained("no_graph", _from(no_graph, "features hidden activation solver inputs"), inputs=True)
 NO_CONTROL = Trained("no_control", _from(no_control, "features hidden operator activation solver"))
 RESIDUAL_GNN = Trained(
     "residual_gnn",

@@ -16,6 +16,7 @@ from ..._support.generators import seeded
 from ..._support.threads import threads_for
 from ...data import Statistics, TimeGrid, Trajectory
 from ...neural import Continuation, GraphODE, ResidualGNN, TemporalGNN
+from ...solve import inputs_of
 from ...training import (
     History,
     Objective,
@@ -58,6 +59,7 @@ class TrainedModel(Fitted):
         # A ready module computes in the data's units and may decode to other features.
         self.rescaled = not settings.kind.accepts(settings.model)
         self.width = settings.width
+        self.takes = inputs_of(first.field) if isinstance(first, GraphODE) else ()
         self.dtype, self.device = settings.dtype, settings.device
 
     def predict(self, query: Query, *, spread: bool) -> Prediction:
@@ -89,7 +91,8 @@ class TrainedModel(Fitted):
         if isinstance(module, Continuation) and query.from_history and initial.seen is not None:
             states = module.go_on(self.units.trajectory(initial.seen), clock)
         elif isinstance(module, GraphODE):
-            solution = module.solve(x0, clock, query.one_graph, begin)
+            driven = None if query.inputs is None else query.inputs.moved(self.units.origin, self.units.rate)
+            solution = module.solve(x0, clock, query.one_graph, begin, driven)
             states, statistics = solution.states, solution.statistics
         else:
             states = module(x0, clock, query.one_graph, begin)
@@ -155,7 +158,7 @@ def _plan(settings: Settings, module: nn.Module, trajectories: Sequence[Trajecto
         clip_norm=settings["clip_norm"],
         patience=settings["patience"],
         checkpoint=None if checkpoint is None else Path(checkpoint),
-        fingerprint=fingerprint(known, module, [t.fingerprint for t in trajectories]),
+        fingerprint=trajectories[0].graph.joined(fingerprint(known, module, [t.fingerprint for t in trajectories])),
         progress=settings["progress"],
     )
 

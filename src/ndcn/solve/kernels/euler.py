@@ -26,11 +26,11 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 
 from ...data import Statistics, all_finite
-from ...graph import Graph, SparseMatrix
+from ...graph import Graph, HaloMatrix, SparseMatrix
 from ..field import Field
 from ..methods.runge_kutta import SAME, explosion, fixed_grid
 from ..solver import IntegrationError, Solver
-from . import euler_compiled, euler_torch
+from . import euler_compiled, euler_parts, euler_torch
 
 
 def backend(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> ModuleType | None:
@@ -43,7 +43,7 @@ class Accepted(NamedTuple):
     """A field relu(Phi X W^T + b) that the fast path takes, and the back end for it."""
 
     backend: ModuleType
-    phi: SparseMatrix
+    phi: SparseMatrix | HaloMatrix
     weight: torch.Tensor
     bias: torch.Tensor
 
@@ -59,16 +59,18 @@ def accepted(field: nn.Module, graph: Graph, x0: torch.Tensor, kernel: str) -> A
     phi = form.operator
     if phi is None:
         phi = graph.cached("identity", lambda: SparseMatrix(sparse.eye_array(n, format="csr"), symmetric=True))
-    if not isinstance(phi, SparseMatrix) or phi.shape != (n, n):
+    if not isinstance(phi, (SparseMatrix, HaloMatrix)) or phi.shape != (n, n):
         return None
     compiled = (
-        kernel != "torch"
+        isinstance(phi, SparseMatrix)
+        and kernel != "torch"
         and x0.device.type == "cpu"
         and x0.dtype in euler_compiled.PANELS
         and phi.nnz < 2**31
         and euler_compiled.library() is not None
     )
-    backend = euler_compiled if compiled else euler_torch
+    in_parts = isinstance(phi, HaloMatrix)
+    backend = euler_parts if in_parts else euler_compiled if compiled else euler_torch
     if form.linear is not None:
         return Accepted(backend, phi, form.linear.weight, form.linear.bias)
     return Accepted(backend, phi, *_no_weights(x0.shape[1], x0.dtype, x0.device))
@@ -129,8 +131,8 @@ def solve(
         segment=segment_length(solver, count, torch.is_grad_enabled()),
         backend=backend,
     )
-    if not all_finite(states[-1]) or (slopes is not None and not all_finite(slopes[-1])):
-        raise explosion(last_good(states, at))
+    if not finite_end(states, slopes, graph):
+        raise explosion(last_good(states, at, graph))
     if decoder is not None and decoder.bias is not None:  # interpolation leaves a constant as it is
         states.add_(decoder.bias)
     flat = states if at.at_states is None else at.at_states @ states.flatten(1)
@@ -145,15 +147,21 @@ def segment_length(solver: Solver, count: int, differentiate: bool) -> int:
     return max(count, 1) if keep_all else solver.segment or max(1, math.isqrt(count))
 
 
-def last_good(states: torch.Tensor, at: Schedule) -> float:
+def finite_end(states: torch.Tensor, slopes: torch.Tensor | None, graph: Graph) -> bool:
+    """Whether the last state and slope are finite at all nodes."""
+    return graph.everywhere(all_finite(states[-1]) and (slopes is None or all_finite(slopes[-1])))
+
+
+def last_good(states: torch.Tensor, at: Schedule, graph: Graph) -> float:
     """The last time at which all states are finite."""
-    good = int(states.detach().flatten(1).isfinite().all(dim=1).sum())  # once it is not, it stays so
+    bad = (~states.detach().flatten(1).isfinite().all(dim=1)).long()  # once it is not finite, it stays so
+    good = len(bad) - int(graph.highest(bad).sum())
     return at.grid[max(0, good - 1)]
 
 
-def check_start(x0: torch.Tensor, t0: float) -> None:
+def check_start(x0: torch.Tensor, t0: float, graph: Graph) -> None:
     """Refuse a state that is not finite."""
-    if not all_finite(x0):
+    if not graph.everywhere(all_finite(x0)):
         message = f"the state at the start, t = {t0:g}, holds NaN or infinite entries"
         raise IntegrationError(message, time=t0, reason="start")
 
@@ -231,7 +239,7 @@ def trajectory(
 class Plan:
     """What a trajectory is made of besides numbers that can be learned, and how its gradient is computed."""
 
-    phi: SparseMatrix
+    phi: Any  # a SparseMatrix, or in parts a HaloMatrix
     steps: torch.Tensor
     with_slopes: bool
     segment: int

@@ -17,7 +17,6 @@ import torch
 from torch import nn
 from torch.autograd.function import once_differentiable
 
-from ...data import all_finite
 from ...graph import Graph
 from ..methods.runge_kutta import explosion
 from ..solver import Solver
@@ -101,12 +100,12 @@ class TrajectoryLoss:
         schedule = euler.schedule(self.times, solver, self.t0)
         segment = euler.segment_length(solver, len(schedule.steps), needed)
         plan = euler.Plan(phi, schedule.steps, schedule.at_slopes is not None, segment, needed, backend)
-        return _Problem(plan, schedule, self.comparison, self.t0, bool(inside)), given
+        return _Problem(plan, schedule, self.comparison, self.t0, bool(inside), self.graph), given
 
     def _iteration(self, problem: _Problem, given: tuple[torch.Tensor, ...]) -> Iteration | None:
         """The compiled iteration, made once, if there is one for this problem."""
         x0, *weights = given
-        if problem.plan.backend is not euler_compiled or x0.requires_grad:
+        if problem.plan.backend is not euler_compiled or x0.requires_grad or self.graph.in_parts:
             return None
         if not fits(problem.plan, self.comparison, len(x0), len(weights[-4]), x0.dtype):
             return None
@@ -153,10 +152,11 @@ class _Problem:
     comparison: Comparison
     t0: float
     encodes: bool
+    graph: Graph
 
     def packed(self, start: torch.Tensor) -> torch.Tensor:
         """The state at the start as the back end wants it, if it is finite."""
-        euler.check_start(start, self.t0)
+        euler.check_start(start, self.t0, self.graph)
         state: torch.Tensor = self.plan.backend.pack(start)
         return state
 
@@ -223,8 +223,8 @@ def _iteration(
                 kept.append(state.clone())
             some = None if slopes is None else slopes[a:last]
             state, tape = backend.forward(layer, plan.steps[a:b], state, outputs[a:last], some, keep=keep)
-    if not all_finite(outputs[-1]) or (slopes is not None and not all_finite(slopes[-1])):
-        raise explosion(euler.last_good(outputs, problem.schedule))
+    if not euler.finite_end(outputs, slopes, problem.graph):
+        raise explosion(euler.last_good(outputs, problem.schedule, problem.graph))
     value = backend.error(outputs, slopes, readout_bias, problem.schedule, problem.comparison)
     if not plan.differentiate:
         return value, ()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from ...graph import SparseMatrix
 from .buffers import give, take
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ Tape = tuple[torch.Tensor, ...]
 class Layer(NamedTuple):
     """Phi, W and b of the field, and the readout R."""
 
-    phi: SparseMatrix
+    phi: Any  # a SparseMatrix, or in parts a HaloMatrix
     weight: torch.Tensor
     bias: torch.Tensor
     readout: torch.Tensor

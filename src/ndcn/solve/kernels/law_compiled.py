@@ -15,7 +15,7 @@ from ..methods.tableau import Tableau
 from .law_arrays import GraphArrays, LawArrays, numbers, pointer
 from .shared_library import shared_library
 
-ABI = 1
+ABI = 2
 
 _POINTER = ctypes.c_void_p
 _INT = ctypes.c_int64
@@ -25,7 +25,7 @@ _ARGUMENTS = {
     "shots": [_POINTER] * 3 + [_INT, _POINTER, _POINTER, _INT, _POINTER],
     "roll": [_POINTER, _POINTER, _INT, *[_POINTER] * 4],
     "record": [_POINTER, _POINTER, _INT, *[_POINTER] * 6, _INT, _POINTER],
-    "tangent": [_POINTER, _INT, _INT, ctypes.c_double, _POINTER, _POINTER, _INT, _POINTER],
+    "tangent": [_POINTER, _INT, _INT, ctypes.c_double, *[_POINTER] * 3, _INT, _INT, _POINTER],
     "solve": [*[_POINTER] * 3, *[ctypes.c_double] * 3, _INT, _POINTER, _INT, *[_POINTER] * 4],
     "gram": [_POINTER, _INT, _INT, *[_POINTER] * 4, _INT, _POINTER, _POINTER],
     "adjoint": [_POINTER, _INT, _INT, *[_POINTER] * 4, _INT, _POINTER, _POINTER],
@@ -241,12 +241,29 @@ class CompiledTape:
         d = self.states.shape[-1]
         first = 0
         for count, h in zip(self.steps.count.tolist(), self.steps.h.tolist(), strict=True):
-            parts = (pointer(self.own[first:]), pointer(self.edges[first:]))
+            parts = (pointer(self.own[first:]), pointer(self.edges[first:]), None, 0)
             _checked(
                 _entry("tangent")(ctypes.byref(self.graph.struct), d, count, h, *parts, wide.shape[1], pointer(wide))
             )
             first += 4 * count
             yield wide[:, :M].copy()
+
+    def node_tangent(self, d: int) -> Iterator[np.ndarray]:
+        """Of a law whose features from d on do not change: derivatives of the first d at each time but the first.
+
+        By the first state, (n d), and by the other features, n times q, in these columns; rows are (n d).
+        """
+        n, q = self.states.shape[1], self.states.shape[2] - d
+        own, edges = (np.ascontiguousarray(part[:, :, :d, :d]) for part in (self.own, self.edges))
+        node = np.ascontiguousarray(self.own[:, :, :d, d:])
+        v = np.zeros((n * d, padded(n * (d + q))))
+        v[np.arange(n * d), np.arange(n * d)] = 1
+        first = 0
+        for count, h in zip(self.steps.count.tolist(), self.steps.h.tolist(), strict=True):
+            parts = (pointer(own[first:]), pointer(edges[first:]), pointer(node[first:]), q)
+            _checked(_entry("tangent")(ctypes.byref(self.graph.struct), d, count, h, *parts, v.shape[1], pointer(v)))
+            first += 4 * count
+            yield v[:, : n * (d + q)]
 
     def diagonals(self) -> np.ndarray:
         """Of the Jacobian at the beginning of each step, (steps, n d)."""

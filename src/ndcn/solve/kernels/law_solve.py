@@ -43,7 +43,7 @@ def solve(
 
     rate = rate_at(t0, x0)
     tableau = ADAPTIVE[solver.method]
-    h = first_step(rate_at, t0, x0, rate, solver, tableau.order)
+    h = first_step(rate_at, t0, x0, rate, solver, tableau.order, graph)
     steps = kernel.adaptive(
         x0.numpy(), rate.numpy(), h, times, states[after:].numpy(), (solver.rtol, solver.atol), t0, tableau
     )

@@ -63,6 +63,8 @@ typedef struct {
     double weight, here, ahead;
     double *sum, *next;
     int64_t W, P; /* columns of all but source, and of source */
+    const double *node; /* (n, d, q): what the rates of node i owe to its own q numbers, columns n d + i q and on; NULL for none */
+    int64_t q;
 } Stage;
 
 /* The group of C vectors of columns that begins at column `first`. */
@@ -81,6 +83,10 @@ INLINE void stage_columns(const int C, const int transposed, const int64_t d, co
                 const double *source = s->source + (i * d + a) * s->P + first;
                 const int64_t left = s->P - first < W ? s->P - first : W;
                 for (int64_t c = 0; c < left; c++) each[c] += source[c];
+            }
+            for (int64_t b = 0; b < s->q; b++) {
+                const int64_t c = graph->n * d + i * s->q + b - first;
+                if (c >= 0 && c < W) ((double *)k)[c] += s->node[(i * d + a) * s->q + b];
             }
             for (int c = 0; c < C; c++) {
                 AT(sum + at + 4 * c) += s->weight * k[c];
@@ -116,16 +122,18 @@ static Tangents tangents(double *memory, int64_t rows, int64_t W) { return (Tang
 
 static size_t tangent_numbers(int64_t rows, int64_t W) { return (size_t)(3 * rows) * W; }
 
-/* RK4: the derivatives v at the end of a step, given those at its beginning and its four Jacobians, one after the other. */
-static void tangent_step(const Graph *graph, int64_t d, const double *own, const double *edges, double h, int64_t W, double *v, Tangents t)
+/* RK4: the derivatives v at the end of a step, given those at its beginning and its four Jacobians, one after the other; `node` if columns are
+   of numbers of nodes too. */
+static void tangent_step(const Graph *graph, int64_t d, const double *own, const double *edges, double h, int64_t W, double *v, Tangents t,
+                         const double *node, int64_t q)
 {
-    const int64_t rows = graph->n * d, a = rows * d, b = graph->edges * d * d;
+    const int64_t rows = graph->n * d, a = rows * d, b = graph->edges * d * d, c = rows * q;
     memcpy(t.sum, v, sizeof(double) * rows * W);
     const Stage stages[4] = {
-        {own, edges, v, NULL, v, h / 6, 1, h / 2, t.sum, t.one, W, 0},
-        {own + a, edges + b, t.one, NULL, v, h / 3, 1, h / 2, t.sum, t.two, W, 0},
-        {own + 2 * a, edges + 2 * b, t.two, NULL, v, h / 3, 1, h, t.sum, t.one, W, 0},
-        {own + 3 * a, edges + 3 * b, t.one, NULL, v, h / 6, 0, 0, t.sum, NULL, W, 0},
+        {own, edges, v, NULL, v, h / 6, 1, h / 2, t.sum, t.one, W, 0, node, q},
+        {own + a, edges + b, t.one, NULL, v, h / 3, 1, h / 2, t.sum, t.two, W, 0, node + c, q},
+        {own + 2 * a, edges + 2 * b, t.two, NULL, v, h / 3, 1, h, t.sum, t.one, W, 0, node + 2 * c, q},
+        {own + 3 * a, edges + 3 * b, t.one, NULL, v, h / 6, 0, 0, t.sum, NULL, W, 0, node + 3 * c, q},
     };
     for (int k = 0; k < 4; k++) stage(0, d, graph, stages + k);
     memcpy(v, t.sum, sizeof(double) * rows * W);
@@ -147,17 +155,17 @@ static void adjoint_step(const Graph *graph, int64_t d, const double *own, const
     memcpy(v, t.sum, sizeof(double) * rows * W);
 }
 
-/* v (n d, W) through `steps` steps of length h, in its place. */
-EXPORT int ndcn_law_tangent(const Graph *graph, int64_t d, int64_t steps, double h, const double *own, const double *edges, int64_t W,
-                            double *v)
+/* v (n d, W) through `steps` steps of length h, in its place; `node` (4 steps, n, d, q) if columns from n d on are of numbers of nodes. */
+EXPORT int ndcn_law_tangent(const Graph *graph, int64_t d, int64_t steps, double h, const double *own, const double *edges,
+                            const double *node, int64_t q, int64_t W, double *v)
 {
     const int64_t rows = graph->n * d;
     double *memory = malloc(sizeof(double) * (tangent_numbers(rows, W) + rows * W));
     if (!memory) return -1;
     double *at = memory + tangent_numbers(rows, W);
     grouped(v, rows, W, at);
-    for (int64_t s = 0; s < steps; s++, own += 4 * rows * d, edges += 4 * graph->edges * d * d)
-        tangent_step(graph, d, own, edges, h, W, at, tangents(memory, rows, W));
+    for (int64_t s = 0; s < steps; s++, own += 4 * rows * d, edges += 4 * graph->edges * d * d, node += 4 * rows * q)
+        tangent_step(graph, d, own, edges, h, W, at, tangents(memory, rows, W), node, q);
     ungrouped(at, rows, W, v);
     free(memory);
     return 0;
@@ -208,7 +216,7 @@ EXPORT int ndcn_law_gram(const Graph *graph, int64_t d, int64_t intervals, const
     grouped(v, rows, W, at);
     for (int64_t k = 0; k <= intervals; k++) {
         for (int64_t s = 0; k && s < steps[k - 1]; s++, J += 4 * rows * d, E += 4 * graph->edges * d * d)
-            tangent_step(graph, d, J, E, h[k - 1], W, at, t);
+            tangent_step(graph, d, J, E, h[k - 1], W, at, t, J, 0);
         for (int64_t first = 0, c = 0; first < W; first += GROUP)
             for (int64_t row = 0; row < rows; row++)
                 for (int64_t left = columns_of_group(W, first); left; left--, c++)

@@ -29,8 +29,7 @@ class CountedField:
     def __call__(self, t: float, x: State) -> State:
         """dx/dt."""
         self.calls += 1
-        out: State = self.field(x.new_tensor(t), x, self.graph)
-        return out
+        return self.graph.evaluate(self.field, x.new_tensor(t), x)
 
 
 def solve(
@@ -42,7 +41,7 @@ def solve(
     save_memory = solver.gradient == "checkpoint" and torch.is_grad_enabled()
     rejected = 0
     if solver.method not in ADAPTIVE:
-        grid = fixed_grid(query, solver, t0)
+        grid = _cut(fixed_grid(query, solver, t0), _last_time(field))
     elif not save_memory:
         return _adaptive(f, tableau, x0, query, solver, t0)[:2]
     else:
@@ -54,6 +53,16 @@ def solve(
     else:
         states = _along(f, tableau, x0, query, grid)[1]
     return states, Statistics(f.calls, len(grid) - 1, rejected)
+
+
+def _last_time(field: nn.Module) -> float:
+    """The time at which steps of a field are cut, as its inputs jump there."""
+    return float(getattr(field, "last_time", math.inf))
+
+
+def _cut(grid: list[float], last: float) -> list[float]:
+    """Steps that end at ``last`` in place of those beyond it."""
+    return grid if grid[-1] <= last else [*(t for t in grid if t < last), last]
 
 
 def step(f: CountedField, tableau: Tableau, t: float, h: float, x: State, k1: State) -> tuple[State, list[State]]:
@@ -117,7 +126,7 @@ def _along(
             at += 1
         x, k1 = new, following
     ends = (x,) if k1 is None else (x, k1)  # the slope there too: states inside the last step were made with it
-    if not all(v.isfinite().all() for v in ends):
+    if not f.graph.everywhere(all(bool(v.isfinite().all()) for v in ends)):
         raise _find_explosion(f, tableau, start, grid)
     return x, torch.stack(states) if states else x.new_empty((0, *x.shape))
 
@@ -181,22 +190,24 @@ def _adaptive(
     if at == len(query):
         return torch.stack(states), Statistics(0, 0, 0), grid
     exponent = 1.0 / tableau.order
-    check_tolerance(t0, x, solver)
+    check_tolerance(t0, x, solver, f.graph)
     k1 = f(t0, x)
-    t, h = t0, first_step(f, t0, x, k1, solver, tableau.order)
+    t, h = t0, first_step(f, t0, x, k1, solver, tableau.order, f.graph)
+    last = _last_time(f.field)
     while at < len(query):
+        h = min(h, last - t)
         if len(grid) - 1 + rejected >= solver.max_steps:
             raise too_many_steps(solver, t, query[-1])
         new, stages = step(f, tableau, t, h, x, k1)
         with torch.no_grad():
-            size = _error_size(stages, tableau.error, h, x, new, solver)
+            size = _error_size(stages, tableau.error, h, x, new, solver, f.graph)
         if not size <= 1:  # also NaN
             rejected += 1
             h *= max(0.2, 0.9 * size**-exponent) if math.isfinite(size) else 0.1
             if h <= max(1e-14 * abs(t), 1e-30 * (query[-1] - t0)):  # what t can resolve; near t = 0, what is asked for
                 raise no_smaller_step(t, finite=math.isfinite(size))
             continue
-        end = t + h
+        end = last if h == last - t else t + h
         following = stages[-1]  # every adaptive method here has the slope at the end as its last stage
         first = at
         while at < len(query) and query[at] <= end:
@@ -204,7 +215,7 @@ def _adaptive(
         if at > first:
             states.extend(_between(tableau, [(q - t) / h for q in query[first:at]], h, x, new, stages, following))
         t, x, k1 = end, new, following
-        check_tolerance(t, x, solver)
+        check_tolerance(t, x, solver, f.graph)
         grid.append(t)
         h *= min(10.0, 0.9 * size**-exponent) if size > 0 else 10.0
     return torch.stack(states), Statistics(f.calls, len(grid) - 1, rejected), grid
@@ -231,38 +242,40 @@ def no_smaller_step(t: float, *, finite: bool) -> IntegrationError:
 
 
 @torch.no_grad()
-def check_tolerance(t: float, x: State, solver: Solver) -> None:
+def check_tolerance(t: float, x: State, solver: Solver, graph: Graph) -> None:
     """Refuse tolerances below the rounding of the state itself, measured as the error of a step is."""
     rounding = torch.finfo(x.dtype).eps / 2
     if solver.rtol >= rounding:
         return
     size = x.abs()
-    if (rounding * size / (solver.atol + solver.rtol * size)).square().mean().sqrt().item() > 1:
+    if graph.mean_square_root(rounding * size / (solver.atol + solver.rtol * size)) > 1:
         what = f"rtol = {solver.rtol:g} and atol = {solver.atol:g} cannot be met at t = {t:g}"
-        why = f"{str(x.dtype).removeprefix('torch.')} rounds a state of size {size.max().item():.2g} by more"
+        why = f"{str(x.dtype).removeprefix('torch.')} rounds a state of size {graph.highest(size.max()).item():.2g} by more"
         wider = "" if x.dtype == torch.float64 else " or use float64 (x0.double())"
         message = f"{what}: {why}; loosen rtol and atol (rtol >= {4 * rounding:.1g}){wider}"
         raise IntegrationError(message, time=t, reason="tolerance")
 
 
 def _error_size(
-    stages: Sequence[State], weights: Sequence[float], h: float, x: State, new: State, solver: Solver
+    stages: Sequence[State], weights: Sequence[float], h: float, x: State, new: State, solver: Solver, graph: Graph
 ) -> float:
     error = _combine(torch.zeros_like(x), stages, weights, h)
     allowed = solver.atol + solver.rtol * torch.maximum(x.abs(), new.abs())
-    return (error / allowed).square().mean().sqrt().item()
+    return graph.mean_square_root(error / allowed)
 
 
 @torch.no_grad()
-def first_step(f: Callable[[float, State], State], t: float, x: State, k1: State, solver: Solver, order: int) -> float:
+def first_step(
+    f: Callable[[float, State], State], t: float, x: State, k1: State, solver: Solver, order: int, graph: Graph
+) -> float:
     """A first step by Hairer, Norsett and Wanner (Solving ODEs I, II.4)."""
     allowed = solver.atol + solver.rtol * x.abs()
-    size, slope = ((v / allowed).square().mean().sqrt().item() for v in (x, k1))
+    size, slope = (graph.mean_square_root(v / allowed) for v in (x, k1))
     guess = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
     if not math.isfinite(guess) or guess == 0:
         message = f"the rate of change is NaN or infinite at the start, t = {t:g}; check the field"
         raise IntegrationError(message, time=t, reason="start")
-    bend = ((f(t + guess, x + guess * k1) - k1) / allowed).square().mean().sqrt().item() / guess
+    bend = graph.mean_square_root((f(t + guess, x + guess * k1) - k1) / allowed) / guess
     if not math.isfinite(bend):
         return guess
     if max(slope, bend) <= 1e-15:
@@ -275,7 +288,7 @@ def _find_explosion(f: CountedField, tableau: Tableau, x: State, grid: Sequence[
     """Go along the steps again to find where the state stopped being finite."""
     for t, end in itertools.pairwise(grid):
         x, _ = step(f, tableau, t, end - t, x, f(t, x))
-        if not x.isfinite().all():
+        if not f.graph.everywhere(bool(x.isfinite().all())):
             break
     return explosion(t)
 

@@ -40,7 +40,7 @@ def solve(
     start = x0.detach().double().cpu().numpy().reshape(-1)
     if len(states) == len(query):
         return torch.stack(states), Statistics(0, 0, 0)
-    check_tolerance(t0, x0, solver)
+    check_tolerance(t0, x0, solver, graph)
     coupled = abs(graph.to_scipy()) + sparse.eye_array(graph.num_nodes)
     pattern = sparse.kron(coupled, np.ones((d, d)), format="csc")
     with np.errstate(all="ignore"), warnings.catch_warnings():

@@ -1,0 +1,107 @@
+"""What the commands do as one of several processes that share a network."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from . import guard
+
+if TYPE_CHECKING:
+    from ..data import Trajectory
+    from ..laws import Law
+    from ..regressor import DynamicsRegressor
+
+
+def is_parts(folder: Path | None) -> bool:
+    """Whether a folder holds a partitioned network; nothing heavy is imported to find out."""
+    return folder is not None and (folder / "partition.json").is_file()
+
+
+def begin() -> None:
+    """Join the other processes; all but the first are silent from now on, but for errors."""
+    from ..distributed import World, start_processes
+
+    start_processes()
+    if not World.current().first:
+        guard.silence()
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # until the process ends
+
+
+def read(folder: Path) -> Trajectory:
+    """The snapshots of this process's part.
+
+    Raises:
+        ValueError: the parts hold a graph alone, or cannot be used.
+    """
+    from ..data import Trajectory
+    from ..distributed import read_part
+
+    begin()
+    found = read_part(folder)
+    if not isinstance(found, Trajectory):
+        raise ValueError(f"{folder} holds a network without states: `ndcn simulate --data {folder}` makes some")
+    return found
+
+
+def restarted() -> bool:
+    """Whether ``torchrun`` started this run again after a fault."""
+    from ..distributed import restarts
+
+    return restarts() > 0
+
+
+def simulated(rule: Law, folder: Path, times: Any, seed: int, out: Path) -> dict[str, Any]:
+    """Simulate a law on a partitioned network and write partitioned Parquet; facts for the output.
+
+    Where the parts have states, their first is the initial state; else that of the law, drawn for all nodes as in one process.
+    """
+    from scipy import sparse
+
+    import ndcn
+
+    from ..data import Trajectory
+    from ..distributed import World, read_part, write_answers
+
+    begin()
+    found = read_part(folder)
+    if isinstance(found, Trajectory):
+        data = ndcn.simulate(rule, found.graph, found.first_state(), times)
+    else:
+        n = found.num_nodes_total  # initial states ask a graph for the number of its nodes, and for no more
+        whole = rule.initial_state(ndcn.Graph(sparse.csr_array((n, n))), seed=seed)
+        data = ndcn.simulate(rule, found, found.own_of(whole), times)
+    count = write_answers(data, out)
+    return {"nodes": count, "snapshots": len(data), "parts": World.current().size}
+
+
+def predicted(
+    estimator: DynamicsRegressor,
+    part: Trajectory,
+    times: list[float],
+    nodes: list[str] | None,
+    out: Path | None,
+    *,
+    plain: bool,
+) -> None:
+    """Predict on a partitioned network from its first state, and write partitioned Parquet.
+
+    Raises:
+        ValueError: no folder to write to was named; or more than plain predictions was asked for.
+    """
+    from .._support.wording import counted
+    from ..distributed import write_answers
+
+    if not plain:
+        raise ValueError("--level, --what-if and --json need the whole network in one process: drop them, or --data")
+    if out is None or out.suffix:
+        raise ValueError("--out: predictions of a partitioned network go into a folder, as --out predicted")
+    answer = estimator.predict(times, graph=part.graph, x0=part.first_state(), t0=part.times[0].item())
+    count = write_answers(answer, out, nodes=nodes)
+    typer.echo(
+        f"{counted(len(times), 'time')}, {counted(count, 'node')}\nwritten to {out}, a Parquet file for each process"
+    )

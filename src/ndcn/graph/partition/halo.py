@@ -1,0 +1,99 @@
+"""The exchange of boundary states: each process sends the rows that others refer to, and gets those that its own rows refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from ..._support.world import World
+from ..sparse import SparseMatrix
+from .part import Part
+
+
+class Halo:
+    """Which rows of the state go where, for one part of a partition.
+
+    Args:
+        part: its plan.
+        world: the processes, one for each part.
+    """
+
+    def __init__(self, part: Part, world: World) -> None:
+        self.world, self.size, self.own = world, len(part.halo), len(part.own)
+        self._send_counts, self._receive_counts = part.send_counts.tolist(), part.receive_counts.tolist()
+        self._sent = len(part.send)
+        self._index = {torch.device("cpu"): torch.from_numpy(part.send.copy())}
+        # Adding received rows as a sparse product takes a third of the time of index_add_.
+        ones = (np.ones(self._sent), (part.send, np.arange(self._sent)))
+        self._adding = SparseMatrix(sparse.csr_array(ones, shape=(self.own, self._sent)))
+        self._buffers: dict[tuple[str, int, torch.dtype, torch.device], torch.Tensor] = {}
+
+    def index(self, device: torch.device) -> torch.Tensor:
+        """Places of the rows that are sent."""
+        if device not in self._index:
+            self._index[device] = self._index[torch.device("cpu")].to(device)
+        return self._index[device]
+
+    def begin(self, x: torch.Tensor) -> tuple[torch.Tensor, Callable[[], None]]:
+        """Begin to exchange rows of x, shape (own, width): the halo's rows, to be read after the function was called.
+
+        They are overwritten by the next exchange: fresh memory would take as long as the copies.
+        """
+        sent, received = self._buffer("sent", self._sent, x), self._buffer("halo", self.size, x)
+        torch.index_select(x.detach(), 0, self.index(x.device), out=sent)
+        return received, self.world.exchange(received, sent, self._receive_counts, self._send_counts)
+
+    def begin_back(self, grad: torch.Tensor) -> tuple[torch.Tensor, Callable[[], None]]:
+        """The transpose: begin to send rows of the halo home; what comes back, for ``add``, is there after the function."""
+        received = self._buffer("sent", self._sent, grad)
+        return received, self.world.exchange(received, grad.contiguous(), self._send_counts, self._receive_counts)
+
+    def add(self, into: torch.Tensor, received: torch.Tensor) -> torch.Tensor:
+        """Add rows that came home to those of their nodes, in place."""
+        if self._sent:
+            torch.addmm(into, self._adding.tensor(into.dtype, into.device), received, out=into)
+        return into
+
+    def room(self, like: torch.Tensor) -> torch.Tensor:
+        """Memory for rows of the halo that are to be sent home."""
+        return self._buffer("halo", self.size, like)
+
+    def _buffer(self, name: str, rows: int, like: torch.Tensor) -> torch.Tensor:
+        key = (name, like.shape[1], like.dtype, like.device)
+        if key not in self._buffers:
+            self._buffers = {k: v for k, v in self._buffers.items() if k[0] != name or k[1] == key[1]}
+            with torch.inference_mode(False):  # what is made there could not be written to elsewhere
+                self._buffers[key] = like.new_empty(rows, like.shape[1])
+        return self._buffers[key]
+
+    def extended(self, x: torch.Tensor) -> torch.Tensor:
+        """Own rows and those of the halo, (..., own + halo, d), with gradients."""
+        flat = x.movedim(-2, 0).flatten(1) if x.dim() > 1 else x.unsqueeze(1)
+        out: torch.Tensor = _Extended.apply(flat, self)
+        if x.dim() == 1:
+            return out.squeeze(1)
+        shape = x.movedim(-2, 0).shape[1:]
+        return out.reshape(len(out), *shape).movedim(0, -2)
+
+
+class _Extended(torch.autograd.Function):
+    """[x; halo of x]; its transpose adds what others computed with a row to that row."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, halo: Halo) -> torch.Tensor:
+        ctx.halo = halo
+        received, wait = halo.begin(x)
+        wait()
+        return torch.cat([x, received])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
+        halo: Halo = ctx.halo
+        received, wait = halo.begin_back(grads[0][halo.own :])
+        out = grads[0][: halo.own].clone()
+        wait()
+        return halo.add(out, received), None

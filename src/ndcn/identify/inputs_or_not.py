@@ -1,0 +1,43 @@
+"""Whether inputs are needed: a law in which they act beside one of the states alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from .._support.warn import warn
+from ..data import Trajectory
+from .doubts import warn_of_law
+from .driven_discovery import find_driven
+from .interaction import Interaction
+from .result import FoundLaw
+
+
+def with_inputs_if_needed(
+    trajectories: Sequence[Trajectory], what: Interaction, seed: int, of_states: Callable[[], FoundLaw | None]
+) -> FoundLaw | None:
+    """A law in which inputs act, if the data have some that are needed; else what ``of_states`` finds."""
+    inputs = trajectories[0].inputs
+    if inputs is None:
+        return of_states()
+    if what.form == "free" or what.known is not None:
+        why = "the free form has no inputs" if what.form == "free" else "a known law is corrected without inputs"
+        warn(f"inputs are left aside: {why}")
+        return of_states()
+    driven = find_driven(trajectories, what, seed)
+    if driven is not None and driven.evidence.explained:
+        return driven
+    alone = of_states()
+    if driven is None or (alone is not None and (alone.evidence.explained or _nearer(alone, driven))):
+        if alone is None:
+            return None
+        reason = f"{alone.evidence.reason}; no effect of the inputs {', '.join(inputs.names)} is seen"
+        return replace(alone, evidence=replace(alone.evidence, reason=reason))
+    warn_of_law(f"leaves residuals of {driven.evidence.closed:.3g} times the noise")
+    return driven
+
+
+def _nearer(alone: FoundLaw, driven: FoundLaw) -> bool:
+    """Whether a law without inputs leaves smaller residuals than one with them."""
+    left = [value for value in (alone.evidence.closed, alone.evidence.free) if value is not None]
+    return bool(left) and driven.evidence.closed is not None and min(left) < driven.evidence.closed

@@ -1,0 +1,170 @@
+"""Whether nodes differ: the law of nodes that do, against the same law at every node, and what is known of its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy import linalg
+
+from ..laws import Equation, NodeClosedForm, NodeEquation, Term
+from .clock import time_is_over
+from .node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
+from .node_search import MOST_UNKNOWNS, differing
+from .node_suggestions import best_alone, with_varying
+from .observations import Observations, some_states
+from .posterior import POSTERIOR_SAMPLES
+from .residual_noise import AUTOCORRELATED, CLIPPED_AT, NOISE_EXCESS, UNDERESTIMATED_BY
+from .result import Evidence, FoundLaw
+
+# Of BIC, by which nodes that differ must be likelier: "very strong" evidence of Kass and Raftery (J. Am. Stat. Assoc. 90, 1995).
+EVIDENCE = 10.0
+FEWEST_NODES = 6  # fewer do not tell a spread
+FEWEST_SNAPSHOTS = 8  # fewer do not tell a node's own numbers from its noise
+EXPLAINED_ROUNDING = 50.0  # without noise, as for laws of nodes that are alike
+
+
+@dataclass(frozen=True)
+class DifferingNodes:
+    """A law whose nodes differ, and by how much BIC is larger if they have the same numbers."""
+
+    fit: NodeFit
+    gain: float
+    explained: bool
+    noisy: bool
+
+
+def may_differ(data: Sequence[Observations]) -> bool:
+    """Whether the data could tell: trajectories of the same nodes without gaps, neither too few nor too many."""
+    n, d = data[0].level.shape[1:]
+    same = all(one.level.shape[1] == n and not one.gaps for one in data)
+    enough = n >= FEWEST_NODES and sum(len(one.times) for one in data) >= FEWEST_SNAPSHOTS
+    return same and enough and n * (d + 1) <= MOST_UNKNOWNS
+
+
+def differing_nodes(
+    data: Sequence[Observations],
+    terms: Sequence[Term],
+    tolerance: torch.Tensor,
+    features: tuple[str, ...],
+    closed: Equation | None,
+    *,
+    noisy: bool,
+    explained: bool,
+) -> DifferingNodes | None:
+    """The law whose nodes differ, if they do; ``closed`` is the best law of nodes that are alike, which may have ``explained`` the data."""
+    if not may_differ(data) or time_is_over():
+        return None
+    alike = None if closed is None else _alike(closed, data, tolerance, features)
+    if explained and (alike is None or not _hinted(alike)):
+        return None
+    known = [] if closed is None else [closed]
+    found = differing(data, terms, tolerance, features, known, noisy=noisy)
+    if found is None or not found.model.varying:
+        return None
+    if alike is not None and found.score > alike.score - EVIDENCE:
+        return None
+    common = _with_none(found)
+    gain = float("inf") if common is None else common.score - found.score
+    if gain < EVIDENCE:
+        return None
+    if noisy:
+        found = with_own_noise(found)
+        told = found.excess < NOISE_EXCESS or (
+            found.excess < UNDERESTIMATED_BY and autocorrelation(found) < AUTOCORRELATED
+        )
+    else:
+        told = found.excess < EXPLAINED_ROUNDING
+    return DifferingNodes(found, gain, told, noisy)
+
+
+def _alike(
+    equation: Equation, data: Sequence[Observations], tolerance: torch.Tensor, features: tuple[str, ...]
+) -> NodeFit | None:
+    """The law of nodes that are alike, fitted in the same way."""
+    model = NodeEquation(equation, (), features)
+    u = torch.zeros(data[0].level.shape[1], 0, dtype=torch.float64)
+    problems = node_problems(data, model, u, tolerance)
+    return None if problems is None else fit_nodes_along(model, u, problems, np.zeros(0))
+
+
+def _hinted(alike: NodeFit) -> bool:
+    """Whether a law that leaves nothing but noise is likelier if one of its numbers varies."""
+    gain, varying = best_alone(alike)
+    if gain <= 0:
+        return False
+    model, u, spread = with_varying(alike, varying)
+    trial = fit_nodes_along(model, u, alike.problems, spread)
+    return trial is not None and trial.score < alike.score - EVIDENCE
+
+
+def _with_none(found: NodeFit) -> NodeFit | None:
+    model, u, spread = with_varying(found, ())
+    return fit_nodes_along(model, u, found.problems, spread)
+
+
+def autocorrelation(found: NodeFit) -> float:
+    """Of residuals with the one before at the same node, less its standard error; the largest of all features."""
+    out = 0.0
+    for problem in found.problems:
+        states = found.states(problem)
+        if states is None:
+            return float("inf")
+        one = problem.data
+        rest = torch.where(one.seen, (one.states - states) / problem.sigma(states), torch.nan)[1:]
+        for a in range(rest.shape[-1]):
+            r = rest[..., a]
+            size = r.abs().nanmedian().clamp(min=1e-300)
+            r = (r / size).clamp(-CLIPPED_AT, CLIPPED_AT)
+            pairs = r[1:] * r[:-1]
+            count = int(pairs.isfinite().sum())
+            if count:
+                out = max(out, float(pairs.nanmean() / r.square().nanmean()) - count**-0.5)
+    return out
+
+
+def found_law(
+    found: DifferingNodes, data: Sequence[Observations], features: tuple[str, ...], nodes: Sequence[Hashable], seed: int
+) -> FoundLaw:
+    """The law with its errors, posterior samples and evidence."""
+    fit = found.fit
+    law = NodeClosedForm(fit.model.equation, fit.model.varying, fit.values, fit.spread, nodes, features)
+    n, q = fit.deviations.shape
+    covariance = torch.from_numpy(fit.covariance[n * q :, n * q :].copy())
+    errors = torch.cat([covariance.diagonal().clamp(min=0).sqrt(), torch.from_numpy(fit.errors.T.reshape(-1).copy())])
+    samples, initial_samples = _samples(fit, seed)
+    initial = [problem.x0 for problem in fit.problems]
+    unit = "the noise" if found.noisy else "the rounding"
+    what = " and ".join(law.labels)
+    reason = (
+        f"{what} {'varies' if q == 1 else 'vary'} among nodes: with the same value at every node BIC is {found.gain:.3g} higher; the "
+        f"closed form leaves residuals of {fit.excess:.2f} times {unit}"
+    )
+    noise = tuple(fit.problems[0].data.measured.share.tolist())
+    evidence = Evidence("closed", reason, noise, fit.excess, None, str(fit.model.equation), found.explained)
+    kept = initial_samples if found.noisy else None
+    return FoundLaw(law, covariance, errors, samples, initial, kept, evidence, some_states(data))
+
+
+def _samples(fit: NodeFit, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Numbers of the equation, then values of nodes, n for each that varies, (samples, P + n q), and initial states of each trajectory."""
+    n, q = fit.deviations.shape
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(count: int) -> np.ndarray:
+        return torch.randn(count, POSTERIOR_SAMPLES, generator=generator, dtype=torch.float64).numpy()
+
+    values, vectors = np.linalg.eigh(fit.covariance)
+    moves = (vectors * np.sqrt(np.maximum(values, 0.0))) @ normal(len(values))  # (n q + P, samples)
+    theta = fit.model.parameters.numpy()[:, None] + moves[n * q :]
+    u = fit.deviations.numpy()[..., None] + moves[: n * q].reshape(n, q, -1)
+    own = u + theta[list(fit.model.varying)]  # (n, q, samples)
+    samples = np.concatenate([theta, own.transpose(1, 0, 2).reshape(n * q, -1)]).T
+    initial = []
+    for problem, (factor, B) in zip(fit.problems, fit.follow, strict=True):
+        drawn = linalg.solve_triangular(factor.T, normal(len(factor)), lower=False, check_finite=False)
+        shift = torch.from_numpy((drawn - B @ moves).T.copy()).reshape(-1, *problem.x0.shape)
+        initial.append(torch.clamp(problem.x0 + shift, *problem.bounds))
+    return torch.from_numpy(samples.copy()), initial

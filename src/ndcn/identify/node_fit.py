@@ -1,0 +1,344 @@
+"""Laws whose nodes differ, fitted along whole trajectories: means, spreads and deviations of nodes, and initial states, together.
+
+Gauss-Newton on all of them (Lindstrom and Bates, Biometrics 46, 1990): linearise, eliminate initial states, choose the spreads under which
+what the linear model says is likeliest, move, and repeat.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from scipy import linalg
+
+from ..laws import NodeEquation
+from .clock import in_time
+from .data_smoothing import Noise
+from .node_spreads import inverse, likeliest_spreads, solved
+from .observations import Observations
+from .residual_noise import likely_noise
+from .tape import record, roll
+from .trajectory_problem import TrajectoryProblem, problem_of, steps_along
+from .trajectory_system import HUBER
+
+MOST_STEPS = 128  # of an interval
+LOST_SHARE = 0.2  # of intervals that may need more
+STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)
+ENOUGH = 1e-4  # share of the loss
+TYPICAL_UNIT = 1.5  # a normal distribution has its median |residual| at 1 / 1.48
+
+
+@dataclass(frozen=True)
+class NodeFit:
+    """A law whose nodes differ, with its fit."""
+
+    model: NodeEquation
+    deviations: torch.Tensor  # u, (n, q)
+    problems: tuple[TrajectoryProblem, ...]  # of the states alone, (n, d)
+    spread: np.ndarray  # of each u among nodes, (q,)
+    chi2: float
+    count: int  # of residuals, those of initial states too
+    logdet: float  # of 1 + spread F spread
+    covariance: np.ndarray = field(repr=False)  # of u, node by node, then of the common parameters: (n q + P, n q + P)
+    # Of each trajectory: the factor of the information on its initial state, and how that moves when u and the parameters do.
+    follow: tuple[tuple[np.ndarray, np.ndarray], ...] = field(repr=False, default=())
+
+    @property
+    def excess(self) -> float:
+        """Residuals in units of the noise, root mean square; what was spent on initial states and deviations does not count."""
+        return (self.chi2 / max(self.count - self.freedom, 1.0)) ** 0.5
+
+    @property
+    def freedom(self) -> float:
+        """Numbers that were found: initial states, common parameters, and deviations as far as the data decide them."""
+        nq = self.deviations.numel()
+        own = sum(problem.x0.numel() for problem in self.problems)
+        if not nq:
+            return own + len(self.model.parameters)
+        held = self.covariance[:nq, :nq].diagonal() / np.tile(self.spread**2, len(self.deviations))
+        return own + len(self.model.parameters) + float(nq - held.sum())
+
+    @property
+    def score(self) -> float:
+        """BIC of the likelihood with deviations integrated out: each mean and each spread counts as one number."""
+        unit = max(1.0, self.excess**2)
+        prior = float((self.deviations.numpy() ** 2 / self.spread**2).sum()) if self.deviations.numel() else 0.0
+        numbers = len(self.model.parameters) + len(self.spread)
+        return (
+            self.chi2 / unit
+            + self.count * math.log(unit)
+            + prior
+            + self.logdet
+            + numbers * math.log(max(self.count, 2))
+        )
+
+    @property
+    def values(self) -> torch.Tensor:
+        """Of each node, (n, q): common number and deviation."""
+        return self.model.parameters[list(self.model.varying)] + self.deviations
+
+    @property
+    def errors(self) -> np.ndarray:
+        """Standard errors of ``values``, (n, q)."""
+        n, q = self.deviations.shape
+        out = np.zeros((n, q))
+        for k, place in enumerate(self.model.varying):
+            own = np.arange(n) * q + k
+            mean = n * q + place
+            C = self.covariance
+            out[:, k] = C[own, own] + C[mean, mean] + 2 * C[own, mean]
+        return np.sqrt(np.maximum(out, 0.0))
+
+    def states(self, problem: TrajectoryProblem) -> torch.Tensor | None:
+        """The trajectory, (T, n, d)."""
+        d = problem.x0.shape[1]
+        one = problem.data
+        found = roll(self.model, one.network, _both(problem.x0, self.deviations), one.spans, problem.steps)
+        return None if found is None else found[..., :d]
+
+
+def _both(x0: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+    return torch.cat([x0, u], dim=1).contiguous()
+
+
+def node_problems(
+    data: Sequence[Observations], model: NodeEquation, u: torch.Tensor, tolerance: torch.Tensor
+) -> list[TrajectoryProblem] | None:
+    """Trajectories with the steps that the model needs along the data; None if it is too fast."""
+    wide = torch.cat([tolerance, torch.full((u.shape[1],), torch.inf, dtype=torch.float64)])
+    out = []
+    for one in data:
+        states = torch.cat([one.level, u.expand(len(one.times), *u.shape)], dim=-1)
+        steps = steps_along(model, one, states, wide, MOST_STEPS)
+        if (steps == 0).float().mean() > LOST_SHARE:
+            return None
+        out.append(problem_of(one, torch.where(steps == 0, 2 * MOST_STEPS, steps).tolist()))
+    return out
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """A quadratic model of chi^2 in (u, theta), initial states eliminated, and how these follow."""
+
+    F: np.ndarray  # (n q + P, n q + P)
+    g: np.ndarray
+    back: list[tuple[np.ndarray, np.ndarray]]  # of each trajectory: its initial state moves by a - B (du, dtheta)
+    factors: list[np.ndarray]  # of the information on initial states, L L^T
+
+
+def _linearised(
+    model: NodeEquation, u: torch.Tensor, problems: Sequence[TrajectoryProblem], unit: float
+) -> _Linear | None:
+    n, q = u.shape
+    P = len(model.parameters)
+    F, g = np.zeros((n * q + P, n * q + P)), np.zeros(n * q + P)
+    back, factors = [], []
+    for problem in problems:
+        one = problem.data
+        d = problem.x0.shape[1]
+        D = d + q
+        tape = record(model, one.network, _both(problem.x0, u), one.spans, problem.steps)
+        if tape is None:
+            return None
+        rows = (np.arange(n)[:, None] * D + np.arange(d)).ravel()
+        states = tape.states[..., :d]
+        weights, r = _weighted(problem, states, unit)
+        size = n * D + P
+        A, b = np.zeros((size, size)), np.zeros(size)
+        chunk, sides = [], []
+        held = 0
+        S = tape.sensitivities()
+        for k, T in enumerate(tape.node_tangent(d), start=1):
+            w = np.sqrt(weights[k])
+            seen = w > 0
+            chunk.append(np.hstack([T, S[k][rows]])[seen] * w[seen, None])
+            sides.append(r[k][seen] * w[seen])
+            held += int(seen.sum())
+            if held > 4000 or k == len(weights) - 1:
+                R, side = np.vstack(chunk), np.concatenate(sides)
+                A += R.T @ R
+                b += R.T @ side
+                chunk, sides, held = [], [], 0
+        m = n * d
+        prior = 1 / problem.error.square().reshape(-1).numpy()
+        A[np.arange(m), np.arange(m)] += prior
+        b[:m] += prior * (problem.guess - problem.x0).reshape(-1).numpy()
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):
+            return None
+        try:
+            factor = linalg.cho_factor(A[:m, :m], lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            return None
+        B = linalg.cho_solve(factor, np.hstack([A[:m, m:], b[:m, None]]), check_finite=False)
+        F += A[m:, m:] - A[m:, :m] @ B[:, :-1]
+        g += b[m:] - A[m:, :m] @ B[:, -1]
+        back.append((B[:, -1], B[:, :-1]))
+        factors.append(np.tril(factor[0]))
+    return _Linear((F + F.T) / 2, g, back, factors)
+
+
+def _weighted(
+    problem: TrajectoryProblem, states: torch.Tensor, unit: float
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Robust weights of all observations and what the states miss, by snapshot, (n d,)."""
+    one = problem.data
+    sigma = problem.sigma(states)
+    miss = torch.where(one.seen, one.states - states, 0.0).nan_to_num(0.0)
+    far = (miss / sigma).abs()
+    robust = torch.where(far > HUBER * unit, HUBER * unit / far.clamp(min=1e-300), 1.0)
+    w = torch.where(one.seen, robust / sigma.square(), 0.0)
+    return [k.reshape(-1).numpy() for k in w], [k.reshape(-1).numpy() for k in miss]
+
+
+def _chi2(
+    model: NodeEquation,
+    u: torch.Tensor,
+    problems: Sequence[TrajectoryProblem],
+    unit: float,
+    sigmas: Sequence[torch.Tensor] | None = None,
+) -> tuple[float, int, float, list[torch.Tensor]] | None:
+    """Robust chi^2 in these units, observations, the typical residual, and the noise of each; None if a trajectory explodes."""
+    total, count, sizes, noise = 0.0, 0, [], []
+    for m, problem in enumerate(problems):
+        one = problem.data
+        found = roll(model, one.network, _both(problem.x0, u), one.spans, problem.steps)
+        if found is None:
+            return None
+        states = found[..., : problem.x0.shape[1]]
+        sigma = problem.sigma(states) if sigmas is None else sigmas[m]
+        noise.append(sigma)
+        r = ((one.states - states) / sigma)[1:][one.seen[1:]]
+        first = ((problem.guess - problem.x0) / problem.error).reshape(-1)
+        sizes.append(r.abs())
+        total += float(_huber(r / unit).sum() + _huber(first / unit).sum())
+        count += r.numel() + first.numel()
+    return total, count, float(torch.cat(sizes).median()), noise
+
+
+def _huber(r: torch.Tensor) -> torch.Tensor:
+    size = r.abs()
+    return torch.where(size <= HUBER, r.square(), 2 * HUBER * size - HUBER**2)
+
+
+def fit_nodes_along(
+    model: NodeEquation,
+    u: torch.Tensor,
+    problems: Sequence[TrajectoryProblem],
+    spread: np.ndarray,
+    *,
+    iterations: int = 12,
+    fixed_spread: bool = False,
+) -> NodeFit | None:
+    """The likeliest law, spreads and deviations of nodes; None if it diverges along the data."""
+    problems = list(problems)
+    n, q = u.shape
+    P = len(model.parameters)
+    spread = np.asarray(spread, dtype=float)
+    for _ in in_time(range(iterations)):
+        here = _chi2(model, u, problems, 1.0)
+        if here is None:
+            return None
+        unit = max(1.0, TYPICAL_UNIT * here[2])
+        linear = _linearised(model, u, problems, unit)
+        if linear is None:
+            return None
+        now = np.concatenate([u.reshape(-1).numpy(), model.parameters.numpy()])
+        b = linear.F @ now + linear.g
+        scaled = unit**2  # far from the solution residuals are not noise, and spreads are judged by their size
+        before_spread = spread
+        if q and not fixed_spread:
+            spread = likeliest_spreads(linear.F / scaled, b / scaled, n, q, spread)
+        precision = np.concatenate([np.tile(1 / spread**2, n) * scaled, np.zeros(P)])
+        target = solved(linear.F + np.diag(precision), b)
+        step = target - now
+        base = _chi2(model, u, problems, unit, None)
+        assert base is not None
+        penalty = float((u.numpy() ** 2 / spread**2).sum())
+        loss = base[0] + penalty
+        better = None
+        for length in STEP_LENGTHS:
+            du = torch.from_numpy(length * step[: n * q].reshape(n, q))
+            trial = model.with_parameters(model.parameters + torch.from_numpy(length * step[n * q :]))
+            moved = [
+                problem.moved(torch.from_numpy(length * (a - B @ step)).reshape(problem.x0.shape))
+                for problem, (a, B) in zip(problems, linear.back, strict=True)
+            ]
+            there = _chi2(trial, u + du, moved, unit, base[3])
+            if there is None:
+                continue
+            other = there[0] + float(((u + du).numpy() ** 2 / spread**2).sum())
+            if other < loss:
+                better = (trial, u + du, moved, other)
+                break
+        if better is None:
+            break
+        model, u, problems = better[:3]
+        change = np.abs(np.log(spread / before_spread)).max() if q else 0.0
+        if better[3] > (1 - ENOUGH) * loss and change < 0.05:
+            break
+    if q:
+        middle = u.mean(0)
+        shift = torch.zeros(P, dtype=torch.float64)
+        shift[list(model.varying)] = middle
+        model, u = model.with_parameters(model.parameters + shift), u - middle
+    return _finished(model, u, problems, spread, fixed_spread=fixed_spread)
+
+
+def _finished(
+    model: NodeEquation,
+    u: torch.Tensor,
+    problems: Sequence[TrajectoryProblem],
+    spread: np.ndarray,
+    *,
+    fixed_spread: bool,
+) -> NodeFit | None:
+    here = _chi2(model, u, problems, 1.0)
+    linear = _linearised(model, u, problems, max(1.0, TYPICAL_UNIT * here[2])) if here is not None else None
+    if here is None or linear is None:
+        return None
+    n, q = u.shape
+    chi2, count = here[0], here[1]
+    P = len(model.parameters)
+    own = sum(problem.x0.numel() for problem in problems)
+    unit = max(1.0, chi2 / max(count - own - P - 0.5 * n * q, 1))
+    F = linear.F / unit
+    if q and not fixed_spread:
+        now = np.concatenate([u.reshape(-1).numpy(), model.parameters.numpy()])
+        spread = likeliest_spreads(F, F @ now + linear.g / unit, n, q, spread)
+    precision = np.concatenate([np.tile(1 / spread**2, n), np.zeros(P)])
+    covariance = inverse(F + np.diag(precision))
+    both = np.tile(spread, n)
+    logdet = float(np.linalg.slogdet(np.eye(n * q) + both[:, None] * F[: n * q, : n * q] * both)[1]) if q else 0.0
+    follow = tuple((factor / unit**0.5, B) for factor, (_, B) in zip(linear.factors, linear.back, strict=True))
+    return NodeFit(model, u, tuple(problems), spread, chi2, count, logdet, covariance, follow)
+
+
+def with_own_noise(fitted: NodeFit, *, rounds: int = 2, iterations: int = 8) -> NodeFit:
+    """Fitted again with the noise that its own residuals show; itself if that diverges."""
+    for _ in in_time(range(rounds)):
+        ready = []
+        share = (
+            1 - min(0.9, fitted.freedom / max(fitted.count, 1))
+        ) ** -0.5  # residuals are smaller than noise by what was fitted
+        for problem in fitted.problems:
+            states = fitted.states(problem)
+            if states is None:
+                return fitted
+            one = problem.data
+            additive, part = one.measured.additive.clone(), one.measured.share.clone()
+            for a in range(states.shape[-1]):
+                seen = one.seen[1:, :, a]
+                if bool(seen.any()):
+                    level = states[1:, :, a][seen]
+                    additive[a], part[a] = likely_noise(level, share * (one.states[1:, :, a][seen] - level))
+            noise = Noise(additive, part)
+            error = torch.where(one.seen[0], noise.at(problem.guess), problem.error)
+            ready.append(replace(problem, data=replace(one, measured=noise), error=error))
+        again = fit_nodes_along(fitted.model, fitted.deviations, ready, fitted.spread, iterations=iterations)
+        if again is None:
+            return fitted
+        fitted = again
+    return fitted

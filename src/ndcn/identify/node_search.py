@@ -1,0 +1,255 @@
+"""Laws whose nodes differ: formulas by the weak form of each node, fitted along trajectories, decided by BIC."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from ..laws import Equation, NodeEquation, Term
+from .clock import in_time, noted, time_is_over
+from .equation_fit import UNSEEN_EXCESS
+from .mixed_model import MixedFit
+from .node_fit import NodeFit, fit_nodes_along, node_problems
+from .node_suggestions import suggested, with_varying
+from .node_weak_form import NodeForm, node_form
+from .observations import Observations
+from .variants import without_terms
+
+logger = logging.getLogger(__name__)
+
+TRIED = 4  # formulas of the weak form that are followed along trajectories
+SCREENING_ITERATIONS = 4
+SETTLING_ITERATIONS = 12
+SHORT_LAWS = 3  # couplings whose shortest laws are followed too
+SHORT_SETS = 3  # of them, for each coupling
+EXPLAINED = 1.1  # times the noise: a formula that leaves no more needs no rival to be fitted
+EXPLAINED_ROUNDING = 50.0  # times the rounding, without noise: as for laws of nodes that are alike
+ROUNDING = 0.7  # times the noise: noise itself leaves 1, so that less is the rounding of data without noise
+BEST_FEW = 2  # of them that are fitted further
+ALTERNATIVES = 2  # other choices of what varies that are fitted, in each round
+ROUNDS = 4
+DOUBTFUL_Z = 10.0  # terms in common with coefficients below so many standard errors are left out on trial
+MOST_UNKNOWNS = 1700  # initial states and deviations, whose matrix is formed: 23 MB, and minutes for more of them
+
+
+def differing(
+    data: Sequence[Observations],
+    terms: Sequence[Term],
+    tolerance: torch.Tensor,
+    features: tuple[str, ...],
+    known: Iterable[Equation] = (),
+    *,
+    noisy: bool,
+) -> NodeFit | None:
+    """The best law whose nodes may differ; None if all diverge or the network is too large.
+
+    ``known`` are formulas that were found for nodes that are alike: they are tried too.
+    """
+    n, d = data[0].level.shape[1:]
+    if n * (d + 1) > MOST_UNKNOWNS or any(one.level.shape[1] != n for one in data):
+        return None
+    begun: list[NodeFit] = []
+    explained = EXPLAINED if noisy else EXPLAINED_ROUNDING
+    for model, u, spread in in_time(_starts(data, terms, features, known, noisy=noisy)):
+        fitted = _followed(data, model, u, spread, tolerance, SCREENING_ITERATIONS)
+        if fitted is None:
+            continue
+        noted(fitted.excess)
+        logger.debug(
+            "nodes differ: %.1f %.3f %s %s", fitted.score, fitted.excess, fitted.model.varying, fitted.model.equation
+        )
+        begun.append(fitted)
+        if fitted.excess < explained and fitted.model.varying:
+            break
+    best: NodeFit | None = None
+    for fitted in in_time(sorted(begun, key=lambda one: one.score)[:BEST_FEW]):
+        done = _refined(fitted, data, tolerance)
+        if best is None or done.score < best.score:
+            best = done
+        if best.excess < explained:
+            break
+    return best
+
+
+Start = tuple[NodeEquation, torch.Tensor, np.ndarray]  # a law, deviations of nodes, and their spreads
+
+
+def _starts(
+    data: Sequence[Observations],
+    terms: Sequence[Term],
+    features: tuple[str, ...],
+    known: Iterable[Equation],
+    *,
+    noisy: bool,
+) -> Iterator[Start]:
+    """Laws to be followed along trajectories, the most promising first.
+
+    Sets of terms that the weak form grew; then the shortest laws with its best couplings; then those with couplings that are plain
+    products or sines, as the weak form says little of couplings where a path through the data misses fast transients.
+    """
+    n = data[0].level.shape[1]
+    forms = [node_form(data, terms, feature, noisy=noisy) for feature in range(len(features))]
+    ranked = [form.ranked() for form in forms]
+    for chosen in itertools.zip_longest(*(fits[:TRIED] for fits in ranked)):
+        yield _start(forms, [fit or fits[0] for fit, fits in zip(chosen, ranked, strict=True)], features)
+    for equation in known:
+        yield NodeEquation(equation, (), features), torch.zeros(n, 0, dtype=torch.float64), np.zeros(0)
+    if len(forms) > 1:
+        return
+    (form,), (fits,) = forms, ranked
+    best = [k for fit in fits[:SHORT_LAWS] for k in fit.members if form.terms[k].coupling]
+    plain = [k for k, term in enumerate(form.terms) if term.coupling and not term.values and term.formula.text != "1"]
+    for coupling in dict.fromkeys([*best, *plain]):
+        short = sorted(form.shortest(coupling), key=lambda fit: fit.score)
+        for fit in short[: SHORT_SETS if coupling in best else 1]:
+            yield _start(forms, [fit], features)
+
+
+def _start(forms: Sequence[NodeForm], fits: Sequence[MixedFit], features: tuple[str, ...]) -> Start:
+    """A law of the terms of each feature."""
+    places = [(form, fit, m) for form, fit in zip(forms, fits, strict=True) for m in fit.members]
+    coefficients = [fit.means[fit.members.index(m)] for _, fit, m in places]
+    varying = tuple(k for k, (_, fit, m) in enumerate(places) if m in fit.varying)
+    own = [(fit, fit.varying.index(m)) for _, fit, m in places if m in fit.varying]
+    terms = tuple(form.terms[m] for form, _, m in places)
+    equation = Equation(terms, torch.tensor(np.array(coefficients), dtype=torch.float64), len(features))
+    n = len(fits[0].deviations)
+    u = np.stack([fit.deviations[:, k] for fit, k in own], 1) if own else np.zeros((n, 0))
+    return (
+        NodeEquation(equation, varying, features),
+        torch.from_numpy(u),
+        np.array([fit.spreads[k] for fit, k in own]),
+    )
+
+
+def _followed(
+    data: Sequence[Observations],
+    model: NodeEquation,
+    u: torch.Tensor,
+    spread: np.ndarray,
+    tolerance: torch.Tensor,
+    iterations: int,
+) -> NodeFit | None:
+    problems = node_problems(data, model, u, tolerance)
+    if problems is None:
+        return None
+    return fit_nodes_along(model, u, problems, np.maximum(spread, 1e-9), iterations=iterations)
+
+
+def _refined(fitted: NodeFit, data: Sequence[Observations], tolerance: torch.Tensor) -> NodeFit:
+    """Fitted further, without terms it does not need, and with those numbers varying that BIC wants to."""
+    best = _again(fitted, SETTLING_ITERATIONS)
+    tried: set[tuple] = set()
+    for _ in in_time(range(ROUNDS)):
+        before = best.score
+        best = _pruned(best)
+        if best.excess < ROUNDING:
+            return _plain(best)
+        for varying in suggested(best, ALTERNATIVES):
+            key = (best.model.equation.families, varying)
+            if key in tried or varying == best.model.varying or time_is_over():
+                continue
+            tried.add(key)
+            model, u, spread = with_varying(best, varying)
+            if u.shape[0] * (u.shape[1] + data[0].level.shape[2]) > MOST_UNKNOWNS:
+                continue
+            other = fit_nodes_along(model, u, best.problems, spread, iterations=SETTLING_ITERATIONS)
+            if other is not None and other.score < best.score:
+                logger.debug("nodes differ, varying %s: %.1f < %.1f", varying, other.score, best.score)
+                best = other
+        if not best.score < before:
+            break
+    return best
+
+
+def _plain(fitted: NodeFit) -> NodeFit:
+    """What leaves less than rounding needs no more numbers, and none without which it leaves hardly more: terms, then numbers of nodes."""
+    inner = _inner_places(fitted.model.equation)
+    for k in _least_certain(fitted):
+        trial = _without(fitted, k, [k, *inner[k]], SETTLING_ITERATIONS) if len(inner) > 1 else None
+        if trial is not None and trial.excess < UNSEEN_EXCESS:
+            return _plain(trial)
+    for place in fitted.model.varying:
+        model, u, spread = with_varying(fitted, tuple(other for other in fitted.model.varying if other != place))
+        trial = fit_nodes_along(model, u, fitted.problems, spread, iterations=SETTLING_ITERATIONS)
+        if trial is not None and trial.excess < UNSEEN_EXCESS:
+            return _plain(trial)
+    return fitted
+
+
+def _again(fitted: NodeFit, iterations: int) -> NodeFit:
+    return (
+        fit_nodes_along(fitted.model, fitted.deviations, fitted.problems, fitted.spread, iterations=iterations)
+        or fitted
+    )
+
+
+def _pruned(fitted: NodeFit) -> NodeFit:
+    """Without the terms, and with those numbers in common, that BIC wants so; the least certain first."""
+    shorter: NodeFit | None = fitted
+    while shorter is not None:
+        fitted, shorter = shorter, _shorter(shorter)
+    return fitted
+
+
+def _shorter(fitted: NodeFit) -> NodeFit | None:
+    model = fitted.model
+    count = len(model.equation.terms)
+    z = _z(fitted)
+    inner = _inner_places(model.equation)
+    order = _least_certain(fitted)
+    for k in order:
+        own = [k, *inner[k]]
+        if any(place in model.varying for place in own) or z[k] > DOUBTFUL_Z or count == 1:
+            continue
+        trial = _without(fitted, k, own)
+        if trial is not None and trial.score < fitted.score:
+            return trial
+    for k in order:  # terms that vary: mean and spread together
+        own = [k, *inner[k]]
+        spread = [fitted.spread[model.varying.index(place)] for place in own if place in model.varying]
+        if count > 1 and spread and z[k] < DOUBTFUL_Z and max(spread) < 0.05 * float(model.parameters.abs().max()):
+            trial = _without(fitted, k, own)
+            if trial is not None and trial.score < fitted.score:
+                return trial
+    return None
+
+
+def _z(fitted: NodeFit) -> np.ndarray:
+    """Numbers in units of their errors."""
+    nq = fitted.deviations.numel()
+    errors = np.sqrt(np.maximum(fitted.covariance.diagonal()[nq:], 1e-300))
+    out: np.ndarray = fitted.model.parameters.abs().numpy() / errors
+    return out
+
+
+def _least_certain(fitted: NodeFit) -> list[int]:
+    """Terms, the one first whose coefficient is the least in units of its error."""
+    z = _z(fitted)
+    return sorted(range(len(fitted.model.equation.terms)), key=lambda k: z[k])
+
+
+def _without(fitted: NodeFit, k: int, own: Sequence[int], iterations: int = SCREENING_ITERATIONS) -> NodeFit | None:
+    """Without term k, whose parameters are ``own``."""
+    model = fitted.model
+    left = [place for place in range(len(model.parameters)) if place not in own]
+    varying = tuple(left.index(place) for place in model.varying if place in left)
+    columns = [m for m, place in enumerate(model.varying) if place in left]
+    shorter = replace(model, equation=without_terms(model.equation, [k]), varying=varying)
+    return fit_nodes_along(
+        shorter, fitted.deviations[:, columns], fitted.problems, fitted.spread[columns], iterations=iterations
+    )
+
+
+def _inner_places(equation: Equation) -> list[list[int]]:
+    """Places of the inner parameters of each term among all parameters."""
+    out, first = [], len(equation.terms)
+    for term in equation.terms:
+        out.append(list(range(first, first + len(term.values))))
+        first += len(term.values)
+    return out

@@ -1,0 +1,259 @@
+"""NodeClosedForm: a law as a formula some of whose numbers have a value at each node."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import torch
+
+from ..graph import Graph
+from .closed_form import ClosedForm, Equation
+from .law import Law
+from .node_equation import parameter_names
+from .node_printing import NodeEquations, node_labels
+
+
+class NodeClosedForm(Law):
+    """dx_i/dt = sum_k c_ik f_k(x_i; p_i) + sum_j A_ij sum_k c_ik g_k(x_i, x_j; p_i): some c and p vary among nodes, others are common.
+
+    Nodes are known by their names. Nodes of another graph that are not among them have the mean; so have all nodes of a graph without
+    names that has another number of nodes.
+
+    Args:
+        equation: terms and numbers; of those that vary, the means.
+        varying: which of ``equation.parameters`` vary.
+        values: of each node, (n, q).
+        spread: standard deviation of the values among nodes, (q,); by default that of ``values``.
+        nodes: names; 0 to n - 1 by default.
+        features: names of the d features.
+
+    Raises:
+        ValueError: a number is missing or not finite, or there is no such parameter.
+
+    Example:
+        >>> from ndcn import Graph
+        >>> from ndcn.laws import Formula, Term
+        >>> terms = (Term(Formula("x"), False), Term(Formula("x_j - x_i"), True))
+        >>> equation = Equation(terms, torch.tensor([-1.5, 0.5]))
+        >>> law = NodeClosedForm(equation, [0], torch.tensor([[-1.0], [-2.0]]))
+        >>> law(torch.tensor(0.0), torch.tensor([[1.0], [3.0]]), Graph.from_edges([(0, 1)]))
+        tensor([[ 0.],
+                [-7.]])
+        >>> law
+        NodeClosedForm(dx_i/dt = b_i x_i + sum_j A_ij 0.5 (x_j - x_i),  b_i = -1.5, spread 0.707 over 2 nodes)
+    """
+
+    coefficients: torch.Tensor
+    inner: torch.Tensor
+    node_values: torch.Tensor
+    spread: torch.Tensor
+
+    def __init__(
+        self,
+        equation: Equation,
+        varying: Sequence[int],
+        values: Any,
+        spread: Any = None,
+        nodes: Sequence[Hashable] | None = None,
+        features: Sequence[str] = ("x",),
+    ) -> None:
+        super().__init__()
+        self.features = equation.checked(features)
+        self._equation = equation
+        count = len(equation.parameters)
+        self.varying = tuple(varying)
+        if not self.varying or len(set(self.varying)) < len(self.varying) or not set(self.varying) <= set(range(count)):
+            raise ValueError(f"varying must be some of the {count} parameters, 0 to {count - 1}, got {self.varying}")
+        numbers = torch.as_tensor(values, dtype=torch.float64)
+        if numbers.dim() != 2 or numbers.shape[1] != len(self.varying) or not numbers.isfinite().all():
+            raise ValueError(
+                f"values of nodes must be finite and of shape (n, {len(self.varying)}), got {tuple(numbers.shape)}"
+            )
+        wide = numbers.std(0) if spread is None else torch.as_tensor(spread, dtype=torch.float64)
+        if wide.shape != (len(self.varying),) or not (wide >= 0).all():
+            raise ValueError(
+                f"there is a spread of at least 0 for each of {len(self.varying)} numbers, got {wide.tolist()}"
+            )
+        self.nodes: Sequence[Hashable] = range(len(numbers)) if nodes is None else list(nodes)
+        if len(self.nodes) != len(numbers):
+            raise ValueError(f"there are values of {len(numbers)} nodes, but names of {len(self.nodes)}")
+        self.register_buffer("coefficients", equation.coefficients.detach().double().clone())
+        self.register_buffer("inner", equation.parameters[len(equation.terms) :].detach().clone())
+        self.register_buffer("node_values", numbers.clone())
+        self.register_buffer("spread", wide.clone())
+        self._seed: int | None = None  # of values of new nodes; None takes the mean
+        self._last: tuple[Graph, torch.Tensor] | None = None
+
+    @property
+    def equation(self) -> Equation:
+        """Terms and numbers in common, and the means of the others."""
+        numbers = torch.cat([self.coefficients, self.inner]).double().cpu()
+        return replace(self._equation, features=len(self.features or ()), base=None).with_parameters(numbers)
+
+    @property
+    def mean(self) -> ClosedForm:
+        """The law of a node with the mean of all that varies."""
+        law = ClosedForm(self.equation, self.features or ())
+        law.map_step = self.map_step
+        return law
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of what varies, as the equations print them, in order.
+
+        Example:
+            >>> from ndcn.laws import Formula, Term
+            >>> hill = Term(Formula("x_j/(K + x_j)"), True, values=(1.0,))
+            >>> NodeClosedForm(Equation((hill,), torch.tensor([1.0])), [1], torch.ones(3, 1)).labels
+            ('K_i',)
+        """
+        return node_labels(self._equation.terms, self.varying, self.features or ())
+
+    def with_parameters(self, parameters: torch.Tensor, seed: int | None = None) -> NodeClosedForm:
+        """With other numbers: P of the equation, then n for each that varies; ``seed`` draws values of new nodes, None has their mean."""
+        count = len(self.coefficients) + len(self.inner)
+        values = parameters[count:].reshape(len(self.varying), -1).T
+        made = NodeClosedForm(
+            self.equation.with_parameters(parameters[:count]),
+            self.varying,
+            values,
+            self.spread,
+            self.nodes,
+            self.features or (),
+        )
+        made._seed, made.map_step = seed, self.map_step
+        return made
+
+    def with_node_values(self, table: Any) -> NodeClosedForm:
+        """With values of other nodes: a table by node with a column for each of ``labels``, as ``reg.node_values_``.
+
+        Raises:
+            ValueError: a column is missing, or a value is not a finite number.
+
+        Example:
+            >>> import pandas as pd
+            >>> from ndcn.laws import Formula, Term
+            >>> law = NodeClosedForm(Equation((Term(Formula("x"), False),), torch.tensor([-1.0])), [0], -torch.ones(2, 1))
+            >>> law.with_node_values(pd.DataFrame({"b_i": [-1.0, -2.0, -3.0]}, index=["a", "b", "c"])).nodes
+            ['a', 'b', 'c']
+        """
+        frame = pd.DataFrame(table)
+        if missing := [label for label in self.labels if label not in frame.columns]:
+            raise ValueError(
+                f"values of nodes need the column {missing[0]!r}; the table has {', '.join(map(str, frame.columns))}"
+            )
+        values = torch.tensor(frame[list(self.labels)].to_numpy(dtype=float))
+        made = NodeClosedForm(self.equation, self.varying, values, self.spread, list(frame.index), self.features or ())
+        made.map_step = self.map_step
+        return made
+
+    def table(self) -> pd.DataFrame:
+        """Values by node, one column for each number that varies.
+
+        Example:
+            >>> from ndcn.laws import Formula, Term
+            >>> law = NodeClosedForm(Equation((Term(Formula("x"), False),), torch.tensor([-1.0])), [0], -torch.ones(2, 1))
+            >>> law.table()["b_i"].tolist()
+            [-1.0, -1.0]
+        """
+        return pd.DataFrame(self.node_values.cpu().numpy(), index=list(self.nodes), columns=list(self.labels))
+
+    def parameters_on(self, graph: Graph) -> torch.Tensor:
+        """All numbers at each node of a graph, (n, P)."""
+        if self._last is None or self._last[0] is not graph:
+            self._last = graph, self._rows(graph)
+        rows = self._last[1]
+        common = torch.cat([self.coefficients, self.inner])
+        out = common.repeat(graph.num_nodes, 1)
+        known = rows >= 0
+        fresh = common[list(self.varying)].repeat(graph.num_nodes, 1)
+        if self._seed is not None:
+            generator = torch.Generator().manual_seed(self._seed)
+            fresh = fresh + self.spread * torch.randn(fresh.shape, generator=generator, dtype=torch.float64)
+        out[:, list(self.varying)] = torch.where(known[:, None], self.node_values[rows.clamp(min=0)], fresh)
+        return out
+
+    def _rows(self, graph: Graph) -> torch.Tensor:
+        """Which of the nodes with values each node of a graph is, -1 for none."""
+        plain = isinstance(self.nodes, range) or list(self.nodes) == list(range(len(self.nodes)))
+        unnamed = isinstance(graph.nodes, range) or list(graph.nodes) == list(range(graph.num_nodes))
+        if plain and unnamed:
+            same = graph.num_nodes == len(self.nodes)
+            return torch.arange(graph.num_nodes) if same else torch.full((graph.num_nodes,), -1)
+        places = {_key(node): k for k, node in enumerate(self.nodes)}
+        return torch.tensor([places.get(_key(node), -1) for node in graph.nodes])
+
+    def node(self, x: torch.Tensor) -> torch.Tensor:
+        """f(x_i) of a node with the means."""
+        return self._equation.node(x, torch.cat([self.coefficients, self.inner]))
+
+    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor) -> torch.Tensor:
+        """g(x_i, x_j) of a node with the means."""
+        return self._equation.edge(x_i, x_j, torch.cat([self.coefficients, self.inner]))
+
+    def forward(
+        self, t: torch.Tensor, x: torch.Tensor, graph: Graph, u: Mapping[str, torch.Tensor] | None = None
+    ) -> torch.Tensor:
+        """The law, every node with its own values; what a node gets from its neighbours depends on its values, not on theirs."""
+        numbers = self.parameters_on(graph)
+        rate = self._equation.node(x, numbers)
+        if any(term.coupling for term in self._equation.terms):
+            i, j = graph.edge_index(x.device)
+            messages = self._equation.edge(x.index_select(-2, i), x.index_select(-2, j), numbers[i])
+            rate = rate + graph.aggregate(messages)
+        return rate
+
+    def description(self) -> dict[str, Any]:
+        """The law in plain lists, texts and numbers, for JSON; ``from_description`` reads it."""
+        places = parameter_names(self._equation.terms)
+        names = [node if isinstance(node, (str, int)) else str(node) for node in self.nodes]
+        return {
+            **self.mean.description(),
+            "varying": [list(places[k]) for k in self.varying],
+            "node_values": self.node_values.tolist(),
+            "spread": self.spread.tolist(),
+            "nodes": names,
+        }
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any]) -> NodeClosedForm:
+        """The law that ``description`` describes; nothing in it is run.
+
+        Raises:
+            ValueError: it is not such a description.
+
+        Example:
+            >>> from ndcn.laws import Formula, Term
+            >>> law = NodeClosedForm(Equation((Term(Formula("x"), False),), torch.tensor([-1.0])), [0], -torch.ones(2, 1))
+            >>> NodeClosedForm.from_description(law.description()).node_values.tolist()
+            [[-1.0], [-1.0]]
+        """
+        own = {"varying", "node_values", "spread", "nodes"}
+        if not isinstance(description, Mapping) or not own <= set(description):
+            raise ValueError("a description of a law whose nodes differ has features, terms, " + ", ".join(sorted(own)))
+        mean = ClosedForm.from_description({key: value for key, value in description.items() if key not in own})
+        places = parameter_names(mean.equation.terms)
+        listed = description["varying"], description["node_values"], description["spread"], description["nodes"]
+        if not all(isinstance(one, list) for one in listed):
+            raise ValueError("varying, node_values, spread and nodes must be lists")
+        try:
+            varying = [places.index((place[0], place[1])) for place in listed[0]]
+            values, spread = (torch.tensor(one, dtype=torch.float64) for one in listed[1:3])
+        except (TypeError, ValueError, IndexError, RuntimeError) as error:
+            raise ValueError(f"varying, node_values and spread do not belong to the terms: {error}") from None
+        law = cls(mean.equation, varying, values, spread, listed[3], mean.features or ())
+        law.map_step = mean.map_step
+        return law
+
+    def extra_repr(self) -> str:
+        """The equation, for printing."""
+        shown = NodeEquations(self.equation, self.features or (), varying=self.varying, law=self)
+        return str(shown).replace("\n", ";  ")
+
+
+def _key(node: Hashable) -> Hashable:
+    """Names as files keep them: other things than texts and numbers as text."""
+    return node if isinstance(node, (str, int)) else str(node)

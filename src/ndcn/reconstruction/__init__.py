@@ -1,0 +1,10 @@
+"""Finding the network: who acts on whom, with probabilities, together with the law."""
+
+from __future__ import annotations
+
+from .calibration import Calibration, average_precision as average_precision
+from .finding import reconstruct
+from .result import Reconstruction
+from .verdict import Verdict
+
+__all__ = ["Calibration", "Reconstruction", "Verdict", "reconstruct"]

@@ -1,0 +1,158 @@
+"""Which coupling: families of g(x_i, x_j) compared by their evidence on some rows, their parameters refined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+
+from ..identify import library
+from ..laws import Term
+from .increments import Grams, Increments
+from .learning import soft_fit
+from .screening import SCREENED, first_candidates
+from .slab import Rows
+from .soft import Soft
+
+FIRST_ROWS, SECOND_ROWS = 10, 24  # rows of a quick look at all families, and of a longer one at the best
+SAME = 1e-3  # share of the variance of g that a simpler coupling may leave open and still be taken for the same: 3 % of its size
+SECOND = 5  # families that are looked at longer
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A term and the evidence for it: log marginal likelihood per row, less the price of its parameters."""
+
+    term: Term
+    evidence: float
+    soft: Soft
+
+
+def couplings(features: Sequence[str], ranges: np.ndarray, output: int) -> list[Term]:
+    """Candidates for g in the rate of one feature; a constant, which tells no nodes apart, is none."""
+    terms = [term for term in library(features, ranges) if term.coupling and term.output == output]
+    return [term for term in terms if term.formula.on_edges]
+
+
+def score(grams: Grams, soft: Soft, generator: torch.Generator) -> float:
+    """Log evidence of rows, summed: of the sets of links that are more probable than not, over their share of the posterior."""
+    rows = Rows(grams, soft.shared, soft.probabilities > 0.5, generator)
+    p = soft.probabilities.clamp(1e-12, 1 - 1e-12)
+    share = torch.where(rows.links, p, 1 - p).log() * rows.possible
+    return float((rows.log_posterior - share.sum(1)).sum())
+
+
+def quick_look(
+    increments: Increments, terms: Sequence[Term], seed: int, told: Callable[[str], None] = lambda _: None
+) -> list[Scored]:
+    """Families by their evidence on few rows, best first; of each the best starting values of its parameters.
+
+    Raises:
+        ValueError: none can be computed.
+    """
+    few = rows_of(increments.paths.nodes, FIRST_ROWS, seed)
+    generator = torch.Generator().manual_seed(seed)
+    best: dict[tuple, Scored] = {}
+    for k, term in enumerate(terms):
+        told(f"family {k + 1} of {len(terms)}")
+        one = scored(increments, term, few, generator, 12)
+        if one is not None and (term.family not in best or one.evidence > best[term.family].evidence):
+            best[term.family] = one
+    if not best:
+        raise ValueError("no coupling of the library can be computed on these states; they are too large or not finite")
+    return sorted(best.values(), key=lambda one: -one.evidence)
+
+
+def closer_look(increments: Increments, first: Sequence[Scored], seed: int) -> list[Scored]:
+    """The best families on more rows, with refined parameters, and after them the others, whose evidence is of few rows."""
+    more = rows_of(increments.paths.nodes, SECOND_ROWS, seed)
+    generator = torch.Generator().manual_seed(seed)
+    longer = []
+    for one in first[:SECOND]:
+        again = scored(increments, one.term, more, generator, 20)
+        if again is None:
+            continue
+        refined = _refined(increments, again, more)
+        if refined != again.term:
+            other = scored(increments, refined, more, generator, 20)
+            again = other if other is not None and other.evidence > again.evidence else again
+        longer.append(again)
+    longer = _simplest(increments, sorted(longer, key=lambda one: -one.evidence))
+    scale = len(more) / min(FIRST_ROWS, increments.paths.nodes)
+    best = longer[0].evidence if longer else 0.0
+    rest = [replace(one, evidence=best + scale * (one.evidence - first[0].evidence)) for one in first[SECOND:]]
+    return [*longer, *rest]
+
+
+def rows_of(n: int, count: int, seed: int) -> np.ndarray:
+    """A sample of rows, in order; a larger one holds the smaller."""
+    return np.sort(np.random.default_rng(seed).permutation(n)[:count])
+
+
+def _simplest(increments: Increments, ranked: list[Scored]) -> list[Scored]:
+    """The same without couplings that are the best one on the observed states, of which the simplest stays: x_i x_j/(K + x_j) with a large K."""
+    if not ranked:
+        return ranked
+    best = ranked[0]
+    alike = [one for one in ranked if one is best or _same(increments, best.term, one.term)]
+    simplest = min(alike, key=lambda one: len(one.term.values))
+    return [replace(simplest, evidence=best.evidence), *(one for one in ranked if one not in alike)]
+
+
+def _same(increments: Increments, one: Term, other: Term) -> bool:
+    """Whether two couplings differ, on pairs of states, by no more than a factor and a function of x_i, which f takes up."""
+    generator = torch.Generator().manual_seed(0)
+    states = increments.states.flatten(0, 1)
+    i, j = torch.randint(len(states), (2, 4000), generator=generator)
+    x_i, x_j = states[i], states[j]
+    g = one.formula(x_i, x_j, one.values)
+    own = torch.stack([formula(x_i) for formula in increments.formulas], dim=1)
+    both = torch.cat([own, other.formula(x_i, x_j, other.values).unsqueeze(1)], dim=1)
+    both = both / both.square().mean(0).sqrt().clamp(min=1e-300)
+
+    def rest(columns: torch.Tensor) -> float:
+        return float((g - columns @ torch.linalg.lstsq(columns, g.unsqueeze(1)).solution.squeeze(1)).square().mean())
+
+    return rest(both) < SAME * rest(both[:, :-1])
+
+
+def scored(
+    increments: Increments, term: Term, rows: np.ndarray, generator: torch.Generator, iterations: int
+) -> Scored | None:
+    """The evidence for a term on some rows; None if it cannot be computed."""
+    many = increments.paths.nodes > SCREENED
+    grams = increments.grams(term, rows, first_candidates(increments, term, rows) if many else None)
+    if not bool(grams.G.isfinite().all()) or float(grams.G.abs().amax()) > 1e100:
+        return None
+    try:
+        soft = soft_fit(grams, iterations=iterations)
+        found = score(grams, soft, generator)
+    except torch.linalg.LinAlgError:  # columns that are the same up to rounding
+        return None
+    price = 0.5 * len(term.values) * math.log(grams.count * len(rows))
+    return Scored(term, found - price, soft) if math.isfinite(found) else None
+
+
+def _refined(increments: Increments, one: Scored, rows: np.ndarray) -> Term:
+    """The term with those parameters that leave least open, its links as they were found."""
+    if not one.term.values:
+        return one.term
+    links = np.zeros((len(rows), increments.paths.nodes), dtype=bool)
+    np.put_along_axis(links, one.soft.grams.candidates, (one.soft.probabilities > 0.5).numpy(), axis=1)
+    signs = np.sign(np.array(one.term.values)) + (np.array(one.term.values) == 0)
+    start = np.log(np.maximum(np.abs(one.term.values), 1e-3))
+
+    def term_at(values: np.ndarray) -> Term:
+        return replace(one.term, values=tuple((signs * np.exp(np.clip(values, -12, 12))).tolist()))
+
+    def open_share(values: np.ndarray) -> float:
+        rest = increments.residuals(term_at(values), rows, links).square().sum(0)
+        total = float(rest.clamp(min=1e-300).log().sum())
+        return total if math.isfinite(total) else 1e300
+
+    found = minimize(open_share, start, method="Nelder-Mead", options={"maxfev": 40 * len(start), "xatol": 1e-3})
+    return term_at(found.x)

@@ -1,0 +1,176 @@
+"""reconstruct: who acts on whom, and how, from time series alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from .._support.checks import check_number, check_whole
+from .._support.progress import Progress
+from .._support.threads import one_thread
+from ..data import Dataset, Trajectory
+from ..graph import Graph
+from ..identify import formula_names
+from ..laws import Formula, Term
+from .calibration import Calibration, bootstrap, foretold
+from .engine import Found, found_links
+from .paths import paths_of
+from .result import LEAST_STORED, Reconstruction
+from .verdict import Facts, verdict
+
+MOST_CALIBRATED = 200  # nodes up to which the bootstrap takes less than a minute
+FEWEST = 5  # snapshots of a run, for a path that can be told from its noise
+
+
+def reconstruct(
+    data: Any,
+    prior: Graph | None = None,
+    *,
+    trust: float = 0.9,
+    coupling: str | None = None,
+    values: Sequence[float] = (),
+    calibrate: bool | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Reconstruction:
+    """Find the network and the law dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j) together, with a probability for each link.
+
+    Args:
+        data: a Trajectory, a list of them, or a Dataset; its graph names the nodes, and its edges are not used.
+        prior: a network that may be partly wrong. Its links are then true with probability ``trust``, and as many as are expected to be
+            wrong are expected to be missing.
+        trust: probability of the prior's links.
+        coupling: the formula g, if it is known; else all of the library are compared by their evidence.
+        values: the parameters of ``coupling``.
+        calibrate: whether to simulate networks drawn from the probabilities, to find them again, and to correct the probabilities by what
+            was found; by default up to 200 nodes.
+        seed: of everything that is sampled.
+        progress: whether to show what is done, on a terminal by default.
+
+    Raises:
+        TypeError: data or prior are of another kind.
+        ValueError: there are too few snapshots or nodes, or the prior has other nodes.
+
+    Example:
+        >>> import ndcn, numpy as np
+        >>> graph = ndcn.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)], directed=True)
+        >>> start = np.random.default_rng(1).random((8, 4, 1))
+        >>> runs = [ndcn.simulate(ndcn.laws.Heat(), graph, x0, np.linspace(0, 1, 15)) for x0 in start]
+        >>> found = ndcn.reconstruct(runs, coupling="x_j - x_i", calibrate=False)
+        >>> found.graph() == graph
+        True
+    """
+    runs = _runs(data)
+    n = runs[0].graph.num_nodes
+    check_number("trust", trust, "between 0 and 1", lambda value: 0 < value < 1)
+    check_whole("seed", seed, 0)
+    odds = None if prior is None else _prior_odds(prior, runs[0], trust)
+    names = formula_names(runs[0].features)
+    began = time.perf_counter()
+    with one_thread(), Progress(1, 0, progress, "", "network") as bar:
+
+        def told(what: str) -> None:
+            bar.update(0, note=what)
+
+        paths = paths_of(runs)
+        term = None if coupling is None else Term(Formula(coupling, names), True, 0, tuple(values))
+        found = _best_feature(paths, names, seed, odds, term, told)
+        calibration = None
+        if calibrate or (calibrate is None and n <= MOST_CALIBRATED):
+            calibration = bootstrap(found, runs, seed, prior=odds, told=told)
+    return _result(found, runs, prior, calibration, seed, time.perf_counter() - began)
+
+
+def _best_feature(paths: Any, names: Sequence[str], seed: int, odds: Any, term: Term | None, told: Any) -> Found:
+    """What the feature says whose rates show links most clearly."""
+    found = []
+    for k in range(len(names)):
+        mine = None if term is None else replace(term, output=k)
+        found.append(found_links(paths, names, k, seed, prior=odds, term=mine, told=told))
+    return max(found, key=lambda one: one.gain)
+
+
+def _runs(data: Any) -> list[Trajectory]:
+    runs = list(data.runs) if isinstance(data, Dataset) else [data] if isinstance(data, Trajectory) else data
+    if not isinstance(runs, (list, tuple)) or not runs or not all(isinstance(run, Trajectory) for run in runs):
+        raise TypeError(f"expected a Trajectory, a list of them, or a Dataset, got {type(data).__name__}")
+    nodes = runs[0].graph.nodes
+    if any(run.graph.nodes != nodes or run.features != runs[0].features for run in runs):
+        raise ValueError("all runs must have the same nodes and features")
+    if len(nodes) < 3:
+        raise ValueError(f"a network to be found has three nodes or more, got {len(nodes)}")
+    long = [run for run in runs if len(run) >= FEWEST]
+    if not long:
+        raise ValueError(f"paths need runs of {FEWEST} snapshots or more; the longest has {max(map(len, runs))}")
+    return long
+
+
+def _prior_odds(prior: Any, run: Trajectory, trust: float) -> np.ndarray:
+    """Log odds of each link, (n, n), from a network that may be partly wrong."""
+    if not isinstance(prior, Graph):
+        raise TypeError(f"prior must be an ndcn.Graph, got {type(prior).__name__}")
+    if prior.nodes != run.graph.nodes:
+        raise ValueError("prior must have the nodes of the data, in the same order")
+    listed = prior.to_scipy().toarray() != 0
+    n, count = len(listed), int(listed.sum())
+    absent = max(n * (n - 1) - count, 1)
+    density = min(max((1 - trust) * max(count, 1) / absent, 1e-6), 0.5)
+    odds = np.full((n, n), np.log(density / (1 - density)))
+    odds[listed] = np.log(trust / (1 - trust))
+    return odds
+
+
+def _result(
+    found: Found,
+    runs: list[Trajectory],
+    prior: Graph | None,
+    calibration: Calibration | None,
+    seed: int,
+    seconds: float,
+) -> Reconstruction:
+    p = found.dense(found.learned.probabilities)
+    if calibration is not None:
+        p = calibration(p)
+        np.fill_diagonal(p, 0.0)
+    aupr = foretold(p[~np.eye(len(p), dtype=bool)], seed)
+    if calibration is not None:
+        aupr = min(aupr, calibration.aupr)
+    families: dict[str, float] = {}
+    for one in found.families:
+        families.setdefault(one.term.formula.text, one.evidence - found.families[0].evidence)
+    listed = tuple(families.items())
+    noise = found.learned.shared.noise
+    states = torch.cat([run.states.double().flatten(0, 1) for run in runs])
+    spread = np.nanstd(states.numpy(), axis=0)[found.increments.output] + 1e-300
+    facts = Facts(
+        probabilities=p,
+        aupr=aupr,
+        gain=found.gain,
+        margin=np.inf if len(listed) < 2 else -listed[1][1],
+        rivals=(found.term.formula.text, listed[1][0] if len(listed) > 1 else ""),
+        rho=found.increments.rho,
+        noise=float(np.median(found.increments.paths.noise[:, found.increments.output])) / float(spread),
+        spectrum=found.spectrum,
+        runs=len(runs),
+        misfit=(noise / noise.median()).numpy(),
+        driver=found.increments.extra is not None,
+    )
+    kept = sparse.csr_array(np.where(p >= LEAST_STORED, p, 0.0))
+    return Reconstruction(
+        probabilities=kept,
+        judgement=verdict(facts),
+        families=listed or ((found.term.formula.text, 0.0),),
+        calibration=calibration,
+        aupr=aupr,
+        prior=prior,
+        nodes=tuple(runs[0].graph.nodes),
+        feature=runs[0].features[found.increments.output],
+        found=found,
+        seconds=seconds,
+    )

@@ -1,0 +1,64 @@
+"""Soft links: expectation propagation over all rows at once, with what rows have in common learned on the way."""
+
+from __future__ import annotations
+
+import torch
+
+from .common import maximised
+from .increments import Grams
+from .slab import Shared, evidence
+
+DAMPING = 0.6  # share of the old site that is replaced: undamped updates of all sites at once oscillate
+LEAST = 1e-8  # precision of a site, in units of that of the spike
+
+
+class Soft:
+    """Every weight's prior as the normal that agrees best with what all others leave to it.
+
+    Args:
+        grams: the rows.
+        shared: numbers in common to start from.
+        prior: True if the odds of links are given and stay.
+    """
+
+    def __init__(self, grams: Grams, shared: Shared, *, prior: bool = False) -> None:
+        self.grams, self.shared, self.prior = grams, shared, prior
+        self.possible = torch.from_numpy(grams.candidates != grams.rows[:, None])
+        B, m = self.possible.shape
+        p = torch.sigmoid(shared.log_odds).expand(B, m)
+        mean = p * shared.c
+        variance = p * (shared.s**2 + shared.c**2) + (1 - p) * shared.spike - mean.square()
+        self.precision, self.shift = 1 / variance, mean / variance
+        self.probabilities = p * self.possible
+
+    def run(self, iterations: int, learn: bool) -> None:
+        """So many updates of all sites, each followed by one of the numbers in common if these are to be learned."""
+        for _ in range(iterations):
+            self._update(learn)
+
+    def _update(self, learn: bool) -> None:
+        grams, shared, m = self.grams, self.shared, self.grams.m
+        slab, spike, c = shared.s**2, shared.spike, shared.c
+        noise = shared.noise.view(-1, 1)
+        B = len(noise)
+        P = grams.G / noise.unsqueeze(2)
+        P.diagonal(dim1=1, dim2=2).add_(torch.cat([self.precision, (1 / shared.variance).expand(B, -1)], dim=1))
+        S = torch.cholesky_inverse(torch.linalg.cholesky(P))
+        h = grams.b / noise + torch.cat([self.shift, (shared.mean / shared.variance).expand(B, -1)], dim=1)
+        mu = torch.matmul(S, h.unsqueeze(2)).squeeze(2)
+        d = S.diagonal(dim1=1, dim2=2)[:, :m]
+        cavity = (1 / d - self.precision).clamp(min=1e-10 / spike)
+        eta = mu[:, :m] / d - self.shift
+        p = torch.sigmoid(shared.log_odds + evidence(cavity, eta, c, slab) - evidence(cavity, eta, 0.0, spike))
+        on, off = 1 / (cavity + 1 / slab), 1 / (cavity + 1 / spike)
+        mean_on, mean_off = on * (eta + c / slab), off * eta
+        mean = p * mean_on + (1 - p) * mean_off
+        square = p * (on + mean_on.square()) + (1 - p) * (off + mean_off.square())
+        tilted = (square - mean.square()).clamp(min=1e-12 * spike)
+        new = (1 / tilted - cavity).clamp(LEAST / spike, 1e4 / spike)
+        self.precision = self.precision + DAMPING * (new - self.precision)
+        self.shift = self.shift + DAMPING * (mean * (new + cavity) - eta - self.shift)
+        self.probabilities = p * self.possible
+        self.weights = mean_on
+        if learn:
+            self.shared = maximised(grams, shared, self.probabilities, (mean_on, on), (mu, S), self.prior)

@@ -1,0 +1,124 @@
+"""Can these data tell the network? The verdict, its reasons, and what would help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+DECIDED, IN_PART, NOT_DECIDABLE = "decided", "decided in part", "not decidable"
+# Foretold area under precision over recall below which ranks are of little use: relaxing single trajectories have .1 to .5, several
+# trajectories .9 and more.
+LEAST_AUPR = 0.65
+LEAST_GAIN = 10.0  # log evidence, in nats, for a claim: odds of 20,000 to 1
+# Nats a node that links must gain: the best of some twenty families, with numbers in common, gained 1.5 on independent nodes
+# (tests/reconstruction/test_reconstruct.py), true links 10 and more.
+LEAST_GAIN_OF_NODE = 3.0
+LEAST_SURE = 0.8  # share of a node's expected links that must be sure
+SURE = 0.9  # probability of a sure link
+PROCESS_NOISE = 1.0  # in units of the noise of observations
+ODD = 5.0  # times the median row's noise, or a fifth of it: another law, or links that follow noise
+CLEAN = 1e-3  # noise below this share of the states: what is left are errors of the path, not of the data
+FEW_LINKS = 0.5  # expected links of all nodes below which there are none
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the data can tell.
+
+    Attributes:
+        answer: "decided", "decided in part" or "not decidable".
+        reasons: why, in sentences.
+        helps: what would help, in sentences.
+        undecided: nodes whose incoming links the data do not tell, by index.
+        law: whether the family of the coupling is told apart from others.
+    """
+
+    answer: str
+    reasons: tuple[str, ...]
+    helps: tuple[str, ...]
+    undecided: tuple[int, ...]
+    law: bool
+
+    def __str__(self) -> str:
+        return self.answer
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the verdict is made of: see ``engine.Found`` and ``calibration``."""
+
+    probabilities: np.ndarray
+    aupr: float
+    gain: float
+    margin: float
+    rivals: tuple[str, str]
+    rho: float
+    noise: float  # of observations, as a share of the states' standard deviation
+    spectrum: int
+    runs: int
+    misfit: np.ndarray  # of each row, in units of the median row's
+    driver: bool = False  # whether a driver in common to all nodes was found
+
+
+def verdict(facts: Facts) -> Verdict:
+    """Judge."""
+    p = facts.probabilities
+    n = len(p)
+    reasons, helps = [], []
+    doubtful = facts.margin < LEAST_GAIN
+    if facts.driver:
+        reasons.append("a driver in common to all nodes explains more than links do; links are what it leaves open")
+    noisy_process = facts.rho >= PROCESS_NOISE and facts.noise > CLEAN
+    if noisy_process:
+        reasons.append(
+            f"errors of increments are {facts.rho:g} times what noise of the observations would leave: the process itself is noisy, or the "
+            "law is another one; the probabilities say less than they seem to"
+        )
+    if facts.gain < max(LEAST_GAIN, LEAST_GAIN_OF_NODE * n) or p.sum() < FEW_LINKS:
+        why = f"each node's own past explains the data (log evidence for links {facts.gain:.0f})"
+        if facts.driver:
+            why = "a driver in common to all nodes and each node's own past explain the data, or one more driver would"
+        reasons.insert(0, f"no links: {why}")
+        helps.append("if you expect links, observe the nodes away from equilibrium and from each other")
+        return Verdict(DECIDED, tuple(reasons), tuple(helps), (), False)
+    if facts.aupr < LEAST_AUPR:
+        reasons.insert(
+            0,
+            f"links can be ranked little better than by chance: the foretold area under precision over recall is {facts.aupr:.2f}, and "
+            f"states differ in {facts.spectrum} directions above noise, of {n} nodes",
+        )
+        helps += _helps(facts)
+        return Verdict(NOT_DECIDABLE, tuple(reasons), tuple(helps), tuple(range(n)), False)
+    sure = np.where(p > SURE, p, 0).sum(1) + 0.5
+    off = ((facts.misfit > ODD) | (facts.misfit < 1 / ODD)) & (facts.noise > CLEAN)
+    open_rows = np.flatnonzero((sure / (p.sum(1) + 0.5) < LEAST_SURE) | off)
+    if doubtful:
+        reasons.append(
+            f"the coupling {facts.rivals[0]} is hardly more likely than {facts.rivals[1]} (by {facts.margin:.1f} nats)"
+        )
+    if len(open_rows):
+        helps += _helps(facts)
+    share = len(open_rows) / n
+    if share > 0.9:
+        answer = NOT_DECIDABLE
+        reasons.insert(0, "hardly any node's incoming links are sure")
+    elif share > 0:
+        answer = IN_PART
+        reasons.insert(0, f"the incoming links of {len(open_rows)} of {n} nodes are not sure")
+    else:
+        answer = DECIDED
+        reasons.insert(0, f"the foretold area under precision over recall is {facts.aupr:.2f}")
+    claimed = not doubtful and answer != NOT_DECIDABLE
+    return Verdict(answer, tuple(reasons), tuple(helps), tuple(open_rows.tolist()), claimed)
+
+
+def _helps(facts: Facts) -> list[str]:
+    out = []
+    if facts.runs < 30:
+        more = "several runs" if facts.runs == 1 else "more runs"
+        out.append(f"{more} from other initial states: nodes that relax together cannot be told apart")
+    out.append("perturb the nodes that are not decided, and those that may act on them, one after the other")
+    if facts.noise > 0.005:
+        out.append(f"less noise: it is {100 * facts.noise:.2g} % of the states' standard deviation now")
+    return out

@@ -1,0 +1,70 @@
+"""LearnedNodeLaw: a law that was found, whose numbers vary among nodes, ready to be asked, read and stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import torch
+
+from ...identify import FoundLaw, Functions, functions_of, groups_of
+from ...laws import ClosedForm, Law, NodeClosedForm, NodeEquations
+from ..query import Query
+from .learned_law import LearnedLaw
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ERROR = " error"  # follows the name of a column of values in the name of that of their standard errors
+
+
+class LearnedNodeLaw(LearnedLaw):
+    """A formula some of whose numbers have a value at each node, with what is known of their errors."""
+
+    @property
+    def _law(self) -> NodeClosedForm:
+        return cast(NodeClosedForm, self.law)
+
+    def posterior_samples(self) -> list[Law]:
+        """The law with numbers drawn from their posterior; in each, nodes that were never seen have other values."""
+        return [self._law.with_parameters(values, seed) for seed, values in enumerate(self.found.posterior_samples)]
+
+    def _warn(self, states: torch.Tensor, query: Query) -> None:
+        """A formula is known for all states."""
+
+    def equations(self) -> NodeEquations:
+        """The equation: numbers in common with standard errors, of others the mean and the spread among nodes."""
+        law = self._law
+        return NodeEquations(law.equation, self._names, self.found.covariance, varying=law.varying, law=law)
+
+    def functions(self, points: int) -> Functions:
+        """f and g of a node with the means, on a grid over the states seen."""
+        mean = self._law.mean
+        count = len(mean.equation.parameters)
+        samples: list[ClosedForm] = [mean.with_parameters(values[:count]) for values in self.found.posterior_samples]
+        return functions_of(mean.node, mean.edge, samples, self.found.states, points, self._names)
+
+    def node_values(self) -> pd.DataFrame:
+        """Values of nodes with standard errors and, where nodes fall into groups, their group."""
+        table = self._law.table()
+        count = len(self.found.covariance)
+        errors = self.found.errors[count:].reshape(len(self._law.varying), -1).T.numpy()
+        groups = groups_of(table.to_numpy(), errors)
+        for k, label in enumerate(self._law.labels):
+            table[label + ERROR] = errors[:, k]
+        if groups is not None:
+            table["group"] = groups.members
+            table["group probability"] = groups.probabilities
+        return table
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """Errors of values of nodes beside what every law has."""
+        return {**super().tensors(), "law.errors": self.found.errors}
+
+    def description(self) -> dict[str, object]:
+        """What of it is not a tensor, for JSON."""
+        return self._law.description()
+
+
+def learned_law(found: FoundLaw) -> LearnedLaw:
+    """What was found, by its kind."""
+    return LearnedNodeLaw(found) if isinstance(found.law, NodeClosedForm) else LearnedLaw(found)

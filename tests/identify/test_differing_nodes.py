@@ -1,0 +1,96 @@
+"""Laws whose nodes differ are found, and nodes that are alike are not said to differ."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import ndcn
+from ndcn import laws
+
+N = 40
+GRAPH = ndcn.networks.power_law(N, seed=5)
+RANDOM = torch.rand(N, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+TIMES = ndcn.sampling.irregular_times(5.0, count=60, seed=5)
+
+
+def observed(law: laws.Law, noise: float = 0.0, seed: int = 0) -> ndcn.Trajectory:
+    x0 = laws.initial_state(GRAPH) if isinstance(law, laws.Gene) else law.initial_state(GRAPH, seed=seed)
+    data = ndcn.simulate(law, GRAPH, x0.double(), TIMES)
+    drawn = torch.randn(data.states.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return ndcn.Trajectory(times=TIMES, states=data.states * (1 + noise * drawn), graph=GRAPH)
+
+
+def found(data: ndcn.Trajectory, **options: object) -> ndcn.DynamicsRegressor:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return ndcn.DynamicsRegressor(model=ndcn.Interaction(**options)).fit(data)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_growth_rates_of_nodes(noise: float) -> None:
+    b = 0.6 + 0.8 * RANDOM
+    reg = found(observed(laws.Gene(b=b), noise))
+    table = reg.node_values_
+    assert list(table.columns) == ["b_i", "b_i error"]
+    assert list(table.index) == list(GRAPH.nodes)
+    assert {c.term for c in reg.equations().coefficients if not c.coupling} == {"x"}
+    assert np.corrcoef(table["b_i"], -b.numpy())[0, 1] > (0.999 if noise else 1 - 1e-9)
+    z = (table["b_i"] + b.numpy()) / table["b_i error"]
+    assert not noise or 0.6 < np.sqrt(np.square(z).mean()) < 1.5
+    assert "b_i varies among nodes" in str(reg.evidence_)
+    assert "BIC" in str(reg.evidence_)
+    assert "b_i x_i" in str(reg.equations())
+    assert f"over {N} nodes" in str(reg.equations())
+    assert "b_i" in reg.equations().latex()
+
+
+def test_prediction_elsewhere_has_the_spread_of_nodes(tmp_path) -> None:
+    b = 0.6 + 0.8 * RANDOM
+    data = observed(laws.Gene(b=b))
+    reg = found(data)
+    other = ndcn.networks.power_law(70, seed=6)
+    x0, times = laws.initial_state(other), [0.0, 0.5, 1.0]
+    mean, spread = reg.predict(times, graph=other, x0=x0, return_std=True)
+    known = laws.Gene(b=float(-reg.law_.equation.parameters[0]))
+    torch.testing.assert_close(mean.states, ndcn.simulate(known, other, x0, times).states, rtol=1e-3, atol=1e-3)
+    own, narrow = reg.predict(times, return_std=True)
+    assert narrow.states.max() < 1e-4 * own.states.abs().max()
+    assert spread.states.mean() > 0.01 * mean.states.abs().mean()
+    given = reg.law_.with_node_values({"b_i": -np.linspace(0.6, 1.4, 70)})
+    truth = ndcn.simulate(laws.Gene(b=torch.linspace(0.6, 1.4, 70).double()), other, x0, times)
+    torch.testing.assert_close(ndcn.simulate(given, other, x0, times).states, truth.states, rtol=1e-3, atol=1e-3)
+    reg.save(tmp_path / "nodes.ndcn")
+    again = ndcn.load(tmp_path / "nodes.ndcn")
+    assert again.node_values_.equals(reg.node_values_)
+    assert str(again.equations()) == str(reg.equations())
+    torch.testing.assert_close(again.predict([1.0]).states, reg.predict([1.0]).states)
+
+
+def test_nodes_that_are_alike_are_not_told_apart() -> None:
+    for law, noise in ((laws.Gene(), 0.05), (laws.SIS(beta=0.4, delta=0.7), 0.02)):
+        reg = found(observed(law, noise, seed=3))
+        assert reg.node_values_ is None
+        assert reg.evidence_.explained
+
+
+def test_groups_of_nodes() -> None:
+    kind = (RANDOM > 0.5).long()
+    reg = found(observed(laws.SIS(beta=0.4, delta=torch.where(kind > 0, 0.4, 1.0).double()), 0.02))
+    table = reg.node_values_
+    assert (table["group"].to_numpy() == kind.numpy()).mean() >= 0.95
+    assert (table["group probability"] <= 1).all()
+
+
+@pytest.mark.slow
+def test_one_law_of_all_nodes_may_be_asked_for() -> None:
+    data = observed(laws.SIS(beta=0.4, delta=0.3 + 0.9 * RANDOM), 0.02)
+    with pytest.warns(UserWarning, match="does not explain"):
+        reg = ndcn.DynamicsRegressor(model=ndcn.Interaction("closed", nodes="same")).fit(data)
+    assert reg.node_values_ is None
+    differ = found(data, nodes="differ")
+    assert list(differ.node_values_.columns) == ["b_i", "b_i error"]
+    assert differ.get_params()["model"].nodes == "differ"
+    with pytest.raises(ValueError, match="nodes must be"):
+        ndcn.Interaction(nodes="other")
