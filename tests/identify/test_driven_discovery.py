@@ -98,7 +98,7 @@ def test_constant_inputs_and_forms_without_inputs() -> None:
 def test_inputs_beside_a_law_that_explains_nothing_are_not_called_idle() -> None:
     noise = torch.from_numpy(np.random.default_rng(7).standard_normal((len(TIMES), 20, 1)))
     data = ndcn.Trajectory(times=TIMES, states=noise, graph=GRAPH, inputs=SWITCH)
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="law"):
         found = discover([data], ndcn.Interaction("closed", seconds=3))
     assert not found.evidence.explained
     assert "no effect of the inputs" not in found.evidence.reason
