@@ -16,7 +16,6 @@ from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
 from .clock import hopeless, interrupted, time_is_over, time_limit
-from .divided_sums import divided_along, divided_snapshots, with_divisor
 from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .euler_map import euler_map, found_map
@@ -36,6 +35,7 @@ from .observations import (
     signed,
     some_states,
 )
+from .other_couplings import CouplingForm, other_along, other_in_snapshots, with_form
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
 from .result import Evidence, FoundLaw
@@ -231,9 +231,9 @@ def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
         if closed is None or not closed.explains():
             if (as_map := _as_map(task, data, search)) is not None:
                 return as_map
-            if task.what.known is None and (other := divided_snapshots(data, lambda some: _search(task, some, None))):
-                by, divided_data, formula = other
-                return with_divisor(_closed_from_snapshots(task, divided_data, formula), by)
+            if task.what.known is None and (other := other_in_snapshots(data, lambda some: _search(task, some, None))):
+                form, other_data, formula = other
+                return with_form(_closed_from_snapshots(task, other_data, formula), form)
             different = _differing(task, data, search, None if closed is None else closed.equation, noisy=False)
             if different is not None and (different.explained or task.what.nodes == "differ"):
                 return _of_nodes(task, data, different)
@@ -304,13 +304,13 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
     closed = None if search is None or given else closed_form_along(search, data, tolerance)
     if hopeless():
         return None
-    divisor: str | None = None
+    other_form: CouplingForm | None = None
     poor = closed is None or not residuals_are_noise(closed)
     if noisy and search is not None and not given and poor and task.what.known is None:
-        other = divided_along(data, lambda some: _search(task, some, None), closed, tolerance)
+        other = other_along(data, lambda some: _search(task, some, None), closed, tolerance)
         if other is not None:
-            divisor, data, closed = other[0], list(other[1]), other[2]
-    if noisy and search is not None and divisor is None:
+            other_form, data, closed = other[0], list(other[1]), other[2]
+    if noisy and search is not None and other_form is None:
         told = closed is not None and residuals_are_noise(closed)
         alike = closed.model if closed is not None and isinstance(closed.model, Equation) else None
         if lead is not None and not told:
@@ -324,7 +324,7 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
     free: TrajectoryFit | None = None
     if (
         form != "closed"
-        and divisor is None
+        and other_form is None
         and (closed is None or (closed.excess >= NOTHING_LEFT_EXCESS and not time_is_over()))
     ):
         free = free_form_along(data, tolerance, base)
@@ -347,7 +347,7 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
     splines = None if free is None else free.excess
     evidence = Evidence(chosen, reason, noise, formula[0], splines, formula[1], explained)
     found = _of_trajectories(task, data, best, evidence)
-    return found if divisor is None else with_divisor(found, divisor)
+    return found if other_form is None else with_form(found, other_form)
 
 
 def _lead(task: _Task) -> tuple[list[Observations], FittedEquation] | None:

@@ -202,8 +202,8 @@ class NodeClosedForm(Law):
         rate = self._equation.node(x, numbers)
         if any(term.coupling for term in self._equation.terms):
             i, j = graph.edge_index(x.device)
-            messages = self._equation.edge(x.index_select(-2, i), x.index_select(-2, j), numbers[i])
-            rate = rate + graph.aggregate(messages)
+            messages = self._equation.messages(x.index_select(-2, i), x.index_select(-2, j), numbers[i])
+            rate = rate + graph.aggregate(messages) + self._equation.of_sums(x, graph, numbers, numbers[i])
         return rate
 
     def description(self) -> dict[str, Any]:
