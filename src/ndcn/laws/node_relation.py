@@ -57,7 +57,7 @@ class Relation:
         what = "is not known, or has no logarithm," if self.log else "is not known"
         raise ValueError(
             f"{label} follows {self.attribute!r}, which {what} of {some([graph.nodes[k] for k in without])}: give it by "
-            "graph.with_attributes({...}), or values of their own by predict(..., node_values=...)"
+            "graph.with_attributes({...}), or values of their own by reg.with_node_values(table)"
         )
 
     def with_slope(self, slope: float) -> Relation:
