@@ -18,7 +18,7 @@ def read(nodes: Any) -> ndcn.Dataset:
 
 
 @pytest.mark.parametrize("names", [("lat", "lon"), ("Latitude", "LNG"), ("latitude", "longitude")])
-def test_degrees_are_found_in_any_order_and_other_columns_left_aside(names: tuple[str, str], tmp_path: Path) -> None:
+def test_degrees_are_found_in_any_order_and_other_numbers_are_attributes(names: tuple[str, str], tmp_path: Path) -> None:
     north, east = names
     table = pd.DataFrame({"people": [9, 8, 7, 6], north: [60, 61, 59, 60], east: [5, 6, 7, 8], "name": list("cabd")})
     table.to_csv(tmp_path / "nodes.csv", index=False)
@@ -27,7 +27,19 @@ def test_degrees_are_found_in_any_order_and_other_columns_left_aside(names: tupl
     assert data.trajectory.graph.positions[:, 1].tolist() == [61, 59, 60, 60]
     assert data.trajectory.graph.positions[:, 0] == pytest.approx(np.array([6, 7, 5, 8]) * np.cos(np.radians(60)))
     assert any("placed by columns" in note for note in data.notes)
-    assert any("not used ('people')" in note for note in data.notes)
+    assert data.trajectory.graph.attributes["people"].tolist() == [8, 7, 9, 6]
+    assert any("attributes of nodes are 'people'" in note for note in data.notes)
+
+
+def test_attributes_need_no_coordinates_and_may_have_gaps() -> None:
+    table = pd.DataFrame({"node": list("cab"), "people": [9, None, 7], "mayor": ["x", "y", "z"], "area": [1.5, 2, 3]})
+    data = read(table)
+    graph = data.trajectory.graph
+    assert graph.positions is None
+    assert np.array_equal(graph.attributes["people"], [np.nan, 7, 9, np.nan], equal_nan=True)
+    assert np.array_equal(graph.attributes["area"], [2, 3, 1.5, np.nan], equal_nan=True)
+    assert any("'people' is not known of 2 nodes: 'a', 'd'" in note for note in data.notes)
+    assert any("columns without numbers are not used ('mayor')" in note for note in data.notes)
 
 
 def test_plane_coordinates_stay_as_they_are_and_some_may_be_missing() -> None:
@@ -58,13 +70,14 @@ def test_graphs_that_change_are_all_placed() -> None:
     ("table", "words"),
     [
         (
-            {"node": ["a"], "height": [1.0]},
-            "call two columns lat and lon .* or x and y; its columns are 'node', 'height'",
+            {"node": ["a"], "mayor": ["Ann"]},
+            "neither coordinates nor other numbers of nodes: call two columns lat and lon .* its columns are 'node', 'mayor'",
         ),
         ({"node": ["A", "B"], "x": [1, 2], "y": [1, 2]}, "none of its names is a node of the data; they are 'A', 'B'"),
         ({"node": ["a", "a"], "x": [1, 2], "y": [1, 2]}, "'a' has a row already"),
         ({"node": ["a", "b"], "lat": [1, 5300000], "lon": [1, 2]}, "degrees lie between -90 and 90; rename columns"),
         ({"node": ["a", None], "x": [1, 2], "y": [1, 2]}, "must name a node and is empty"),
+        ({"node": ["a", "b"], "people": [1, np.inf]}, "column 'people' is infinite; leave unknown cells empty"),
     ],
 )
 def test_tables_that_cannot_be_used_say_what_to_do(table: dict[str, list[Any]], words: str) -> None:

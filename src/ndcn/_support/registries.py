@@ -127,7 +127,7 @@ SECTIONS = Registry(
     "section of the page",
     {
         name: f"ndcn.report.sections.{name}:SECTION"
-        for name in ("inputs", "errors", "forecast", "law", "training", "repeat")
+        for name in ("inputs", "errors", "forecast", "law", "node_values", "training", "repeat")
     },
 )
 CLASS_SECTIONS = Registry(

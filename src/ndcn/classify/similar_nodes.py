@@ -112,7 +112,7 @@ def _joined(graph: Graph, pairs: sparse.csr_array) -> Graph:
     if not new.nnz:
         return graph
     usual = matrix.data.mean() if matrix.nnz else 1.0
-    return Graph(sparse.csr_array(matrix + WEIGHT * usual * new), nodes=graph.nodes, directed=graph.directed)
+    return graph.with_adjacency(sparse.csr_array(matrix + WEIGHT * usual * new))
 
 
 def _too_large(features: sparse.csr_array) -> bool:

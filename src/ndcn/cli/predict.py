@@ -27,6 +27,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..data import Calendar, Trajectory
+    from ..graph import Graph
     from ..regressor import Ahead, Answered, DynamicsRegressor, Fitted, Grouped
 
 TIMES = (
@@ -66,6 +67,10 @@ MEAN = (
     "auto only: also FEATURE_mean, the expected value. FEATURE itself is a median: as often too high as too low; sums over nodes of "
     "means are the means of the sums."
 )
+NODE_TABLE = (
+    "Of a law whose nodes differ. Table of nodes where to predict: attributes that its numbers follow, as `ndcn fit --nodes` reads them, or "
+    "values of the numbers themselves, in columns named as in the equation (b_i)."
+)
 NODES = "Names of the only nodes to write, separated by commas. Default: all."
 PLOT = (
     "Fan chart to write, .png, .pdf or .svg: the past, the prediction and intervals of --level and 50 %, of the six nodes with "
@@ -91,6 +96,7 @@ def predict(
     by: Annotated[list[str] | None, option(BY, metavar="COLUMN")] = None,
     nodes: Annotated[str | None, option(NODES, metavar="A,B,...")] = None,
     inputs: Annotated[Path | None, option(INPUTS, metavar="FILE")] = None,
+    node_table: Annotated[Path | None, option(NODE_TABLE, metavar="FILE")] = None,
     as_json: Json = False,
 ) -> None:
     """Predict the state of every node at any times.
@@ -117,6 +123,9 @@ def predict(
     where: dict[str, Any] = (
         {} if other is None else {"graph": other.graph, "x0": other.first_state(), "t0": other.times[0].item()}
     )
+    if node_table is not None:
+        where["graph"] = _described(where.get("graph", estimator.train_[0].graph), node_table)
+        estimator = _with_values(estimator, where["graph"])
     if inputs is not None:
         where["inputs"] = inputs
     elif other is not None and other.inputs is not None and fitted.takes:
@@ -181,6 +190,32 @@ def _check_together(
         raise ValueError("values with --groups are expected values already: drop --mean")
     if by and groups is None:
         raise ValueError("--by names columns of the table of --groups: give --groups too, or drop --by")
+
+
+def _described(graph: Graph, table: Path) -> Graph:
+    """The graph with attributes of its nodes from a table."""
+    from ..io import read_nodes
+
+    found = read_nodes(table, graph.nodes)
+    for line in found.notes:
+        note(f"note: {line}")
+    return found.on(graph)
+
+
+def _with_values(estimator: DynamicsRegressor, graph: Graph) -> DynamicsRegressor:
+    """The model with values of nodes that are among the attributes.
+
+    Raises:
+        ValueError: the law is the same at every node.
+    """
+    import pandas as pd
+
+    table = estimator.node_values_ if estimator.fitted_.can.law else None
+    if table is None:
+        raise ValueError("--node-table: this model has no numbers that vary among nodes; drop it")
+    own = [name for name in graph.attributes if name in table.columns and f"{name} error" in table.columns]
+    given = pd.DataFrame({name: graph.attributes[name] for name in own}, index=list(graph.nodes)).dropna()
+    return estimator.with_node_values(given) if own else estimator
 
 
 def _asked(

@@ -97,7 +97,9 @@ class How(EdgeOptions):
 
     nodes: Annotated[
         Path | None,
-        _option("Table of nodes with columns lat and lon, or x and y: where they are drawn.", metavar="FILE"),
+        _option(
+            "Table of nodes: lat and lon, or x and y, are where they are drawn; other numbers are attributes.", metavar="FILE"
+        ),
     ] = None
     inputs: Annotated[
         Path | None,
@@ -139,20 +141,24 @@ class How(EdgeOptions):
                 raise ValueError(
                     f"{edges} is a file: give a file of states too, edges first, as in: edges.csv states.csv"
                 )
-            return self._with_inputs(parts.read(edges) if parts.is_parts(edges) else ndcn.Trajectory.load(edges))
+            return self._with_tables(parts.read(edges) if parts.is_parts(edges) else ndcn.Trajectory.load(edges))
         return ndcn.read(edges, states, **self.settings())
 
-    def _with_inputs(self, run: Trajectory) -> Dataset:
-        """The run of a folder, with inputs from a table if one is given."""
+    def _with_tables(self, run: Trajectory) -> Dataset:
+        """The run of a folder, with nodes and inputs from tables if they are given."""
         import ndcn
 
-        from ..io import read_inputs
+        from ..io import read_inputs, read_nodes
 
+        told: list[str] = []
+        if self.nodes is not None:
+            table = read_nodes(self.nodes, run.graph.nodes)
+            run, told = run.replaced(graph=table.on(run.graph)), table.notes
         if self.inputs is None:
-            return ndcn.Dataset((run,))
+            return ndcn.Dataset((run,), notes=tuple(told))
         how = None if self.between is None else self.between.value
         found = read_inputs(self.inputs, run.graph.nodes, run.calendar, between=how, date_format=self.date_format)
-        return ndcn.Dataset((run.replaced(inputs=found.inputs),), notes=tuple(found.notes))
+        return ndcn.Dataset((run.replaced(inputs=found.inputs),), notes=(*told, *found.notes))
 
     def read_states(self, states: Path) -> Dataset:
         """``ndcn.read`` of states alone, whose network is not known; a folder of data is read as such."""

@@ -40,7 +40,7 @@ def save(trajectory: Trajectory, folder: Path) -> None:
     labels = plain_labels(graph)
     known = labels is None or labels == list(graph.nodes)
     named = graph if known else Graph(graph.to_scipy(), nodes=labels, directed=graph.directed)
-    about = {
+    about: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "directed": graph.directed,
@@ -50,6 +50,8 @@ def save(trajectory: Trajectory, folder: Path) -> None:
         "features": list(trajectory.features),
         "dtype": str(trajectory.states.dtype).removeprefix("torch."),
     }
+    if graph.attributes:
+        about["attributes"] = {name: _plain(values) for name, values in graph.attributes.items()}
     tables: tuple[str, ...] = TABLES
     if trajectory.inputs is not None:
         tables = (*TABLES, "inputs")
@@ -85,6 +87,8 @@ def load(folder: Path) -> dict[str, Any]:
         )
         if about.get("positions") is not None:
             graph = graph.with_positions(np.array(about["positions"], dtype=np.float64))
+        if about.get("attributes") is not None:
+            graph = graph.with_attributes(about["attributes"])
         return _snapshots(states, graph, about["features"], about["dtype"]) | {"inputs": _inputs(about, tables)}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the data in {folder} is damaged: {error}") from error
@@ -209,4 +213,8 @@ def _plain_positions(graph: Graph) -> list[list[float | None]] | None:
     """Positions as JSON can hold them, None where there is none."""
     if graph.positions is None:
         return None
-    return [[None if x != x else x for x in pair] for pair in graph.positions.tolist()]
+    return [_plain(pair) for pair in graph.positions]
+
+
+def _plain(values: np.ndarray) -> list[float | None]:
+    return [None if x != x else x for x in values.tolist()]

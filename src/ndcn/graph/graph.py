@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from .._support.html import card, first_names
 from .._support.lazy import networkx as nx
 from .._support.wording import counted
 from .adjacency_checks import check_real, is_networkx, is_symmetric
+from .attributes import Described, checked_attributes
 from .edge_table import edge_table_to_adjacency
 from .labels import checked_labels, label_index
 from .one_process import OneProcess
@@ -26,7 +27,7 @@ from .sparse_parts import check_sparse
 _T = TypeVar("_T")
 
 
-class Graph(OneProcess):
+class Graph(Described, OneProcess):
     """A network of n nodes, frozen: A[i, j] is the weight of node j acting on node i.
 
     Weighted or not, directed or not; isolated nodes, self-loops and negative weights are allowed. Use the ``from_*``
@@ -37,6 +38,7 @@ class Graph(OneProcess):
         nodes: n distinct labels, by which tables name the nodes; 0..n-1 by default.
         directed: whether A may be unsymmetric; found out from A by default.
         positions: where pictures draw the nodes, shape (n, 2), y upwards, NaN where unknown; no part of what graphs are compared by.
+        attributes: numbers of nodes by name, as {"population": [...]}, NaN where unknown; see ``with_attributes``. No part of that either.
 
     Guarantees: n >= 1; weights are finite; an undirected graph has A = A^T exactly; indices are sorted in each row.
 
@@ -57,6 +59,7 @@ class Graph(OneProcess):
         nodes: Sequence[Hashable] | None = None,
         directed: bool | None = None,
         positions: Any = None,
+        attributes: Any = None,
     ) -> None:
         if not sparse.issparse(adjacency):
             raise _other_kind("adjacency must be a scipy.sparse matrix", adjacency)
@@ -84,6 +87,7 @@ class Graph(OneProcess):
         set_once(self, "directed", not symmetric if directed is None else directed)
         set_once(self, "nodes", checked_labels(nodes, csr.shape[0]))
         set_once(self, "positions", checked_positions(positions, csr.shape[0]))
+        set_once(self, "attributes", checked_attributes(attributes, self.nodes))
         set_once(self, "_cache", {})
         for array in (csr.data, csr.indices, csr.indptr):
             array.flags.writeable = False
@@ -94,6 +98,7 @@ class Graph(OneProcess):
         directed: bool
         nodes: Sequence[Hashable]
         positions: np.ndarray | None
+        attributes: Mapping[str, np.ndarray]
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Graph is frozen: make a new one instead of setting {name!r}")
@@ -176,17 +181,7 @@ class Graph(OneProcess):
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies between processes carry the edges, not what was computed from them."""
         kept: dict[str, Any] = {"nodes": self.nodes, "directed": self.directed, "positions": self.positions}
-        return functools.partial(Graph, **kept), (self.to_scipy(),)
-
-    def with_positions(self, positions: Any) -> Graph:
-        """The same graph, its nodes at these places: see ``positions``.
-
-        Example:
-            >>> import ndcn
-            >>> ndcn.networks.grid(4).with_positions([[0, 0], [1, 0], [0, 1], [1, 1]]).positions.shape
-            (4, 2)
-        """
-        return Graph(self.to_scipy(), nodes=self.nodes, directed=self.directed, positions=positions)
+        return functools.partial(Graph, **kept, attributes=dict(self.attributes)), (self.to_scipy(),)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and (self is other or self.fingerprint == other.fingerprint)

@@ -135,7 +135,7 @@ def by_community(graph: Graph, method: str = "modularity", *, seed: int = 0) -> 
     if sizes.nnz:  # by a power of two, which changes no digit: squares of sums of 1e200 would overflow
         sizes.data = np.ldexp(sizes.data, -np.frexp(sizes.data.max())[1])
     order = _community_order(nx.from_scipy_sparse_array(sizes), method, seed)
-    return Graph(a[order][:, order], nodes=[graph.nodes[i] for i in order], directed=graph.directed)
+    return graph.with_adjacency(a[order][:, order], keep=order)
 
 
 def _finish(drawn: nx.Graph, order: str | None, seed: int) -> Graph:

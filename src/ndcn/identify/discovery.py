@@ -24,6 +24,7 @@ from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
 from .node_discovery import DifferingNodes, differing_nodes, found_law, may_differ
+from .node_relations import attributes_of
 from .numbers import check_numbers
 from .observations import (
     CLEAN_BELOW,
@@ -192,7 +193,8 @@ def _differing(
         return None
     tolerance = tolerance_along(task.trajectories, data, noisy=noisy)
     names = formula_names(task.features)
-    return differing_nodes(data, search.terms, tolerance, names, closed, noisy=noisy, explained=explained)
+    known = attributes_of(task.trajectories)
+    return differing_nodes(data, search.terms, tolerance, names, closed, known, noisy=noisy, explained=explained)
 
 
 def _as_map(task: _Task, data: Sequence[Observations], search: Search) -> FoundLaw | None:
@@ -208,7 +210,7 @@ def _of_nodes(task: _Task, data: Sequence[Observations], different: DifferingNod
     if not different.explained:
         unit = "noise" if different.noisy else "rounding"
         warn_of_law(
-            f"leaves residuals of {different.fit.excess:.3g} times the {unit} even where nodes differ", alike=False
+            f"leaves residuals of {different.following.fit.excess:.3g} times the {unit} even where nodes differ", alike=False
         )
     names = formula_names(task.features)
     return found_law(different, data, names, task.trajectories[0].graph.nodes, task.seed)

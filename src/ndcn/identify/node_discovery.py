@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy import linalg
 from ..laws import Equation, NodeClosedForm, NodeEquation, Term
 from .clock import time_is_over
 from .node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
+from .node_relations import Following, following
 from .node_search import MOST_UNKNOWNS, differing
 from .node_suggestions import best_alone, with_varying
 from .observations import Observations, some_states
@@ -30,7 +31,7 @@ EXPLAINED_ROUNDING = 50.0  # without noise, as for laws of nodes that are alike
 class DifferingNodes:
     """A law whose nodes differ, and by how much BIC is larger if they have the same numbers."""
 
-    fit: NodeFit
+    following: Following
     gain: float
     explained: bool
     noisy: bool
@@ -50,11 +51,15 @@ def differing_nodes(
     tolerance: torch.Tensor,
     features: tuple[str, ...],
     closed: Equation | None,
+    attributes: Mapping[str, np.ndarray],
     *,
     noisy: bool,
     explained: bool,
 ) -> DifferingNodes | None:
-    """The law whose nodes differ, if they do; ``closed`` is the best law of nodes that are alike, which may have ``explained`` the data."""
+    """The law whose nodes differ, if they do, and whether their numbers follow ``attributes``.
+
+    ``closed`` is the best law of nodes that are alike, which may have ``explained`` the data.
+    """
     if not may_differ(data) or time_is_over():
         return None
     alike = None if closed is None else _alike(closed, data, tolerance, features)
@@ -72,12 +77,15 @@ def differing_nodes(
         return None
     if noisy:
         found = with_own_noise(found)
+    follows = following(found, attributes)
+    found = follows.fit
+    if noisy:
         told = found.excess < NOISE_EXCESS or (
             found.excess < UNDERESTIMATED_BY and autocorrelation(found) < AUTOCORRELATED
         )
     else:
         told = found.excess < EXPLAINED_ROUNDING
-    return DifferingNodes(found, gain, told, noisy)
+    return DifferingNodes(follows, gain, told, noisy)
 
 
 def _alike(
@@ -129,18 +137,22 @@ def found_law(
     found: DifferingNodes, data: Sequence[Observations], features: tuple[str, ...], nodes: Sequence[Hashable], seed: int
 ) -> FoundLaw:
     """The law with its errors, posterior samples and evidence."""
-    fit = found.fit
-    law = NodeClosedForm(fit.model.equation, fit.model.varying, fit.values, fit.spread, nodes, features)
+    fit, follows = found.following.fit, found.following
+    law = NodeClosedForm(
+        fit.model.equation, fit.model.varying, fit.values, follows.spreads(), nodes, features, follows.relations()
+    )
     n, q = fit.deviations.shape
-    covariance = torch.from_numpy(fit.covariance[n * q :, n * q :].copy())
+    count = len(fit.model.parameters) + len(follows.pairs)
+    unit = np.concatenate([np.ones(len(fit.model.parameters)), 1 / follows.widths])
+    covariance = torch.from_numpy(fit.covariance[n * q :, n * q :][:count, :count] * np.outer(unit, unit))
     errors = torch.cat([covariance.diagonal().clamp(min=0).sqrt(), torch.from_numpy(fit.errors.T.reshape(-1).copy())])
-    samples, initial_samples = _samples(fit, seed)
+    samples, initial_samples = _samples(fit, follows.widths, seed)
     initial = [problem.x0 for problem in fit.problems]
-    unit = "the noise" if found.noisy else "the rounding"
+    left = "the noise" if found.noisy else "the rounding"
     what = " and ".join(law.labels)
     reason = (
-        f"{what} {'varies' if q == 1 else 'vary'} among nodes: with the same value at every node BIC is {found.gain:.3g} higher; the "
-        f"closed form leaves residuals of {fit.excess:.2f} times {unit}"
+        f"{what} {'varies' if q == 1 else 'vary'} among nodes: with the same value at every node BIC is {found.gain:.3g} higher"
+        f"{follows.words(law)}; the closed form leaves residuals of {fit.excess:.2f} times {left}"
     )
     noise = tuple(fit.problems[0].data.measured.share.tolist())
     evidence = Evidence("closed", reason, noise, fit.excess, None, str(fit.model.equation), found.explained)
@@ -148,9 +160,14 @@ def found_law(
     return FoundLaw(law, covariance, errors, samples, initial, kept, evidence, some_states(data))
 
 
-def _samples(fit: NodeFit, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Numbers of the equation, then values of nodes, n for each that varies, (samples, P + n q), and initial states of each trajectory."""
+def _samples(fit: NodeFit, widths: np.ndarray, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Samples of numbers, and initial states of each trajectory.
+
+    Numbers are those of the equation, slopes in units of the attributes, whose ``widths`` these are, then values of nodes, n for each that
+    varies: (samples, P + m + n q).
+    """
     n, q = fit.deviations.shape
+    both = n * q + len(fit.model.parameters)
     generator = torch.Generator().manual_seed(seed)
 
     def normal(count: int) -> np.ndarray:
@@ -158,13 +175,14 @@ def _samples(fit: NodeFit, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]
 
     values, vectors = np.linalg.eigh(fit.covariance)
     moves = (vectors * np.sqrt(np.maximum(values, 0.0))) @ normal(len(values))  # (n q + P, samples)
-    theta = fit.model.parameters.numpy()[:, None] + moves[n * q :]
+    theta = fit.model.parameters.numpy()[:, None] + moves[n * q : both]
+    slopes = (fit.slopes[: len(widths), None] + moves[both : both + len(widths)]) / widths[:, None]
     u = fit.deviations.numpy()[..., None] + moves[: n * q].reshape(n, q, -1)
     own = u + theta[list(fit.model.varying)]  # (n, q, samples)
-    samples = np.concatenate([theta, own.transpose(1, 0, 2).reshape(n * q, -1)]).T
+    samples = np.concatenate([theta, slopes, own.transpose(1, 0, 2).reshape(n * q, -1)]).T
     initial = []
     for problem, (factor, B) in zip(fit.problems, fit.follow, strict=True):
         drawn = linalg.solve_triangular(factor.T, normal(len(factor)), lower=False, check_finite=False)
-        shift = torch.from_numpy((drawn - B @ moves).T.copy()).reshape(-1, *problem.x0.shape)
+        shift = torch.from_numpy((drawn - B @ moves[:both]).T.copy()).reshape(-1, *problem.x0.shape)
         initial.append(torch.clamp(problem.x0 + shift, *problem.bounds))
     return torch.from_numpy(samples.copy()), initial

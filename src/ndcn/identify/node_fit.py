@@ -17,6 +17,7 @@ from scipy import linalg
 from ..laws import NodeEquation
 from .clock import in_time
 from .data_smoothing import Noise
+from .node_design import Design
 from .node_spreads import inverse, likeliest_spreads, solved
 from .observations import Observations
 from .residual_noise import likely_noise
@@ -38,13 +39,16 @@ class NodeFit:
     model: NodeEquation
     deviations: torch.Tensor  # u, (n, q)
     problems: tuple[TrajectoryProblem, ...]  # of the states alone, (n, d)
-    spread: np.ndarray  # of each u among nodes, (q,)
+    spread: np.ndarray  # of each u among nodes or, with a design, of the rests that it leaves
     chi2: float
     count: int  # of residuals, those of initial states too
     logdet: float  # of 1 + spread F spread
-    covariance: np.ndarray = field(repr=False)  # of u, node by node, then of the common parameters: (n q + P, n q + P)
+    covariance: np.ndarray = field(repr=False)  # of u, node by node, then of the common parameters, then of ``slopes``
     # Of each trajectory: the factor of the information on its initial state, and how that moves when u and the parameters do.
     follow: tuple[tuple[np.ndarray, np.ndarray], ...] = field(repr=False, default=())
+    design: Design = field(repr=False, kw_only=True)
+    slopes: np.ndarray = field(repr=False, kw_only=True)  # beta of the design, (m,)
+    rests: tuple[np.ndarray, np.ndarray] = field(repr=False, kw_only=True)  # deviations that the design leaves, and their variances
 
     @property
     def excess(self) -> float:
@@ -54,19 +58,16 @@ class NodeFit:
     @property
     def freedom(self) -> float:
         """Numbers that were found: initial states, common parameters, and deviations as far as the data decide them."""
-        nq = self.deviations.numel()
         own = sum(problem.x0.numel() for problem in self.problems)
-        if not nq:
-            return own + len(self.model.parameters)
-        held = self.covariance[:nq, :nq].diagonal() / np.tile(self.spread**2, len(self.deviations))
-        return own + len(self.model.parameters) + float(nq - held.sum())
+        held = self.rests[1] / np.tile(self.spread**2, len(self.deviations))
+        return own + len(self.model.parameters) + len(self.slopes) + float(len(held) - held.sum())
 
     @property
     def score(self) -> float:
         """BIC of the likelihood with deviations integrated out: each mean and each spread counts as one number."""
         unit = max(1.0, self.excess**2)
-        prior = float((self.deviations.numpy() ** 2 / self.spread**2).sum()) if self.deviations.numel() else 0.0
-        numbers = len(self.model.parameters) + len(self.spread)
+        prior = float((self.rests[0] ** 2 / np.tile(self.spread**2, len(self.deviations))).sum())
+        numbers = len(self.model.parameters) + len(self.spread) + len(self.slopes)
         return (
             self.chi2 / unit
             + self.count * math.log(unit)
@@ -231,12 +232,21 @@ def fit_nodes_along(
     *,
     iterations: int = 12,
     fixed_spread: bool = False,
+    design: Design | None = None,
 ) -> NodeFit | None:
-    """The likeliest law, spreads and deviations of nodes; None if it diverges along the data."""
+    """The likeliest law, spreads and deviations of nodes; None if it diverges along the data.
+
+    With a ``design`` deviations follow it, and ``spread`` is of what it leaves.
+    """
     problems = list(problems)
     n, q = u.shape
     P = len(model.parameters)
     spread = np.asarray(spread, dtype=float)
+    design = design or Design.plain(n, q)
+    T = design.unknowns(P)
+    own, beta = design.split(u.reshape(-1).numpy())
+    now = np.concatenate([own, model.parameters.numpy(), beta])
+    u, some = torch.from_numpy((T @ now)[: n * q].reshape(n, q)), len(own)
     for _ in in_time(range(iterations)):
         here = _chi2(model, u, problems, 1.0)
         if here is None:
@@ -245,18 +255,18 @@ def fit_nodes_along(
         linear = _linearised(model, u, problems, unit)
         if linear is None:
             return None
-        now = np.concatenate([u.reshape(-1).numpy(), model.parameters.numpy()])
-        b = linear.F @ now + linear.g
+        F = T.T @ linear.F @ T
+        b = F @ now + T.T @ linear.g
         scaled = unit**2  # far from the solution residuals are not noise, and spreads are judged by their size
         before_spread = spread
-        if q and not fixed_spread:
-            spread = likeliest_spreads(linear.F / scaled, b / scaled, n, q, spread)
-        precision = np.concatenate([np.tile(1 / spread**2, n) * scaled, np.zeros(P)])
-        target = solved(linear.F + np.diag(precision), b)
-        step = target - now
+        if some and not fixed_spread:
+            spread = likeliest_spreads(F / scaled, b / scaled, n, len(spread), spread)
+        precision = np.concatenate([np.tile(1 / spread**2, n) * scaled, np.zeros(len(now) - some)])
+        move = solved(F + np.diag(precision), b) - now
+        step = T @ move
         base = _chi2(model, u, problems, unit, None)
         assert base is not None
-        penalty = float((u.numpy() ** 2 / spread**2).sum())
+        penalty = float((now[:some] ** 2 / np.tile(spread**2, n)).sum())
         loss = base[0] + penalty
         better = None
         for length in STEP_LENGTHS:
@@ -269,22 +279,25 @@ def fit_nodes_along(
             there = _chi2(trial, u + du, moved, unit, base[3])
             if there is None:
                 continue
-            other = there[0] + float(((u + du).numpy() ** 2 / spread**2).sum())
+            later = now + length * move
+            other = there[0] + float((later[:some] ** 2 / np.tile(spread**2, n)).sum())
             if other < loss:
-                better = (trial, u + du, moved, other)
+                better = (trial, u + du, moved, later, other)
                 break
         if better is None:
             break
-        model, u, problems = better[:3]
-        change = np.abs(np.log(spread / before_spread)).max() if q else 0.0
-        if better[3] > (1 - ENOUGH) * loss and change < 0.05:
+        model, u, problems, now = better[:4]
+        change = np.abs(np.log(spread / before_spread)).max() if some else 0.0
+        if better[4] > (1 - ENOUGH) * loss and change < 0.05:
             break
-    if q:
-        middle = u.mean(0)
+    if some:
+        middle = torch.zeros(q, dtype=torch.float64)
+        middle[list(design.rest)] = torch.from_numpy(now[:some].reshape(n, -1).mean(0))
         shift = torch.zeros(P, dtype=torch.float64)
         shift[list(model.varying)] = middle
         model, u = model.with_parameters(model.parameters + shift), u - middle
-    return _finished(model, u, problems, spread, fixed_spread=fixed_spread)
+        now[:some] -= np.tile(middle[list(design.rest)].numpy(), n)
+    return _finished(model, u, problems, spread, now, design, fixed_spread=fixed_spread)
 
 
 def _finished(
@@ -292,9 +305,12 @@ def _finished(
     u: torch.Tensor,
     problems: Sequence[TrajectoryProblem],
     spread: np.ndarray,
+    now: np.ndarray,
+    design: Design,
     *,
     fixed_spread: bool,
 ) -> NodeFit | None:
+    """The fit with its errors; ``now`` has rests, parameters (those of the model count) and slopes."""
     here = _chi2(model, u, problems, 1.0)
     linear = _linearised(model, u, problems, max(1.0, TYPICAL_UNIT * here[2])) if here is not None else None
     if here is None or linear is None:
@@ -304,16 +320,32 @@ def _finished(
     P = len(model.parameters)
     own = sum(problem.x0.numel() for problem in problems)
     unit = max(1.0, chi2 / max(count - own - P - 0.5 * n * q, 1))
-    F = linear.F / unit
-    if q and not fixed_spread:
-        now = np.concatenate([u.reshape(-1).numpy(), model.parameters.numpy()])
-        spread = likeliest_spreads(F, F @ now + linear.g / unit, n, q, spread)
-    precision = np.concatenate([np.tile(1 / spread**2, n), np.zeros(P)])
-    covariance = inverse(F + np.diag(precision))
+    T = design.unknowns(P)
+    some, m = len(design.kept), design.columns.shape[1]
+    now = np.concatenate([now[:some], model.parameters.numpy(), now[some + P :]])
+    F = T.T @ linear.F @ T / unit
+    if some and not fixed_spread:
+        spread = likeliest_spreads(F, F @ now + T.T @ linear.g / unit, n, len(spread), spread)
+    precision = np.concatenate([np.tile(1 / spread**2, n), np.zeros(P + m)])
+    C = inverse(F + np.diag(precision))
+    every = np.vstack([T, np.eye(len(now))[some + P :]])
     both = np.tile(spread, n)
-    logdet = float(np.linalg.slogdet(np.eye(n * q) + both[:, None] * F[: n * q, : n * q] * both)[1]) if q else 0.0
+    logdet = float(np.linalg.slogdet(np.eye(some) + both[:, None] * F[:some, :some] * both)[1]) if some else 0.0
     follow = tuple((factor / unit**0.5, B) for factor, (_, B) in zip(linear.factors, linear.back, strict=True))
-    return NodeFit(model, u, tuple(problems), spread, chi2, count, logdet, covariance, follow)
+    return NodeFit(
+        model,
+        u,
+        tuple(problems),
+        spread,
+        chi2,
+        count,
+        logdet,
+        every @ C @ every.T if m or some < n * q else C,
+        follow,
+        design=design,
+        slopes=now[some + P :],
+        rests=(now[:some], C.diagonal()[:some].copy()),
+    )
 
 
 def with_own_noise(fitted: NodeFit, *, rounds: int = 2, iterations: int = 8) -> NodeFit:
@@ -337,7 +369,9 @@ def with_own_noise(fitted: NodeFit, *, rounds: int = 2, iterations: int = 8) -> 
             noise = Noise(additive, part)
             error = torch.where(one.seen[0], noise.at(problem.guess), problem.error)
             ready.append(replace(problem, data=replace(one, measured=noise), error=error))
-        again = fit_nodes_along(fitted.model, fitted.deviations, ready, fitted.spread, iterations=iterations)
+        again = fit_nodes_along(
+            fitted.model, fitted.deviations, ready, fitted.spread, iterations=iterations, design=fitted.design
+        )
         if again is None:
             return fitted
         fitted = again

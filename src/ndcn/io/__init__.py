@@ -20,6 +20,7 @@ from .node_matching import (
     refuse_strangers as refuse_strangers,
     spelling_hint as spelling_hint,
 )
+from .node_table import read_nodes as read_nodes
 from .reading import read
 from .table import HeaderHint as HeaderHint, Table as Table, refuse_unnamed as refuse_unnamed
 

@@ -64,8 +64,9 @@ def read(
             the states alone: ``ndcn.read("states.csv")``; the graph then has no edges, and ``ndcn.reconstruct`` finds them.
         states: CSV, TSV, Parquet, NetCDF or a pandas table: long, with a row for each node and time, or wide, with a row for
             each time and a column for each node (``node:variable`` for several variables), or with a row for each node.
-        nodes: CSV, TSV, Parquet or a pandas table with a row for each node and columns ``lat`` and ``lon`` in degrees, or ``x``
-            and ``y``: where pictures and the page draw the nodes.
+        nodes: CSV, TSV, Parquet or a pandas table with a row for each node. Columns ``lat`` and ``lon`` in degrees, or ``x`` and
+            ``y``, are where pictures and the page draw the nodes; other columns of numbers are attributes (``Graph.attributes``), of
+            which coefficients of a law may turn out to be functions.
         inputs: CSV, TSV, Parquet or a pandas table of what acts from outside: a column of times and one for each input that all
             nodes have in common; or with a column of nodes too, for inputs that each node has for itself. Or ``ndcn.Inputs``.
         between: "held" keeps the value of an input until the next time, "linear" draws straight lines; by default held for
@@ -138,9 +139,9 @@ def read(
         graphs = None
     where = None if nodes is None else read_nodes(nodes, found.labels)
     if where is not None:
-        graph = graph.with_positions(where.positions)
+        graph = where.on(graph)
         if graphs is not None:
-            graphs = GraphSequence(graphs.times, [one.with_positions(where.positions) for one in graphs.graphs])
+            graphs = GraphSequence(graphs.times, [where.on(one) for one in graphs.graphs])
     driven = None if inputs is None else _inputs(inputs, graph, calendar, between, date_format, mark)
     if driven is None and between is not None:
         raise ValueError("between says what inputs do between their times, and there are none: give inputs=")

@@ -21,6 +21,7 @@ from .neurons import FitzHughNagumo, WilsonCowan
 from .node_closed_form import NodeClosedForm
 from .node_equation import NodeEquation as NodeEquation, parameter_names as parameter_names
 from .node_printing import NodeEquations
+from .node_relation import Relation
 from .paper import Gene, Heat, Mutualistic
 from .populations import LotkaVolterra
 from .power import Swing
@@ -53,6 +54,7 @@ __all__ = [
     "Mutualistic",
     "NodeClosedForm",
     "NodeEquations",
+    "Relation",
     "Swing",
     "WilsonCowan",
     "initial_state",

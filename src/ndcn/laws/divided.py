@@ -38,6 +38,6 @@ def divided(graph: Graph, by: str | None) -> Graph:
             made = root @ A @ root
         else:
             made = sparse.diags_array(1 / count) @ A
-        return Graph(sparse.csr_array(made), nodes=graph.nodes, directed=True)
+        return graph.with_adjacency(sparse.csr_array(made), directed=True)
 
     return graph.cached(("divided", by), build)

@@ -14,13 +14,15 @@ from .closed_form import ClosedForm, Equation
 from .law import Law
 from .node_equation import parameter_names
 from .node_printing import NodeEquations, node_labels
+from .node_relation import Relation
 
 
 class NodeClosedForm(Law):
     """dx_i/dt = sum_k c_ik f_k(x_i; p_i) + sum_j A_ij sum_k c_ik g_k(x_i, x_j; p_i): some c and p vary among nodes, others are common.
 
     Nodes are known by their names. Nodes of another graph that are not among them have the mean; so have all nodes of a graph without
-    names that has another number of nodes.
+    names that has another number of nodes. What follows an attribute (``relations``) goes with that of the graph: new nodes have
+    the value that their attribute says, and a known node's value moves as its attribute does.
 
     Args:
         equation: terms and numbers; of those that vary, the means.
@@ -29,6 +31,7 @@ class NodeClosedForm(Law):
         spread: standard deviation of the values among nodes, (q,); by default that of ``values``.
         nodes: names; 0 to n - 1 by default.
         features: names of the d features.
+        relations: how values follow attributes of nodes; ``spread`` is then of what they leave.
 
     Raises:
         ValueError: a number is missing or not finite, or there is no such parameter.
@@ -59,10 +62,12 @@ class NodeClosedForm(Law):
         spread: Any = None,
         nodes: Sequence[Hashable] | None = None,
         features: Sequence[str] = ("x",),
+        relations: Sequence[Relation] = (),
     ) -> None:
         super().__init__()
         self.features = equation.checked(features)
         self._equation = equation
+        self.relations = tuple(relations)
         count = len(equation.parameters)
         self.varying = tuple(varying)
         if not self.varying or len(set(self.varying)) < len(self.varying) or not set(self.varying) <= set(range(count)):
@@ -85,7 +90,7 @@ class NodeClosedForm(Law):
         self.register_buffer("node_values", numbers.clone())
         self.register_buffer("spread", wide.clone())
         self._seed: int | None = None  # of values of new nodes; None takes the mean
-        self._last: tuple[Graph, torch.Tensor] | None = None
+        self._last: tuple[Graph, torch.Tensor, torch.Tensor, torch.Tensor] | None = None
 
     @property
     def equation(self) -> Equation:
@@ -113,9 +118,13 @@ class NodeClosedForm(Law):
         return node_labels(self._equation.terms, self.varying, self.features or ())
 
     def with_parameters(self, parameters: torch.Tensor, seed: int | None = None) -> NodeClosedForm:
-        """With other numbers: P of the equation, then n for each that varies; ``seed`` draws values of new nodes, None has their mean."""
+        """With other numbers: P of the equation, slopes of relations, then n for each that varies.
+
+        ``seed`` draws values of new nodes; None has their mean.
+        """
         count = len(self.coefficients) + len(self.inner)
-        values = parameters[count:].reshape(len(self.varying), -1).T
+        slopes = parameters[count : count + len(self.relations)].tolist()
+        values = parameters[count + len(slopes) :].reshape(len(self.varying), -1).T
         made = NodeClosedForm(
             self.equation.with_parameters(parameters[:count]),
             self.varying,
@@ -123,6 +132,7 @@ class NodeClosedForm(Law):
             self.spread,
             self.nodes,
             self.features or (),
+            [one.with_slope(slope) for one, slope in zip(self.relations, slopes, strict=True)],
         )
         made._seed, made.map_step = seed, self.map_step
         return made
@@ -146,7 +156,11 @@ class NodeClosedForm(Law):
                 f"values of nodes need the column {missing[0]!r}; the table has {', '.join(map(str, frame.columns))}"
             )
         values = torch.tensor(frame[list(self.labels)].to_numpy(dtype=float))
-        made = NodeClosedForm(self.equation, self.varying, values, self.spread, list(frame.index), self.features or ())
+        nodes, unknown = list(frame.index), (float("nan"),) * len(frame)  # given values stay, whatever the attribute
+        relations = [replace(one, values=unknown) for one in self.relations]
+        made = NodeClosedForm(
+            self.equation, self.varying, values, self.spread, nodes, self.features or (), relations
+        )
         made.map_step = self.map_step
         return made
 
@@ -162,19 +176,36 @@ class NodeClosedForm(Law):
         return pd.DataFrame(self.node_values.cpu().numpy(), index=list(self.nodes), columns=list(self.labels))
 
     def parameters_on(self, graph: Graph) -> torch.Tensor:
-        """All numbers at each node of a graph, (n, P)."""
+        """All numbers at each node of a graph, (n, P).
+
+        Raises:
+            ValueError: a value follows an attribute that the graph does not have, or that is not known of a new node.
+        """
         if self._last is None or self._last[0] is not graph:
-            self._last = graph, self._rows(graph)
-        rows = self._last[1]
+            rows = self._rows(graph)
+            self._last = graph, rows, *self._followed(graph, rows)
+        _, rows, moved, followed = self._last
         common = torch.cat([self.coefficients, self.inner])
         out = common.repeat(graph.num_nodes, 1)
-        known = rows >= 0
-        fresh = common[list(self.varying)].repeat(graph.num_nodes, 1)
+        fresh = common[list(self.varying)] + followed
         if self._seed is not None:
             generator = torch.Generator().manual_seed(self._seed)
             fresh = fresh + self.spread * torch.randn(fresh.shape, generator=generator, dtype=torch.float64)
-        out[:, list(self.varying)] = torch.where(known[:, None], self.node_values[rows.clamp(min=0)], fresh)
+        own = self.node_values[rows.clamp(min=0)] + moved
+        out[:, list(self.varying)] = torch.where((rows >= 0)[:, None], own, fresh)
         return out
+
+    def _followed(self, graph: Graph, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """What attributes add to values of known nodes and to the mean of new ones, (n, q) each."""
+        moved = torch.zeros(graph.num_nodes, len(self.varying), dtype=torch.float64)
+        followed = moved.clone()
+        for one in self.relations:
+            there, here = torch.from_numpy(one.shift(graph)), torch.from_numpy(one.shift())[rows.clamp(min=0)]
+            if (lost := (rows < 0) & there.isnan()).any():
+                one.refuse(graph, lost.nonzero().flatten().numpy(), self.labels[one.number])
+            followed[:, one.number] += there.nan_to_num(0.0)
+            moved[:, one.number] += (there - here).nan_to_num(0.0)
+        return moved, followed
 
     def _rows(self, graph: Graph) -> torch.Tensor:
         """Which of the nodes with values each node of a graph is, -1 for none."""
@@ -216,6 +247,7 @@ class NodeClosedForm(Law):
             "node_values": self.node_values.tolist(),
             "spread": self.spread.tolist(),
             "nodes": names,
+            **({"relations": [one.description() for one in self.relations]} if self.relations else {}),
         }
 
     @classmethod
@@ -234,7 +266,8 @@ class NodeClosedForm(Law):
         own = {"varying", "node_values", "spread", "nodes"}
         if not isinstance(description, Mapping) or not own <= set(description):
             raise ValueError("a description of a law whose nodes differ has features, terms, " + ", ".join(sorted(own)))
-        mean = ClosedForm.from_description({key: value for key, value in description.items() if key not in own})
+        rest = {key: value for key, value in description.items() if key not in own and key != "relations"}
+        mean = ClosedForm.from_description(rest)
         places = parameter_names(mean.equation.terms)
         listed = description["varying"], description["node_values"], description["spread"], description["nodes"]
         if not all(isinstance(one, list) for one in listed):
@@ -244,7 +277,9 @@ class NodeClosedForm(Law):
             values, spread = (torch.tensor(one, dtype=torch.float64) for one in listed[1:3])
         except (TypeError, ValueError, IndexError, RuntimeError) as error:
             raise ValueError(f"varying, node_values and spread do not belong to the terms: {error}") from None
-        law = cls(mean.equation, varying, values, spread, listed[3], mean.features or ())
+        plain = description.get("relations", [])
+        relations = [Relation.from_description(one, len(listed[3]), len(varying)) for one in plain]
+        law = cls(mean.equation, varying, values, spread, listed[3], mean.features or (), relations)
         law.map_step = mean.map_step
         return law
 

@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from .node_equation import parameter_names
+from .node_relation import intercept
 from .printing import Equations, PrintedSums, parameter_labels, signed_sum, state_names, with_error
 from .styles import Text, short
 
@@ -35,7 +38,7 @@ class NodeEquations(Equations):
         features: names of the d features.
         covariance: of ``equation.parameters``, or None if it is not known.
         varying: which of the parameters vary.
-        law: the law, with the values of nodes.
+        law: the law, with the values of nodes. Where they follow attributes, ``covariance`` goes on with that of the slopes.
 
     Example:
         >>> import torch
@@ -55,7 +58,10 @@ class NodeEquations(Equations):
         varying: Sequence[int] = (),
         law: NodeClosedForm | None = None,
     ) -> None:
-        super().__init__(equation, features, covariance, step=None if law is None else law.map_step)
+        count = len(equation.parameters)
+        self._covariance = None if covariance is None else torch.as_tensor(covariance, dtype=torch.float64)
+        own = None if self._covariance is None else self._covariance[:count, :count]
+        super().__init__(equation, features, own, step=None if law is None else law.map_step)
         self.varying = tuple(varying)
         self.names = dict(zip(self.varying, node_labels(equation.terms, varying, features), strict=True))
         self.law = law
@@ -97,9 +103,32 @@ class NodeEquations(Equations):
         label = [*(None for _ in self.equation.terms), *(name for names in self._labels for name in names)][place]
         value = self.equation.parameters[place].item()
         error = self._errors[place] if self._errors else math.nan
-        text = f"{style.name(self.names.get(place, label or ''))} = {style.number(with_error(value, error))}"
+        name = style.name(self.names.get(place, label or ""))
         if place not in self.names or self.law is None:
-            return text
+            return f"{name} = {style.number(with_error(value, error))}"
+        text = f"{name} = {self._followed(place, style)}"
         spread = float(self.law.spread[self.varying.index(place)])
+        if spread == 0:
+            return text
         count = len(self.law.node_values)
         return f"{text}, {style.words('spread ')}{style.number(short(f'{spread:.3g}'))}{style.words(f' over {count} nodes')}"
+
+    def _followed(self, place: int, style: Text) -> str:
+        """The mean of what varies, or the value at 0 and the slopes of attributes that it follows."""
+        assert self.law is not None
+        number = self.varying.index(place)
+        mean = self.equation.parameters[place].item()
+        count = len(self.equation.parameters)
+        relations = [(count + k, one) for k, one in enumerate(self.law.relations) if one.number == number]
+        rows = torch.tensor([place, *(k for k, _ in relations)])
+        weights = torch.tensor([1.0, *(-one.centre for _, one in relations)], dtype=torch.float64)
+        C = None if self._covariance is None else self._covariance[rows][:, rows]
+        error = math.nan if C is None else float((weights @ C @ weights).clamp(min=0).sqrt())
+        first = intercept(self.law.relations, number, mean)
+        parts = [(first < 0, style.number(with_error(abs(first), error)))]
+        for k, (_, one) in enumerate(relations, start=1):
+            error = math.nan if C is None else float(C[k, k].clamp(min=0).sqrt())
+            name = style.name(f"{one.attribute}_i")
+            slope = style.number(with_error(abs(one.slope), error))
+            parts.append((one.slope < 0, f"{slope} {style.words('log ') if one.log else ''}{name}"))
+        return signed_sum(parts)

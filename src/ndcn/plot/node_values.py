@@ -27,12 +27,13 @@ def node_values(
     graph: Graph | None = None,
     ax: Sequence[Axes] | np.ndarray | None = None,
 ) -> AxesArray:
-    """Each number that varies among nodes: as colours on the network, and against the degree with +- 2 standard errors.
+    """Each number that varies among nodes: as colours on the network, and against an attribute with +- 2 standard errors.
 
     Args:
         estimator: a fitted ``DynamicsRegressor`` whose ``node_values_`` is a table, or such a table.
-        against: a number for each node for the horizontal axes, in the table's order; by default the sum of the weights that act on it.
-        name: of these numbers.
+        against: an attribute of the graph by its name, or a number for each node in the table's order, for the horizontal axes. By default
+            the attribute that a number follows, else the degree: the sum of the weights that act on a node.
+        name: of numbers that are given.
         graph: the network; needed with a table alone.
         ax: where to draw, two axes for each number that varies.
 
@@ -40,7 +41,7 @@ def node_values(
         the axes, shape (q, 2).
 
     Raises:
-        ValueError: nodes are alike, so that there is nothing to draw, sizes do not fit, or the graph is missing.
+        ValueError: nodes are alike, so that there is nothing to draw, sizes do not fit, the graph is missing, or has no such attribute.
 
     Example:
         >>> import ndcn, pandas as pd
@@ -59,11 +60,15 @@ def node_values(
     names = [column for column in table.columns if f"{column}{ERROR}" in table.columns]
     if where.num_nodes != len(table):
         raise ValueError(f"the table has {len(table)} nodes, the graph {where.num_nodes}")
-    x = where.degrees.numpy() if against is None else np.asarray(against, dtype=float)
-    if x.shape != (len(table),):
-        raise ValueError(f"against must have a number for each of {len(table)} nodes, got shape {x.shape}")
+    given = None if against is None or isinstance(against, str) else np.asarray(against, dtype=float)
+    if given is not None and given.shape != (len(table),):
+        raise ValueError(f"against must have a number for each of {len(table)} nodes, got shape {given.shape}")
     axes = _axes(ax, len(names))
-    for row, column in zip(axes, names, strict=True):
+    relations = getattr(getattr(estimator, "law_", None), "relations", ())
+    for k, (row, column) in enumerate(zip(axes, names, strict=True)):
+        followed = next((one.attribute for one in relations if one.number == k), "degree")
+        attribute = against if isinstance(against, str) else followed
+        x = where.attribute(attribute) if given is None else given
         label = f"${latex_name(column)}$"
         values = table[column].to_numpy()
         network(where, values=values, ax=row[0])
@@ -72,7 +77,7 @@ def node_values(
             row[0].figure.colorbar(row[0].collections[-1], ax=row[0], shrink=0.8)
         errors = BAND * table[f"{column}{ERROR}"].to_numpy()
         row[1].errorbar(x, values, yerr=errors, fmt=".", color=PREDICTION, ecolor=QUIET, elinewidth=0.8, markersize=5)
-        row[1].set_xlabel(name or ("degree" if against is None else "value"))
+        row[1].set_xlabel(name or (attribute if given is None else "value"))
         row[1].set_ylabel(label)
     return axes_array(axes)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from torch import nn
 
 from .._support.fitted import check_fitted
 from ..forecast import Forecast, LawChoice
 from ..identify import Estimates, Evidence, Functions
-from ..laws import Equations, Law
+from ..laws import Equations, Law, LawODE
 from ..solve import Solver
 from ..training import History, Units
 from .initial import InitialCondition
@@ -110,6 +111,33 @@ class Learned:
         Where nodes fall into groups, "group" is the number of each one's and "group probability" how sure that is.
         """
         return self._law().node_values()
+
+    def with_node_values(self, table: Any) -> Self:
+        """The same model, whose nodes have these values in place of those that were found: for nodes of another graph.
+
+        Args:
+            table: a pandas table by node, with a column for each number that varies, named as in ``node_values_``. Values are taken as
+                exact. Nodes that it does not list have what their attributes say, else the mean, with the spread in the intervals.
+
+        Raises:
+            ValueError: the law is the same at every node, a column is missing, or a value is not a finite number.
+
+        Example:
+            >>> import ndcn, torch, pandas as pd
+            >>> graph, times = ndcn.networks.power_law(20, seed=1), ndcn.sampling.irregular_times(5.0, count=40, seed=1)
+            >>> law = ndcn.laws.Heat(torch.linspace(0.5, 1.5, 20).double())
+            >>> x0 = ndcn.laws.initial_state(graph).double()
+            >>> reg = ndcn.DynamicsRegressor("interaction").fit(ndcn.simulate(law, graph, x0, times))
+            >>> other = ndcn.Graph.from_edges([("a", "b")])
+            >>> own = reg.with_node_values(pd.DataFrame({"b_i": [1.0, 3.0]}, index=["a", "b"]))
+            >>> own.predict([20.0], graph=other, x0=[[1.0], [0.0]]).states.flatten().round(decimals=2)
+            tensor([0.7500, 0.7500])
+        """
+        made, fitted = copy.copy(self), copy.copy(self._fitted())
+        fitted.law = self._law().with_node_values(table)
+        fitted.modules = [LawODE(fitted.law.law)]
+        made.fitted_ = fitted
+        return made
 
     def equations(self) -> Equations | Estimates:
         """The law that was found: ``str``, ``.latex()`` and ``.sympy()``, coefficients with standard errors.

@@ -57,6 +57,7 @@ def _write(estimator: DynamicsRegressor, initial: list[InitialCondition], path: 
         "starts": [
             {"t0": s.t0, "directed": s.graph.directed, "nodes": plain_labels(s.graph), "features": s.features}
             | ({} if s.elsewhere is None else {"elsewhere": s.elsewhere})
+            | ({} if not s.graph.attributes else {"attributes": list(s.graph.attributes)})
             | ({} if s.inputs is None else {"inputs": s.inputs.description()})
             for s in initial
         ],
@@ -164,11 +165,22 @@ def _initial_tensors(one: InitialCondition) -> dict[str, torch.Tensor]:
         tensors["observed"] = one.observed.detach().cpu()
     if one.graph.positions is not None:
         tensors["positions"] = torch.from_numpy(one.graph.positions.copy())
+    if one.graph.attributes:
+        columns = [torch.from_numpy(values.copy()) for values in one.graph.attributes.values()]
+        tensors["attributes"] = torch.stack(columns, dim=1)
     if one.inputs is not None:
         tensors |= {f"input.{name}": value for name, value in one.inputs.tensors().items()}
     if one.seen is not None:  # what was not observed is NaN
         tensors["states"] = one.seen.states.detach().cpu()
     return tensors
+
+
+def _attributes(names: list[str], columns: torch.Tensor | None) -> dict[str, np.ndarray]:
+    if not names:
+        return {}
+    if columns is None or columns.dim() != 2 or columns.shape[1] != len(names):
+        raise ValueError(f"it names {len(names)} attributes of nodes, and does not have a column for each")
+    return dict(zip(names, columns.double().numpy().T, strict=True))
 
 
 def _initial(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str) -> InitialCondition:
@@ -180,6 +192,7 @@ def _initial(about: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: st
         nodes=about["nodes"],
         directed=about["directed"],
         positions=None if where is None else where.numpy(),
+        attributes=_attributes(about.get("attributes") or [], tensors.get(f"{prefix}attributes")),
     )
     times, features, seen = tensors[f"{prefix}times"], tuple(about["features"]), None
     if (states := tensors.get(f"{prefix}states")) is not None:

@@ -109,7 +109,7 @@ def on_nodes_of(estimator: DynamicsRegressor, run: Trajectory) -> tuple[Trajecto
     states = torch.where(torch.tensor(order)[None, :, None] >= 0, run.states[:, order], torch.nan)
     if not absent and not strange:
         links = run.graph.to_scipy()[order][:, order]
-        graph = Graph(links, nodes=list(own), directed=run.graph.directed)
+        graph = run.graph.with_adjacency(links, keep=order)
     if run.graph.positions is not None:
         places = np.where(np.array(order)[:, None] >= 0, run.graph.positions[order], np.nan)
         graph = graph.with_positions(places if graph.positions is None else _filled(places, graph.positions))

@@ -116,7 +116,7 @@ def changed_graph(graph: Graph, changes: Sequence[Change]) -> Graph:
     left = sparse.csr_array(matrix.tocsr()[keep][:, keep])
     left.eliminate_zeros()
     directed = graph.directed or any(isinstance(change, Cut) and change.one_way for change in changes)
-    return Graph(left, nodes=[graph.nodes[k] for k in keep], directed=directed)
+    return graph.with_adjacency(left, keep=keep, directed=directed)
 
 
 def changed_state(

@@ -61,6 +61,7 @@ class PartGraph(Graph):
             "directed": directed,
             "nodes": labels,
             "positions": None,
+            "attributes": {},
             "part": part,
             "world": world,
             "identity": identity,

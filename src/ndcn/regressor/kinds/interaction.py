@@ -140,7 +140,7 @@ def _counts(law: Law, form: Mapping[str, Any]) -> tuple[int, int]:
         common, nodes = form["names"]
         return len(common), len(common) + sum(getattr(law, name).numel() for name in nodes)
     if isinstance(law, NodeClosedForm):
-        common = len(law.equation.parameters)
+        common = len(law.equation.parameters) + len(law.relations)
         return common, common + law.node_values.numel()
     learned = law.correction if isinstance(law, Corrected) else law
     count = sum(numbers.numel() for numbers in learned.buffers())

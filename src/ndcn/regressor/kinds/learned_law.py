@@ -159,6 +159,10 @@ class LearnedLaw:
         """A table of what varies among nodes; None where nodes are alike."""
         return None
 
+    def with_node_values(self, table: Any) -> LearnedLaw:
+        """The same with other values of nodes."""
+        raise ValueError("the law that was found is the same at every node, so that it takes no values of nodes")
+
     # Files ------------------------------------------------------------------------------------------------------
 
     def description(self) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -55,6 +56,17 @@ class LearnedNodeLaw(LearnedLaw):
             table["group"] = groups.members
             table["group probability"] = groups.probabilities
         return table
+
+    def with_node_values(self, table: Any) -> LearnedNodeLaw:
+        """The same with other values of nodes, which have no errors."""
+        law = self._law.with_node_values(table)
+        found, count = self.found, len(self.found.covariance)
+        values = law.node_values.T.reshape(-1)
+        samples = torch.cat(
+            [found.posterior_samples[:, :count], values.expand(len(found.posterior_samples), -1)], dim=1
+        )
+        errors = torch.cat([found.errors[:count], torch.zeros_like(values)])
+        return LearnedNodeLaw(replace(found, law=law, posterior_samples=samples, errors=errors))
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """Errors of values of nodes beside what every law has."""

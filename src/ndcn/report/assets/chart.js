@@ -185,7 +185,7 @@ addEventListener("beforeprint", () => {
 });
 
 // spec() and table() are asked when needed; table() gives rows, the first with the headings. Off screen nothing is
-// drawn. pick(x) is told where on the axis of x somebody clicks or drags.
+// drawn. A spec with paint(surface, width, height) draws itself. pick(x) is told where on the axis of x somebody clicks or drags.
 export class Chart {
   constructor(parent, { title, name = title, height, spec, table, legend = null, pick = null }) {
     Object.assign(this, { height, spec, table, places: null, seen: false, stale: false });
@@ -223,7 +223,9 @@ export class Chart {
     const width = this.canvas.clientWidth;
     if (!width) return;
     const surface = new CanvasSurface(fitted(this.canvas, width, this.height));
-    this.places = drawChart(surface, width, this.height, this.spec());
+    const spec = this.spec();
+    if (spec.paint) spec.paint(surface, width, this.height);
+    else this.places = drawChart(surface, width, this.height, spec);
   }
 
   fill() {

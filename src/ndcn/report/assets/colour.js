@@ -123,7 +123,8 @@ export function colouring(kind, feature, sameScale) {
   return kind === "std" ? plainColouring(0, scale.std, 1) : plainColouring(scale.low, scale.high, scale.gamma);
 }
 
-function plainColouring(low, high, gamma) {
+// Between two numbers, with equal steps for gamma 1.
+export function plainColouring(low, high, gamma) {
   return {
     ramp: STATE_RAMP,
     low,

@@ -196,7 +196,11 @@ export function drawTip(surface, g, kind, width) {
 
 export function drawScale(surface, kind, width) {
   if (CONTENT.classes && kind !== "confidence") return; // the legend names the classes
-  const colours = colouring(kind, state.feature, state.same);
+  drawRamp(surface, colouring(kind, state.feature, state.same), width);
+}
+
+// The colours of some numbers, with the least, the middle and the largest.
+export function drawRamp(surface, colours, width) {
   const bar = Math.min(width, 260);
   const left = (width - bar) / 2;
   for (let k = 0; k < 64; k++) {
