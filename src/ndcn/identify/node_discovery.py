@@ -16,8 +16,8 @@ from .node_search import MOST_UNKNOWNS, differing
 from .node_suggestions import best_alone, with_varying
 from .observations import Observations, some_states
 from .posterior import POSTERIOR_SAMPLES
-from .residual_noise import AUTOCORRELATED, CLIPPED_AT, NOISE_EXCESS, UNDERESTIMATED_BY
 from .result import Evidence, FoundLaw
+from .stretches import doubt_in_noise
 
 # Of BIC, by which nodes that differ must be likelier: "very strong" evidence of Kass and Raftery (J. Am. Stat. Assoc. 90, 1995).
 EVIDENCE = 10.0
@@ -32,8 +32,13 @@ class DifferingNodes:
 
     fit: NodeFit
     gain: float
-    explained: bool
+    doubt: str | None  # what speaks against it, if anything
     noisy: bool
+
+    @property
+    def explained(self) -> bool:
+        """Whether it leaves nothing to explain."""
+        return self.doubt is None
 
 
 def may_differ(data: Sequence[Observations]) -> bool:
@@ -72,12 +77,9 @@ def differing_nodes(
         return None
     if noisy:
         found = with_own_noise(found)
-        told = found.excess < NOISE_EXCESS or (
-            found.excess < UNDERESTIMATED_BY and autocorrelation(found) < AUTOCORRELATED
-        )
-    else:
-        told = found.excess < EXPLAINED_ROUNDING
-    return DifferingNodes(found, gain, told, noisy)
+        return DifferingNodes(found, gain, doubt_in_noise(found), noisy)
+    missed = f"leaves residuals of {found.excess:.3g} times the rounding even where nodes differ"
+    return DifferingNodes(found, gain, missed if found.excess >= EXPLAINED_ROUNDING else None, noisy)
 
 
 def _alike(
@@ -103,26 +105,6 @@ def _hinted(alike: NodeFit) -> bool:
 def _with_none(found: NodeFit) -> NodeFit | None:
     model, u, spread = with_varying(found, ())
     return fit_nodes_along(model, u, found.problems, spread)
-
-
-def autocorrelation(found: NodeFit) -> float:
-    """Of residuals with the one before at the same node, less its standard error; the largest of all features."""
-    out = 0.0
-    for problem in found.problems:
-        states = found.states(problem)
-        if states is None:
-            return float("inf")
-        one = problem.data
-        rest = torch.where(one.seen, (one.states - states) / problem.sigma(states), torch.nan)[1:]
-        for a in range(rest.shape[-1]):
-            r = rest[..., a]
-            size = r.abs().nanmedian().clamp(min=1e-300)
-            r = (r / size).clamp(-CLIPPED_AT, CLIPPED_AT)
-            pairs = r[1:] * r[:-1]
-            count = int(pairs.isfinite().sum())
-            if count:
-                out = max(out, float(pairs.nanmean() / r.square().nanmean()) - count**-0.5)
-    return out
 
 
 def found_law(
