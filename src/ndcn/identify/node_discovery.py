@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from scipy import linalg
 
+from .._support.warn import warn
 from ..laws import Equation, NodeClosedForm, NodeEquation, Term
 from .clock import time_is_over
 from .node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
@@ -23,6 +24,8 @@ from .stretches import doubt_in_noise
 EVIDENCE = 10.0
 FEWEST_NODES = 6  # fewer do not tell a spread
 FEWEST_SNAPSHOTS = 8  # fewer do not tell a node's own numbers from its noise
+ROUGH_RATE = 0.05  # of dx/dt: an error that is told
+RATE_SAMPLES = 20  # from which that error is computed: to a tenth of it
 EXPLAINED_ROUNDING = 50.0  # without noise, as for laws of nodes that are alike
 
 
@@ -124,10 +127,37 @@ def found_law(
         f"{what} {'varies' if q == 1 else 'vary'} among nodes: with the same value at every node BIC is {found.gain:.3g} higher; the "
         f"closed form leaves residuals of {fit.excess:.2f} times {unit}"
     )
+    if found.explained and (off := rate_error(fit, samples)) > ROUGH_RATE:
+        reason += f"; the data leave its rates of change open by about {100 * off:.2g} %"
+        warn(
+            f"values of nodes are known so roughly that rates of change have an error of about {100 * off:.2g} %: take more snapshots while "
+            "states change, or more exact ones"
+        )
     noise = tuple(fit.problems[0].data.measured.share.tolist())
     evidence = Evidence("closed", reason, noise, fit.excess, None, str(fit.model.equation), found.explained)
     kept = initial_samples if found.noisy else None
     return FoundLaw(law, covariance, errors, samples, initial, kept, evidence, some_states(data))
+
+
+def rate_error(fit: NodeFit, samples: torch.Tensor) -> float:
+    """Mean |error| of dx/dt along the trajectories that the errors of all numbers imply, over mean |dx/dt|."""
+    n, q = fit.deviations.shape
+    P, varying = len(fit.model.parameters), list(fit.model.varying)
+    paths = [(problem, states) for problem in fit.problems if (states := fit.states(problem)) is not None]
+
+    def rates(model: NodeEquation, u: torch.Tensor) -> torch.Tensor:
+        every = [
+            model.rate(torch.cat([x, u.expand(len(x), n, q)], -1), problem.data.network)[..., : x.shape[-1]].flatten()
+            for problem, x in paths
+        ]
+        return torch.cat(every)
+
+    here = rates(fit.model, fit.deviations)
+    off = [
+        float((rates(fit.model.with_parameters(p[:P]), p[P:].reshape(q, n).T - p[varying]) - here).abs().mean())
+        for p in samples[:RATE_SAMPLES]
+    ]
+    return sum(off) / len(off) / max(float(here.abs().mean()), 1e-300)
 
 
 def _samples(fit: NodeFit, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
