@@ -17,16 +17,32 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from real_systems import truth
 from scipy import sparse
 
 import ndcn
 from ndcn import laws
+from real_systems import truth
 
 WRONG_ABOVE = 5.0  # % of the true rate
 FINE = 2.5e-3  # step of simulations with a delay
-DIFFERING = {"heat k_i": "heat", "SIS delta_i": "sis", "gene b_i": "gene", "Kuramoto omega_i": "kuramoto", "LV": "lotka_volterra"}
-CASES = ("white noise", "random walk", "sines", "delay .05", "delay .5", "phase lag", "hidden variable", "wrong links", *DIFFERING)
+DIFFERING = {
+    "heat k_i": "heat",
+    "SIS delta_i": "sis",
+    "gene b_i": "gene",
+    "Kuramoto omega_i": "kuramoto",
+    "LV": "lotka_volterra",
+}
+CASES = (
+    "white noise",
+    "random walk",
+    "sines",
+    "delay .05",
+    "delay .5",
+    "phase lag",
+    "hidden variable",
+    "wrong links",
+    *DIFFERING,
+)
 
 Rate = Callable[[np.ndarray], np.ndarray]
 
@@ -60,7 +76,10 @@ def delayed(A: sparse.csr_array, x0: np.ndarray, times: np.ndarray, delay: float
         rates.append(a)
         path.append(path[-1] + FINE / 2 * (a + rate(k + 1, path[-1] + FINE * a)))
     grid = np.arange(len(rates)) * FINE
-    at = [np.stack([np.interp(times, grid, column) for column in np.stack(one[: len(rates)]).T], 1) for one in (path, rates)]
+    at = [
+        np.stack([np.interp(times, grid, column) for column in np.stack(one[: len(rates)]).T], 1)
+        for one in (path, rates)
+    ]
     return at[0], at[1]
 
 
@@ -130,7 +149,11 @@ def run(cell: dict) -> dict:
     kept = np.sort(np.random.default_rng(seed).permutation(100)[:80])
     kept[0] = 0
     times, states = times[kept], states[kept]
-    share = states.std() if case in ("white noise", "random walk", "sines", "phase lag", "hidden variable", "Kuramoto omega_i") else states
+    share = (
+        states.std()
+        if case in ("white noise", "random walk", "sines", "phase lag", "hidden variable", "Kuramoto omega_i")
+        else states
+    )
     seen = states + noise * share * np.random.default_rng(100 + seed).standard_normal(states.shape)
     began = time.process_time()
     out = dict(cell)
@@ -163,8 +186,17 @@ def report(results: list[dict]) -> None:
     for key in dict.fromkeys((r["case"], r["noise"]) for r in results):
         own = [r for r in results if (r["case"], r["noise"]) == key]
         off = [r["off"] for r in own if "off" in r]
-        line = [key[0], f"{100 * key[1]:g} %", str(len(own)), str(sum(bool(r["warned"]) for r in own)), str(sum(r["wrong"] for r in own))]
-        line += [f"{np.median(off):.2g} / {max(off):.2g}" if off else "-", f"{np.median([r['seconds'] for r in own]):.0f}"]
+        line = [
+            key[0],
+            f"{100 * key[1]:g} %",
+            str(len(own)),
+            str(sum(bool(r["warned"]) for r in own)),
+            str(sum(r["wrong"] for r in own)),
+        ]
+        line += [
+            f"{np.median(off):.2g} / {max(off):.2g}" if off else "-",
+            f"{np.median([r['seconds'] for r in own]):.0f}",
+        ]
         print("| " + " | ".join(line) + " |")
     print(f"\nconfidently wrong: {sum(r['wrong'] for r in results)} of {len(results)}")
 

@@ -9,9 +9,9 @@ import torch
 
 from ndcn import Trajectory, laws, networks, simulate
 from ndcn.identify.data_smoothing import Noise
+from ndcn.identify.lasting import autocorrelation, lasts
 from ndcn.identify.observations import observed
 from ndcn.identify.posterior import residual_variance
-from ndcn.identify.lasting import autocorrelation, lasts
 from ndcn.identify.residual_noise import likely_noise, residuals_are_noise, reweighted
 from ndcn.identify.shooting_fit import ShotFit
 from ndcn.identify.trajectory_fit import TrajectoryFit, fit_trajectories

@@ -14,7 +14,9 @@ from .trajectory_problem import TrajectoryProblem
 
 logger = logging.getLogger(__name__)
 
-Followed = tuple[TrajectoryProblem, torch.Tensor | None]  # a trajectory, and the states of a law along it; None: it explodes
+Followed = tuple[
+    TrajectoryProblem, torch.Tensor | None
+]  # a trajectory, and the states of a law along it; None: it explodes
 
 # Snapshots over which residuals are compared: what a law misses lasts for a few, or for a part of the trajectory.
 STRETCHES = (2, 5, 15)
@@ -55,7 +57,7 @@ def autocorrelation(followed: Iterable[Followed]) -> float:
             own = r.T[seen.T]
             pairs = (own[1:] * own[:-1])[node[1:] == node[:-1]]
             size = float(np.square(own).mean()) if len(own) else 0.0
-            sums[a] = sums.get(a, np.zeros(3)) + [pairs.sum(), size * len(pairs), len(pairs)]
+            sums[a] = sums.get(a, np.zeros(3)) + np.array([pairs.sum(), size * len(pairs), len(pairs)])
     return max((p / s - c**-0.5 for p, s, c in sums.values() if s > 0), default=0.0)
 
 
@@ -89,7 +91,7 @@ def _z(parts: Iterable[Residuals], how: str) -> float:
             if how == "links":
                 kinds[0] = r * (r @ sparse.triu(links, 1).T)
         for k, products in kinds.items():
-            found[k] = found.get(k, np.zeros(2)) + [products.sum(), np.square(products).sum()]
+            found[k] = found.get(k, np.zeros(2)) + np.array([products.sum(), np.square(products).sum()])
     return max((float(total / size**0.5) for total, size in found.values() if size > 0), default=0.0)
 
 

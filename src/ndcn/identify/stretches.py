@@ -16,7 +16,8 @@ from .trajectory_problem import TrajectoryProblem
 
 logger = logging.getLogger(__name__)
 
-HELD = ((0.3, 0.5), (0.8, 1.0))  # shares of the snapshots: a law must lead through the first stretch and on to the second
+# Shares of the snapshots: a law must lead through the first stretch and on to the second.
+HELD = ((0.3, 0.5), (0.8, 1.0))
 FEWEST_SNAPSHOTS = 15  # of fewer, what is left does not tell a law
 REFITTED = 4  # iterations: near the solution one is nearly enough
 # Times what the law misses there if it was fitted to them too. Each node's first state and one or two of its numbers cost some percent; more
@@ -75,9 +76,7 @@ def _held(count: int) -> torch.Tensor:
 
 
 def _missed(
-    problems: Sequence[TrajectoryProblem],
-    full: Sequence[torch.Tensor | None],
-    again: Sequence[torch.Tensor | None],
+    problems: Sequence[TrajectoryProblem], full: Sequence[torch.Tensor | None], again: Sequence[torch.Tensor | None]
 ) -> tuple[float, float]:
     """What is missed of the stretches, in units of what the law misses that was fitted to all, and of what the states before them miss."""
     sums = np.zeros(3)
