@@ -43,6 +43,7 @@ from .result import Evidence, FoundLaw
 from .search import Search
 from .shooting_fit import ShotFit
 from .spline_fit import fit_splines
+from .stretches import doubt_in_noise
 from .tolerances import tolerance_along
 from .trajectory_fit import TrajectoryFit, posterior_samples
 from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along
@@ -207,11 +208,8 @@ def _as_map(task: _Task, data: Sequence[Observations], search: Search) -> FoundL
 
 
 def _of_nodes(task: _Task, data: Sequence[Observations], different: DifferingNodes) -> FoundLaw:
-    if not different.explained:
-        unit = "noise" if different.noisy else "rounding"
-        warn_of_law(
-            f"leaves residuals of {different.following.fit.excess:.3g} times the {unit} even where nodes differ", alike=False
-        )
+    if different.doubt is not None:
+        warn_of_law(different.doubt, alike=False)
     names = formula_names(task.features)
     return found_law(different, data, names, task.trajectories[0].graph.nodes, task.seed)
 
@@ -312,6 +310,7 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
         other = other_along(data, lambda some: _search(task, some, None), closed, tolerance)
         if other is not None:
             other_form, data, closed = other[0], list(other[1]), other[2]
+    different: DifferingNodes | None = None
     if noisy and search is not None and other_form is None:
         told = closed is not None and residuals_are_noise(closed)
         alike = closed.model if closed is not None and isinstance(closed.model, Equation) else None
@@ -319,31 +318,35 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
             return _closed_from_snapshots(task, *lead)
         # Rounding errs alike at a node at rest, which looks like a node that differs.
         different = None if rounded and told else _differing(task, data, search, alike, noisy=True, explained=told)
-        if different is not None:
+        if different is not None and (different.explained or form == "closed" or time_is_over()):
             return _of_nodes(task, data, different)
-        if given:
+        if given and different is None:
             closed = closed_form_along(search, data, tolerance)
     free: TrajectoryFit | None = None
     if (
         form != "closed"
         and other_form is None
-        and (closed is None or (closed.excess >= NOTHING_LEFT_EXCESS and not time_is_over()))
+        and (closed is None or (not _leaves_nothing(closed, noisy) and not time_is_over()))
     ):
         free = free_form_along(data, tolerance, base)
+    if different is not None and (free is None or not residuals_are_noise(free)):
+        return _of_nodes(task, data, different)
     if free is None and closed is None:
         return None
     best, chosen = _better(closed, free, noisy)
-    _warn_if_poor(best, noisy)
     explained = _explains(best, noisy)
     if noisy and chosen == "closed":
         best = reweighted(best)
     reason = reason_along(closed, free, task.what.form, noisy)
     if noisy and no_motion(best):
         explained = False
-        reason = (
-            f"{reason}; a constant for each node explains the data as well, so there is no motion beyond their noise"
-        )
+        reason = f"{reason}; a constant for each node explains the data as well, so there is no motion beyond their noise (no dynamics found)"
         warn(f"do not trust this law: {reason}. Take snapshots of a time when the states move, or more exact ones")
+    elif noisy and (doubt := doubt_in_noise(best)) is not None:
+        explained, reason = False, f"{reason}; it {doubt}"
+        warn_of_law(doubt)
+    elif not explained:
+        _warn_if_poor(best, noisy)
     noise = tuple(best.problems[0].data.measured.share.tolist())
     formula = (None, None) if closed is None else (closed.excess, str(closed.model))
     splines = None if free is None else free.excess
@@ -369,13 +372,16 @@ def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: boo
     return free, "free"
 
 
+def _leaves_nothing(closed: TrajectoryFit, noisy: bool) -> bool:
+    """Whether no free form needs to be fitted beside a formula."""
+    return closed.excess < NOTHING_LEFT_EXCESS and (not noisy or residuals_are_noise(closed))
+
+
 def _explains(fitted: TrajectoryFit, noisy: bool) -> bool:
     return residuals_are_noise(fitted) if noisy else fitted.excess < EXPLAINED_ROUNDING
 
 
 def _warn_if_poor(fitted: TrajectoryFit, noisy: bool) -> None:
-    if _explains(fitted, noisy):
-        return
     if noisy:
         warn_of_law(f"leaves residuals of {fitted.excess:.3g} times the noise")
     elif (share := fitted.share()) > POOR_MISFIT:
