@@ -30,6 +30,7 @@ from .simulation import simulate
 from .states import initial_state
 from .styles import latex_name as latex_name, latex_number as latex_number
 from .terms import Term as Term
+from .timed_form import TimedForm, kind_of as kind_of
 
 __all__ = [
     "NAMED",
@@ -54,6 +55,7 @@ __all__ = [
     "NodeClosedForm",
     "NodeEquations",
     "Swing",
+    "TimedForm",
     "WilsonCowan",
     "initial_state",
     "per_node",
