@@ -16,11 +16,13 @@ from .driven_discovery import (
     CG,
     LAST_ITERATIONS,
     LEAST_GAIN,
+    NOISY_INTERVALS,
     NOISY_TOLERANCE,
     PRUNING_ITERATIONS,
     SCREENING_ITERATIONS,
     SHOT_INTERVALS,
     SURELY_NOISY,
+    TRAJECTORY_ITERATIONS,
     DrivenTask,
     batches_of,
     best_along,
@@ -31,14 +33,25 @@ from .driven_discovery import (
     pruned_along,
 )
 from .driven_problem import driven_problems
-from .driven_shots import fine_enough, fit_shots
+from .driven_shots import DrivenShots, fine_enough, fit_shots
 from .equation_fit import EXPLAINED_EXCESS
+from .input_quadrature import pieces_of
 from .interaction import Interaction
 from .library import formula_names, library, ranges_of
-from .observations import CLEAN_BELOW, CLEAN_TOLERANCE, NOISY_ABOVE, Observations, largest, observed, roughness_of
+from .observations import (
+    CLEAN_BELOW,
+    CLEAN_TOLERANCE,
+    NOISY_ABOVE,
+    Observations,
+    largest,
+    observed,
+    roughness_of,
+    spread_intervals,
+)
 from .posterior import pseudo_inverse
 from .residual_noise import residuals_are_noise
 from .result import FoundLaw
+from .shooting_fit import shots_of
 from .step_time import Step, moved_step
 from .time_scan import KINDS, TURN, TimeGuess, TimeScan
 from .trajectory_fit import TrajectoryFit, fit_trajectories
@@ -47,6 +60,8 @@ from .trajectory_stages import score
 logger = logging.getLogger(__name__)
 
 GUESSES = 4  # of each kind that are fitted: ways to act and couplings that the weak form can hardly tell apart
+RECOUPLED = 14  # of the best kind that are fitted to shots in the end
+RECOUPLED_FOLLOWED = 6  # of these that are followed along whole trajectories
 LONGEST = 1.1  # windows: a season of which less than about one period was seen is not told from other curves
 ARTICLES = {"season": "a season", "trend": "a linear trend", "step": "a step"}
 
@@ -138,20 +153,22 @@ def _shot(
 ) -> FoundLaw | None:
     clock = _clock(scan, guess)
     driven = task.with_inputs(clock_inputs(clock))
-    found = fitted_shots(guess.equation, batches_of(driven, data, SHOT_INTERVALS), tolerance, SCREENING_ITERATIONS)
+    step_time = guess.number if guess.kind == "step" else None
+    first = _shots(data, clock_inputs(clock), away_from=step_time)
+    found = fitted_shots(guess.equation, first, tolerance, SCREENING_ITERATIONS)
     if found is None:
         return None
     logger.debug("%s %.5g: %.2e %.2e %s", guess.kind, guess.number, found.misfit, found.excess, found.equation)
     error = math.nan
+    if found.excess >= EXPLAINED_EXCESS:
+        return None
     if guess.kind == "step":
-        step = _step_of_shots(task, data, scan, found.equation, guess.number, tolerance)
+        step = _step_of_shots(data, scan, found.equation, guess.number, tolerance)
         if step is None:
             return None
         clock, error = {scan.step: step.at}, step.error
         driven = task.with_inputs(clock_inputs(clock))
-        found = fitted_shots(step.equation, batches_of(driven, data, SHOT_INTERVALS), tolerance, LAST_ITERATIONS)
-    if found is None or found.excess >= EXPLAINED_EXCESS:
-        return None
+        found = replace(found, equation=step.equation)
     plain = plainest(found, driven, data, tolerance)
     whole = fitted_shots(plain.equation, batches_of(driven, data, None), tolerance, LAST_ITERATIONS)
     if whole is None or whole.excess >= EXPLAINED_EXCESS or not _seen(whole.equation, scan, guess.kind):
@@ -164,17 +181,36 @@ def _shot(
     return law_of_shots(law, data, whole, reason, task.seed)
 
 
+def _shots(
+    data: Sequence[Observations],
+    inputs: Inputs,
+    *,
+    near: float | None = None,
+    away_from: float | None = None,
+    count: int = SHOT_INTERVALS,
+) -> list[DrivenShots]:
+    """Shots over some intervals of each trajectory: also those around a time, or none of these."""
+    out = []
+    for one in data:
+        which = spread_intervals(one, max(3, count // len(data)))
+        for time, wanted in ((near, True), (away_from, False)):
+            if time is not None:
+                k = int(torch.searchsorted(one.times, time)) - 1
+                around = torch.arange(max(0, k - 1), min(len(one.spans), k + 2))
+                which = which[~torch.isin(which, around)]
+                which = torch.cat([which, around]).sort().values if wanted else which
+        out.append(DrivenShots(shots_of(one, which), pieces_of(inputs, one.times)[which]))
+    return out
+
+
 def _step_of_shots(
-    task: _TimeTask, data: list[Observations], scan: TimeScan, equation: Equation, at: float, tolerance: torch.Tensor
+    data: list[Observations], scan: TimeScan, equation: Equation, at: float, tolerance: torch.Tensor
 ) -> Step | None:
     def fit(wide: Equation, inputs: Inputs) -> tuple[Equation, float] | None:
-        batches = [
-            fine_enough(wide, one, tolerance) for one in batches_of(task.with_inputs(inputs), data, None)
-        ]
+        batches = [fine_enough(wide, one, tolerance) for one in _shots(data, inputs, near=at)]
         found = fit_shots(wide, batches, iterations=PRUNING_ITERATIONS)
-        if found is None:
-            return None
-        return found.equation, found.misfit * float(pseudo_inverse(found.normal)[len(wide.terms) - 1, len(wide.terms) - 1]) ** 0.5
+        last = len(wide.terms) - 1
+        return found and (found.equation, found.misfit * float(pseudo_inverse(found.normal)[last, last]) ** 0.5)
 
     return moved_step(equation, scan.step, at, scan.window, _width(data), fit)
 
@@ -197,7 +233,7 @@ def _along(task: _TimeTask, alone: Law | None) -> FoundLaw | None:
     if not judged or time_is_over():
         return None
     judged.sort(key=lambda one: one.bic)
-    best = judged[0]
+    best = judged[0] = _recoupled(judged[0], data, scan, tolerance)
     gain = math.inf if bare is None else score(bare) - best.bic
     logger.debug("without time %s; %s", bare and score(bare), [(one.kind, round(one.bic), round(one.fit.excess, 3)) for one in judged])
     if gain < LEAST_GAIN or not residuals_are_noise(best.fit):
@@ -271,6 +307,31 @@ def _judged(
     return _Judged(kind, best, bic, clock, math.nan if step is None else step.error)
 
 
+def _recoupled(best: _Judged, data: list[Observations], scan: TimeScan, tolerance: torch.Tensor) -> _Judged:
+    """With another coupling, or the function of time acting in another way, where BIC is lower: all that the scan ranks high are followed."""
+    inputs = clock_inputs(best.clock)
+    batches = _shots(data, inputs, count=NOISY_INTERVALS)
+    fits = []
+    for guess in in_time(scan.guesses(best.kind, RECOUPLED)):
+        found = fit_shots(guess.equation, batches, iterations=SCREENING_ITERATIONS, enough=1e-3)
+        if found is not None:
+            fits.append(found)
+    for one in in_time(sorted(fits, key=lambda one: one.misfit)[:RECOUPLED_FOLLOWED]):
+        assert isinstance(best.fit.model, Equation)
+        if set(one.equation.families) >= set(best.fit.model.families):
+            continue
+        trial = _again(data, one.equation, inputs, best.fit, tolerance, iterations=TRAJECTORY_ITERATIONS)
+        if trial is None:
+            continue
+        trial = pruned_along(trial)
+        assert isinstance(trial.model, Equation)
+        bic = best.bic - score(best.fit) + score(trial)
+        logger.debug("coupling %.1f beside %.1f: %s", bic, best.bic, trial.model)
+        if bic < best.bic and _seen(trial.model, scan, best.kind):
+            best = replace(best, fit=trial, bic=bic)
+    return best
+
+
 def _by_clock(scan: TimeScan, kind: str) -> list[tuple[dict[str, float | None], list[Equation]]]:
     """Guesses that can be fitted side by side: those with the same step time."""
     guesses = scan.guesses(kind, GUESSES)
@@ -286,11 +347,12 @@ def _again(
     inputs: Inputs,
     before: TrajectoryFit,
     tolerance: torch.Tensor,
+    iterations: int = PRUNING_ITERATIONS,
 ) -> TrajectoryFit | None:
     """A few more iterations with other inputs, from the initial states of the fit before."""
     problems = driven_problems(data, [inputs] * len(data), equation, tolerance)
     ready = [replace(p, x0=old.x0, elimination=old.elimination) for p, old in zip(problems, before.problems, strict=True)]
-    return fit_trajectories(equation, ready, iterations=PRUNING_ITERATIONS, enough=1e-3, cg=CG)
+    return fit_trajectories(equation, ready, iterations=iterations, enough=1e-3, cg=CG)
 
 
 def _step_along(
