@@ -56,7 +56,9 @@ def of_time(kind: str, rng: np.random.Generator) -> tuple[ndcn.Inputs, float]:
     if kind == "season":
         period = float(rng.uniform(0.2, 0.8) * END)
         return ndcn.Inputs(t, {"u": np.sin(2 * np.pi * t / period + rng.uniform(0, 6.3))}, between="linear"), period
-    waves = [np.sin(2 * np.pi * f * t + p) for f, p in zip(rng.uniform(0.2, 1.0, 3), rng.uniform(0, 6.3, 3), strict=True)]
+    waves = [
+        np.sin(2 * np.pi * f * t + p) for f, p in zip(rng.uniform(0.2, 1.0, 3), rng.uniform(0, 6.3, 3), strict=True)
+    ]
     curve = 0.5 + np.sum(waves, axis=0) / 1.5
     loadings = rng.uniform(0.5, 1.5, 100)
     return ndcn.Inputs(t, {"u": curve[:, None] * loadings}, between="linear"), 0.0
@@ -134,7 +136,9 @@ def main() -> None:
 
 def table(rows: list[dict]) -> None:
     """Kinds told right, numbers off, correlation with the driver, and time, by kind and noise."""
-    print("| kind | noise | fits | kind right | number off or r, median, worst | claimed instead | warned | CPU s, median |")
+    print(
+        "| kind | noise | fits | kind right | number off or r, median, worst | claimed instead | warned | CPU s, median |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for kind in KINDS:
         for noise in sorted({r["noise"] for r in rows}):
@@ -143,12 +147,20 @@ def table(rows: list[dict]) -> None:
                 continue
             off = sorted(100 * r["off"] for r in some if "off" in r)
             r_of = sorted((r["r"] for r in some if "r" in r), reverse=True)
-            number = f"{np.median(off):.2g}, {off[-1]:.2g} %" if off else f"r {np.median(r_of):.3f}, {r_of[-1]:.3f}" if r_of else ""
+            number = (
+                f"{np.median(off):.2g}, {off[-1]:.2g} %"
+                if off
+                else f"r {np.median(r_of):.3f}, {r_of[-1]:.3f}"
+                if r_of
+                else ""
+            )
             wrong = [r["claimed"] for r in some if not r["right"]]
             instead = ", ".join(f"{wrong.count(one)} {one}" for one in sorted(set(wrong)))
             seconds = np.median([r["seconds"] for r in some])
             warned = sum(r["warned"] > 0 for r in some)
-            print(f"| {kind} | {noise:g} % | {len(some)} | {sum(r['right'] for r in some)} | {number} | {instead} | {warned} | {seconds:.0f} |")
+            print(
+                f"| {kind} | {noise:g} % | {len(some)} | {sum(r['right'] for r in some)} | {number} | {instead} | {warned} | {seconds:.0f} |"
+            )
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ smoothing spline through D.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from scipy.interpolate import make_smoothing_spline
+from scipy.interpolate import CubicSpline, make_smoothing_spline
 
 from ..data import Driver, Inputs, Trajectory
 from ..laws import DrivenForm, Equation, Formula, Term, term_values
@@ -29,7 +30,6 @@ from .driven_discovery import (
     law_along,
     pruned_along,
 )
-from .driven_problem import driven_problems
 from .interaction import Interaction
 from .library import formula_names, library, ranges_of
 from .observations import CLEAN_BELOW, Observations, inside, integrals, largest, observed, roughness_of
@@ -40,8 +40,9 @@ from .trajectory_stages import score
 
 UNKNOWN = "unknown driver"
 ALTERNATIONS = 12
-COUPLINGS_TRIED = 3  # that are followed along the trajectory
-ROUNDS = 2  # of driver and law: the second takes its integrals along the law of the first, which is nearer to the truth than a smooth path
+# Couplings that are followed along the trajectory in each round: the second takes its integrals along the law of the first, which is nearer to the
+# truth than a smooth path, whichever of the couplings that are ranked alike it has.
+COUPLINGS_TRIED = (1, 3)
 # The first singular value of what a law leaves open, over that of noise: 21 to 35 at 1 % noise and 4 to 8 at 5 % in a first trial, 1.4 without a driver.
 ABOVE_EDGE = 2.0
 UNSEEN = 1e-6  # of the largest: directions of the law that the driver can take over entirely, as a constant beside equal loadings, are its own
@@ -64,10 +65,8 @@ class Found:
     score: float
 
 
-def find_common_driver(
-    trajectories: Sequence[Trajectory], what: Interaction, seed: int, best_alone: float | None = None
-) -> tuple[FoundLaw, Inputs] | None:
-    """A law with one unknown driver that explains a trajectory, and the driver as an input; None if there is none."""
+def find_common_driver(trajectories: Sequence[Trajectory], what: Interaction, seed: int) -> FoundLaw | None:
+    """A law with one unknown driver that explains a trajectory, with the driver as its input; None if there is none."""
     if len(trajectories) > 1 or trajectories[0].mask is not None or trajectories[0].num_features > 1:
         return None
     seen = trajectories[0]
@@ -81,13 +80,13 @@ def find_common_driver(
     terms = [t for t in library(names[:1], ranges, what.terms, what.without) if t.coupling or is_polynomial(t)]
     tolerance = NOISY_TOLERANCE * largest([one])
     best: TrajectoryFit | None = None
-    path, inputs, found = one, Inputs([0.0], {UNKNOWN: [0.0]}), []
-    for _ in in_time(range(ROUNDS)):
+    path = one
+    for tried in in_time(COUPLINGS_TRIED):
         found = _ranked(path, terms)
         if not found or found[0].over_edge < ABOVE_EDGE:
             return None
         fits = []
-        for guess in found[:COUPLINGS_TRIED]:
+        for guess in found[:tried]:
             driver = _as_input(one, guess)
             task = DrivenTask(trajectories, [driver], what, seed)
             fitted = best_along(task, [one], [_equation(guess, terms, names)], tolerance)
@@ -100,14 +99,15 @@ def find_common_driver(
         if states is None:
             return None
         path = _along_law(one, states)
-    assert best is not None
-    return None if not residuals_are_noise(best) else _result(best, one, inputs, chosen, names, seed, trajectories)
+    return (
+        None
+        if best is None or not residuals_are_noise(best)
+        else _result(best, one, inputs, chosen, names, seed, trajectories)
+    )
 
 
 def _along_law(one: Observations, states: torch.Tensor) -> Observations:
     """With the path of a law in the place of a smooth one."""
-    from scipy.interpolate import CubicSpline
-
     spline = CubicSpline(one.times.numpy(), states.flatten(1).numpy())
     inner = inside(lambda t: spline(t).reshape(len(t), *states.shape[1:]), one.times)
     return replace(one, level=states, inner=inner)
@@ -151,14 +151,8 @@ def _separated(Y: np.ndarray, C: np.ndarray, support: list[int], size: np.ndarra
     D = np.zeros(T)
     unit = np.maximum(np.linalg.norm(C, axis=(0, 1)), 1e-300)
     for _ in range(ALTERNATIONS):
-        def free(M: np.ndarray) -> np.ndarray:
-            rest = M - np.tensordot(M, b, (1, 0))[:, None] * (b if M.ndim == 2 else b[:, None])
-            if D.any():
-                rest = rest - D.reshape(-1, *[1] * (M.ndim - 1)) * np.tensordot(D, rest, (0, 0))
-            return rest
-
-        A = free(C).reshape(T * n, -1)
-        beta = np.linalg.lstsq(A / unit, free(Y).ravel(), rcond=UNSEEN)[0] / unit
+        A = _apart(C, D, b).reshape(T * n, -1)
+        beta = np.linalg.lstsq(A / unit, _apart(Y, D, b).ravel(), rcond=UNSEEN)[0] / unit
         R = Y - C @ beta
         D = R @ b
         D /= max(np.linalg.norm(D), 1e-300)
@@ -176,11 +170,17 @@ def _separated(Y: np.ndarray, C: np.ndarray, support: list[int], size: np.ndarra
     return Found(support, beta, first * D / scale, loadings * scale, over, errors, math.log(sigma) * 2 + price)
 
 
+def _apart(M: np.ndarray, D: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Without what is along D in time or along b among nodes, of (T, n) or (T, n, m)."""
+    rest = M - np.tensordot(M, b, (1, 0))[:, None] * (b if M.ndim == 2 else b[:, None])
+    return np.asarray(rest - D.reshape(-1, *[1] * (M.ndim - 1)) * np.tensordot(D, rest, (0, 0)))
+
+
 def _as_input(one: Observations, found: Found) -> Inputs:
     """The driver of each node, b_i times the slope of a smooth curve through D; loadings that errors explain are taken as equal."""
     t = one.times.numpy()
     spline = make_smoothing_spline(t, found.D)
-    grid = np.unique(np.concatenate([np.linspace(a, b, POINTS + 1) for a, b in zip(t[:-1], t[1:], strict=True)]))
+    grid = np.unique(np.concatenate([np.linspace(a, b, POINTS + 1) for a, b in itertools.pairwise(t)]))
     curve = spline.derivative()(grid)
     b = found.loadings
     mean = float(np.average(b, weights=found.errors**-2.0))
@@ -206,7 +206,7 @@ def _result(
     names: tuple[str, ...],
     seed: int,
     trajectories: Sequence[Trajectory],
-) -> tuple[FoundLaw, Inputs] | None:
+) -> FoundLaw | None:
     """If BIC, with the values of the driver as parameters, is lower than without a driver."""
     assert isinstance(best.model, Equation)
     if not any(names[1] in term.formula.text for term in best.model.terms):
@@ -220,10 +220,18 @@ def _result(
         return None
     degree = np.asarray(abs(trajectories[0].graph.to_scipy()).sum(1)).ravel()
     r = 0.0 if equal or degree.std() == 0 else float(np.corrcoef(found.loadings, degree)[0, 1])
-    doubt = f"; loadings go with the degree (r = {r:.2f}), so that it may be part of a coupling" if abs(r) > LIKE_DEGREE else ""
+    doubt = (
+        f"; loadings go with the degree (r = {r:.2f}), so that it may be part of a coupling"
+        if abs(r) > LIKE_DEGREE
+        else ""
+    )
     than = (
         f"its first singular value is {found.over_edge:.1f} times the edge of noise, and "
-        + ("no law without it could be followed" if bare is None else f"BIC is lower by {gain:.0f} than without it, its values counted")
+        + (
+            "no law without it could be followed"
+            if bare is None
+            else f"BIC is lower by {gain:.0f} than without it, its values counted"
+        )
         + f"; a curve that was found from the same data could also stand for what the law lacks{doubt}"
     )
 
@@ -233,7 +241,7 @@ def _result(
     what = f"the closed form with one unknown driver in common to all nodes{'' if equal else ', each with its own loading,'}"
     law = law_along(best, [one], named, what, than, seed)
     shared = Inputs.of([replace(inputs[UNKNOWN], values=values[:, :1])]) if equal else inputs
-    return law, shared
+    return replace(law, drivers=[shared])
 
 
 def _bare(best: TrajectoryFit, one: Observations, names: tuple[str, ...]) -> TrajectoryFit | None:

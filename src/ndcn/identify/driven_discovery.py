@@ -154,7 +154,9 @@ def _from_snapshots(task: DrivenTask, *, sure: bool) -> tuple[bool, FoundLaw | N
     tolerance = CLEAN_TOLERANCE * largest(data)
     for stage in shown(_search(task, data).guesses(), "trying inputs"):
         for guess in in_time(stage if sure else stage[:1]):
-            found = fitted_shots(guess.equation, batches_of(task, data, SHOT_INTERVALS), tolerance, SCREENING_ITERATIONS)
+            found = fitted_shots(
+                guess.equation, batches_of(task, data, SHOT_INTERVALS), tolerance, SCREENING_ITERATIONS
+            )
             if found is None:
                 continue
             logger.debug("%d inputs %.2e %.2e %s", len(guess.taken), found.misfit, found.excess, found.equation)

@@ -206,7 +206,8 @@ class InputSearch:
         for k in range(self.p):
             name = self.names[self.d + k]
             own += [
-                Term(Formula(times_text(name, t.formula.text), self.names), t.coupling, a, t.values) for t in self.plain[a]
+                Term(Formula(times_text(name, t.formula.text), self.names), t.coupling, a, t.values)
+                for t in self.plain[a]
             ]
         return own
 

@@ -81,8 +81,5 @@ def _with_pulse(equation: Equation, name: str) -> tuple[Equation | None, int]:
 
 
 def _without_pulse(fitted: Equation, before: Equation) -> Equation:
-    terms = tuple(
-        replace(t, values=new.values) for t, new in zip(before.terms, fitted.terms[:-1], strict=True)
-    )
+    terms = tuple(replace(t, values=new.values) for t, new in zip(before.terms, fitted.terms[:-1], strict=True))
     return replace(before, terms=terms, coefficients=fitted.coefficients[:-1].clone())
-

@@ -49,7 +49,7 @@ from .observations import (
     spread_intervals,
 )
 from .posterior import pseudo_inverse
-from .residual_noise import residuals_are_noise
+from .residual_noise import UNDERESTIMATED_BY, residuals_are_noise
 from .result import FoundLaw
 from .shooting_fit import shots_of
 from .step_time import Step, moved_step
@@ -233,9 +233,15 @@ def _along(task: _TimeTask, alone: Law | None) -> FoundLaw | None:
     if not judged or time_is_over():
         return None
     judged.sort(key=lambda one: one.bic)
+    if judged[0].fit.excess > UNDERESTIMATED_BY:
+        return None
     best = judged[0] = _recoupled(judged[0], data, scan, tolerance)
     gain = math.inf if bare is None else score(bare) - best.bic
-    logger.debug("without time %s; %s", bare and score(bare), [(one.kind, round(one.bic), round(one.fit.excess, 3)) for one in judged])
+    logger.debug(
+        "without time %s; %s",
+        bare and score(bare),
+        [(one.kind, round(one.bic), round(one.fit.excess, 3)) for one in judged],
+    )
     if gain < LEAST_GAIN or not residuals_are_noise(best.fit):
         return None
 
@@ -243,13 +249,17 @@ def _along(task: _TimeTask, alone: Law | None) -> FoundLaw | None:
         return TimedForm(equation, scan.names, best.clock, best.step_error)
 
     assert isinstance(best.fit.model, Equation)
-    found = law_along(best.fit, data, named, f"the closed form with {_words(named(best.fit.model))}", _than(gain, judged), task.seed)
+    found = law_along(
+        best.fit, data, named, f"the closed form with {_words(named(best.fit.model))}", _than(gain, judged), task.seed
+    )
     return found if _seen(found.law.equation, scan, best.kind) and found.evidence.explained else None  # type: ignore[attr-defined]
 
 
 def _than(gain: float, judged: Sequence[_Judged]) -> str:
     """By how much the best is better than without time and than the other kinds, in words."""
-    bare = "no law without time could be followed" if gain == math.inf else f"BIC is lower by {gain:.0f} than without time"
+    bare = (
+        "no law without time could be followed" if gain == math.inf else f"BIC is lower by {gain:.0f} than without time"
+    )
     others = [f"by {one.bic - judged[0].bic:.0f} than with {ARTICLES[one.kind]}" for one in judged[1:]]
     said = ", ".join([bare, *others])
     alike = [ARTICLES[one.kind] for one in judged[1:] if one.bic - judged[0].bic < LEAST_GAIN]
@@ -351,7 +361,9 @@ def _again(
 ) -> TrajectoryFit | None:
     """A few more iterations with other inputs, from the initial states of the fit before."""
     problems = driven_problems(data, [inputs] * len(data), equation, tolerance)
-    ready = [replace(p, x0=old.x0, elimination=old.elimination) for p, old in zip(problems, before.problems, strict=True)]
+    ready = [
+        replace(p, x0=old.x0, elimination=old.elimination) for p, old in zip(problems, before.problems, strict=True)
+    ]
     return fit_trajectories(equation, ready, iterations=iterations, enough=1e-3, cg=CG)
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 import torch
 
+from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import LawODE
 from ..solve import IntegrationError
 from .clock import time_is_over
+from .common_driver import find_common_driver
 from .interaction import Interaction
 from .observations import CLEAN_BELOW, roughness_of
 from .result import FoundLaw
@@ -46,11 +49,22 @@ def with_time_if_needed(task: _Task, of_states: Callable[[], FoundLaw | None], *
     found: FoundLaw | None = None
     if not time_is_over() and not _nothing_left(alone, task.trajectories):
         found = find_timed(task.trajectories, task.what, task.seed, None if alone is None else alone.law)
-    if found is not None:
-        return found
+        if found is not None:
+            return found
+        found = find_common_driver(task.trajectories, task.what, task.seed)
+        if found is not None:
+            warn(
+                "an unknown driver in common to all nodes is part of the law that was found: its curve was estimated from the same data, and could also "
+                "stand for a coupling or a variable that the law lacks. Compare driver_ with what you know of the system; predictions beyond the "
+                "data need its future values"
+            )
+            return found
     for one in said:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return alone
+    if alone is None or alone.evidence.explained or time_is_over():
+        return alone
+    reason = f"{alone.evidence.reason}; neither a season, a linear trend, a step nor one driver in common explains what is left"
+    return replace(alone, evidence=replace(alone.evidence, reason=reason))
 
 
 def _nothing_left(alone: FoundLaw | None, trajectories: Sequence[Trajectory]) -> bool:

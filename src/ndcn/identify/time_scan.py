@@ -162,16 +162,16 @@ class TimeScan:
     def _equation(self, pairs: Sequence[tuple[Term, float]]) -> Equation:
         last = next((t.formula.features[-1:] for t, _ in pairs if len(t.formula.features) > self.d), ())
         names = (*self.names, *last)
-        terms = tuple(
-            Term(Formula(t.formula.text, names), t.coupling, t.output, t.values) for t, _ in pairs
-        )
+        terms = tuple(Term(Formula(t.formula.text, names), t.coupling, t.output, t.values) for t, _ in pairs)
         return Equation(terms, torch.tensor([c for _, c in pairs], dtype=torch.float64), len(names))
 
     def _plain_part(self, a: int, power: float) -> list[tuple[Term, float]]:
         """Terms without time of one rate."""
         gram, moment, square = self._grams[a, power]
         nothing = np.zeros((1, 1, len(self.first)))
-        best = min(self._supports(a), key=lambda one: float(_rests(gram, moment, square, one[0], one[0][0], nothing)[0]))
+        best = min(
+            self._supports(a), key=lambda one: float(_rests(gram, moment, square, one[0], one[0][0], nothing)[0])
+        )
         c = _solution(gram, moment, best[0], best[0][0], nothing[0])
         return [(self.plain[a][k], float(v)) for k, v in zip(best[0], c, strict=False)]
 

@@ -114,9 +114,7 @@ class TimedForm(DrivenForm):
         if not all(at is None or _finite(at) for at in clock.values()) or not (error is None or _finite(error)):
             raise ValueError("a clock holds null for time itself, or the time of a step")
         inputs = [{"name": name, "as": name, "per_node": False} for name in clock]
-        plain = DrivenForm.from_description(
-            {"features": features, "inputs": inputs, "terms": description.get("terms")}
-        )
+        plain = DrivenForm.from_description({"features": features, "inputs": inputs, "terms": description.get("terms")})
         return cls(plain.equation, features, dict(clock), math.nan if error is None else float(error))
 
 
