@@ -50,7 +50,9 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
     )
     out: dict[tuple, list[tuple[Term, float]]] = {}
     for sets_of_forms, price, most in tiers:
-        columns = [best_of_families(form, feature, sets, price, most) for form, sets in zip(forms, sets_of_forms, strict=True)]
+        columns = [
+            best_of_families(form, feature, sets, price, most) for form, sets in zip(forms, sets_of_forms, strict=True)
+        ]
         for row in zip_longest(*columns):
             for form, support in zip(forms, row, strict=True):
                 if support is not None:
@@ -100,7 +102,9 @@ def _with_one_curve(
     return list(best.values())
 
 
-def best_of_families(form: WeakForm, feature: int, ranked: Sequence[RankedSupport], price: float, most: int) -> list[Support]:
+def best_of_families(
+    form: WeakForm, feature: int, ranked: Sequence[RankedSupport], price: float, most: int
+) -> list[Support]:
     """The best of each combination of families, ``most`` of them."""
     found: dict[tuple, Support] = {}
     for one in sorted(ranked, key=lambda ranked: ranked.score(price)):

@@ -44,6 +44,7 @@ from .search import Search
 from .shooting_fit import ShotFit
 from .spline_fit import fit_splines
 from .stretches import doubt_in_noise
+from .time_or_not import with_time_if_needed
 from .tolerances import tolerance_along
 from .trajectory_fit import TrajectoryFit, posterior_samples
 from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along
@@ -95,7 +96,9 @@ def discover(
     with limit, threads_for(max(t.graph.num_nodes for t in trajectories)):
         try:
             task = _Task(trajectories, what, seed)
-            found = with_inputs_if_needed(trajectories, what, seed, lambda: _of_states(task))
+            found = with_inputs_if_needed(
+                trajectories, what, seed, lambda: with_time_if_needed(task, lambda: _of_states(task), trial=trial)
+            )
         except (LinAlgError, np.linalg.LinAlgError, ArithmeticError) as error:
             reason = str(error).partition("\n")[0]
             raise ValueError(

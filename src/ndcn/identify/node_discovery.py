@@ -166,7 +166,11 @@ def rate_error(fit: NodeFit, samples: torch.Tensor) -> float:
 
     here = rates(fit.model, fit.deviations)
     off = [
-        float((rates(fit.model.with_parameters(p[:P]), p[len(p) - n * q :].reshape(q, n).T - p[varying]) - here).abs().mean())
+        float(
+            (rates(fit.model.with_parameters(p[:P]), p[len(p) - n * q :].reshape(q, n).T - p[varying]) - here)
+            .abs()
+            .mean()
+        )
         for p in samples[:RATE_SAMPLES]
     ]
     return sum(off) / len(off) / max(float(here.abs().mean()), 1e-300)

@@ -95,7 +95,12 @@ class NodeEquations(Equations):
         own += [(negative, style.neighbours + body) for negative, body in coupling]
         right = signed_sum(own) if own else "0"
         return style.comma.join(
-            [f"{style.rate(feature)} = {right}", *sums.shown, *([", ".join(shown)] if shown else []), *self._map(style)]
+            [
+                f"{style.rate(feature)} = {right}",
+                *sums.shown,
+                *([", ".join(shown)] if shown else []),
+                *self._notes(feature, style),
+            ]
         )
 
     def _number(self, place: int, style: Text) -> str:

@@ -177,7 +177,12 @@ class Equations:
         ]
         right = signed_sum(own) if own else "0"
         return style.comma.join(
-            [f"{style.rate(feature)} = {right}", *sums.shown, *([", ".join(inner)] if inner else []), *self._map(style)]
+            [
+                f"{style.rate(feature)} = {right}",
+                *sums.shown,
+                *([", ".join(inner)] if inner else []),
+                *self._notes(feature, style),
+            ]
         )
 
     def _taken(self) -> set[str]:
@@ -185,8 +190,8 @@ class Equations:
         used = {*self._shown.values(), *(label for labels in self._labels for label in labels)}
         return used | ({"s_i"} if self.divided_by == "weights" else set())
 
-    def _map(self, style: Text) -> list[str]:
-        """That sums are divided and that the equation is that of a map, in words."""
+    def _notes(self, feature: str, style: Text) -> list[str]:
+        """What is to be said beside the equation of a feature: that sums are divided, that it is a map."""
         over = [] if self.divided_by is None else [style.words(DIVISORS[self.divided_by][2].replace("_", style.index))]
         return over + ([] if self.step is None else [style.words(f"an Euler map with step {self.step:g}")])
 
