@@ -39,7 +39,7 @@ def meeting(store: Store, rank: int, size: int, seconds: float) -> tuple[str, in
         waiting = set(range(1, size))
         while waiting:
             for other in [one for one in waiting if store.check([f"ndcn/{me}/{one}"])]:
-                store.set(f"ndcn/{me}/{store.get(f'ndcn/{me}/{other}').decode()}", b"")
+                store.set(f"ndcn/{me}/{store.get(f'ndcn/{me}/{other}').decode()}", "")
                 waiting.remove(other)
             if waiting and time.monotonic() > end:
                 raise Absent(tuple(sorted(waiting)))
