@@ -19,6 +19,7 @@ from ndcn._support.work import run_all
 from places import ROOT
 
 pytestmark = pytest.mark.slow
+os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # 30 by default, which a busy machine exceeds
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
 
 
