@@ -19,16 +19,17 @@ from ndcn._support.work import run_all
 from places import ROOT
 
 pytestmark = pytest.mark.slow
-os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # 30 by default, which a busy machine exceeds
+for name, value in (("raylet_start_wait_time_s", "300"), ("agent_register_timeout_ms", "300000")):
+    os.environ.setdefault(f"RAY_{name}", value)  # half a minute by default, which a busy machine exceeds
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     try:
         made.working = [made.add_node(num_cpus=1) for _ in range(2)]
-        made.wait_for_nodes()
+        made.wait_for_nodes(timeout=300)
         yield made
     finally:
         made.shutdown()
