@@ -100,7 +100,9 @@ def run(name: str, origin: int, model: str, whole: ndcn.Trajectory, seconds: flo
 
 
 def report(done: list[dict]) -> None:
-    print("| set | model | fits | error over persistence after 1 / 3 / 7 / 14 steps | said to explain the data | CPU s |")
+    print(
+        "| set | model | fits | error over persistence after 1 / 3 / 7 / 14 steps | said to explain the data | CPU s |"
+    )
     print("|---" * 6 + "|")
     for name, model in sorted({(r["set"], r["model"]) for r in done}):
         own = [r for r in done if (r["set"], r["model"]) == (name, model)]
@@ -116,7 +118,9 @@ def report(done: list[dict]) -> None:
         )
     for r in done:
         if r["model"] == "interaction":
-            print(f"\n{r['set']} {r['origin']}: {r.get('equation') or r.get('form') or r.get('failed')}\n  {r.get('reason')}")
+            print(
+                f"\n{r['set']} {r['origin']}: {r.get('equation') or r.get('form') or r.get('failed')}\n  {r.get('reason')}"
+            )
 
 
 def main() -> None:

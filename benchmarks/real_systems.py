@@ -147,7 +147,9 @@ def carried(reg: ndcn.DynamicsRegressor, name: str, seed: int) -> dict:
         place, count = reg.law_.varying[0], len(reg.law_.equation.parameters)
         weights = torch.zeros(len(errors), dtype=torch.float64)
         weights[place], weights[count] = 1.0, -found[0].centre
-        off = float(weights @ torch.cat([reg.law_.equation.parameters, torch.tensor([found[0].slope]).double()])) - first
+        off = (
+            float(weights @ torch.cat([reg.law_.equation.parameters, torch.tensor([found[0].slope]).double()])) - first
+        )
         out["z first"] = off / float((weights @ errors @ weights).sqrt())
         out["z slope"] = (found[0].slope - slope) / float(errors[count, count].sqrt())
     there = ndcn.networks.power_law(300, seed=1000 + seed).with_attributes(attributes(300, 1000 + seed))
@@ -207,7 +209,9 @@ def report(results: list[dict]) -> None:
             told = [r for r in own if r.get("follows") == ["population"]]
             far = max((max(abs(r["z first"]), abs(r["z slope"])) for r in told), default=float("nan"))
             worst = max((r["carried"] for r in own if "carried" in r), default=float("nan"))
-            cells[5] += f"; attribute alone right in {len(told)}, at most {far:.1f} standard errors off, elsewhere {worst:.2g} %"
+            cells[5] += (
+                f"; attribute alone right in {len(told)}, at most {far:.1f} standard errors off, elsewhere {worst:.2g} %"
+            )
         print("| " + " | ".join(cells) + " |")
 
 

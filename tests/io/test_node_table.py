@@ -18,7 +18,9 @@ def read(nodes: Any) -> ndcn.Dataset:
 
 
 @pytest.mark.parametrize("names", [("lat", "lon"), ("Latitude", "LNG"), ("latitude", "longitude")])
-def test_degrees_are_found_in_any_order_and_other_numbers_are_attributes(names: tuple[str, str], tmp_path: Path) -> None:
+def test_degrees_are_found_in_any_order_and_other_numbers_are_attributes(
+    names: tuple[str, str], tmp_path: Path
+) -> None:
     north, east = names
     table = pd.DataFrame({"people": [9, 8, 7, 6], north: [60, 61, 59, 60], east: [5, 6, 7, 8], "name": list("cabd")})
     table.to_csv(tmp_path / "nodes.csv", index=False)

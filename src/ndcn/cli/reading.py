@@ -98,7 +98,8 @@ class How(EdgeOptions):
     nodes: Annotated[
         Path | None,
         _option(
-            "Table of nodes: lat and lon, or x and y, are where they are drawn; other numbers are attributes.", metavar="FILE"
+            "Table of nodes: lat and lon, or x and y, are where they are drawn; other numbers are attributes.",
+            metavar="FILE",
         ),
     ] = None
     inputs: Annotated[

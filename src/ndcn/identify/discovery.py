@@ -210,7 +210,8 @@ def _of_nodes(task: _Task, data: Sequence[Observations], different: DifferingNod
     if not different.explained:
         unit = "noise" if different.noisy else "rounding"
         warn_of_law(
-            f"leaves residuals of {different.following.fit.excess:.3g} times the {unit} even where nodes differ", alike=False
+            f"leaves residuals of {different.following.fit.excess:.3g} times the {unit} even where nodes differ",
+            alike=False,
         )
     names = formula_names(task.features)
     return found_law(different, data, names, task.trajectories[0].graph.nodes, task.seed)

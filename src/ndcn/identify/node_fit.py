@@ -48,7 +48,9 @@ class NodeFit:
     follow: tuple[tuple[np.ndarray, np.ndarray], ...] = field(repr=False, default=())
     design: Design = field(repr=False, kw_only=True)
     slopes: np.ndarray = field(repr=False, kw_only=True)  # beta of the design, (m,)
-    rests: tuple[np.ndarray, np.ndarray] = field(repr=False, kw_only=True)  # deviations that the design leaves, and their variances
+    rests: tuple[np.ndarray, np.ndarray] = field(
+        repr=False, kw_only=True
+    )  # deviations that the design leaves, and their variances
 
     @property
     def excess(self) -> float:

@@ -19,7 +19,9 @@ from .node_fit import NodeFit, fit_nodes_along
 EVIDENCE = 10.0
 FEWEST_KNOWN = 6  # nodes whose attribute is known: fewer do not tell a slope from a spread
 LOG_FROM = 3.0  # largest over least value of a positive attribute from which its logarithm is offered: below it is nearly straight
-PREFER_PLAIN = 6.0  # of BIC, by which a logarithm must be better than the attribute itself: "strong" evidence of Kass and Raftery
+PREFER_PLAIN = (
+    6.0  # of BIC, by which a logarithm must be better than the attribute itself: "strong" evidence of Kass and Raftery
+)
 MOST_RELATIONS = 3
 TAUS = 40  # spreads of the rest that are compared in a regression
 
@@ -62,7 +64,11 @@ Pair = tuple[int, Offered]  # which of the numbers that vary follows what
 def attributes_of(trajectories: Sequence[Trajectory]) -> dict[str, np.ndarray]:
     """Attributes that all graphs of the data agree on, and the degree."""
     graphs = [one.graph for one in trajectories]
-    names = [name for name in (*graphs[0].attributes, "degree") if all(name in g.attributes or name == "degree" for g in graphs)]
+    names = [
+        name
+        for name in (*graphs[0].attributes, "degree")
+        if all(name in g.attributes or name == "degree" for g in graphs)
+    ]
     every = {name: [g.attribute(name) for g in graphs] for name in dict.fromkeys(names)}
     return {
         name: some[0] for name, some in every.items() if all(np.array_equal(a, some[0], equal_nan=True) for a in some)

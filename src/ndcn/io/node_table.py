@@ -73,7 +73,9 @@ def read_nodes(source: Any, labels: Sequence[Any]) -> NodeTable:
         across, up, degrees = where
         positions = _positions(table, row, (across, up), (loaded[across], loaded[up]), degrees=degrees)
         notes.append(f"{table.title}: nodes are placed by columns {table.name(across)} and {table.name(up)}")
-        if lost := [label for label, known in zip(labels, np.isfinite(positions).all(axis=1), strict=True) if not known]:
+        if lost := [
+            label for label, known in zip(labels, np.isfinite(positions).all(axis=1), strict=True) if not known
+        ]:
             notes.append(
                 f"{table.title}: {counted(len(lost), 'node')} without coordinates, drawn near neighbours: {some(lost)}"
             )
@@ -83,7 +85,9 @@ def read_nodes(source: Any, labels: Sequence[Any]) -> NodeTable:
         if name in attributes:
             raise ValueError(f"{table.title} has two columns {name!r}: rename or drop one of them")
         if len(bad := np.flatnonzero(np.isinf(loaded[k]))):
-            raise ValueError(f"{table.place(int(bad[0]))}: column {table.name(k)} is infinite; leave unknown cells empty")
+            raise ValueError(
+                f"{table.place(int(bad[0]))}: column {table.name(k)} is infinite; leave unknown cells empty"
+            )
         attributes[name] = np.where(row >= 0, loaded[k][row], np.nan)
         if lost := [label for label, value in zip(labels, attributes[name], strict=True) if np.isnan(value)]:
             notes.append(f"{table.title}: {name!r} is not known of {counted(len(lost), 'node')}: {some(lost)}")

@@ -158,9 +158,7 @@ class NodeClosedForm(Law):
         values = torch.tensor(frame[list(self.labels)].to_numpy(dtype=float))
         nodes, unknown = list(frame.index), (float("nan"),) * len(frame)  # given values stay, whatever the attribute
         relations = [replace(one, values=unknown) for one in self.relations]
-        made = NodeClosedForm(
-            self.equation, self.varying, values, self.spread, nodes, self.features or (), relations
-        )
+        made = NodeClosedForm(self.equation, self.varying, values, self.spread, nodes, self.features or (), relations)
         made.map_step = self.map_step
         return made
 

@@ -43,7 +43,11 @@ def _attributes(graph: Graph, numbers: list[dict[str, Any]]) -> list[dict[str, A
     first = [name for number in numbers for name in number["follows"] if name in graph.attributes or name == "degree"]
     names = list(dict.fromkeys([*first, "degree", *graph.attributes]))
     columns = [(name, graph.attribute(name)) for name in names]
-    told = [(name, x) for name, x in columns if name == "degree" or np.nanmax(x, initial=-np.inf) > np.nanmin(x, initial=np.inf)]
+    told = [
+        (name, x)
+        for name, x in columns
+        if name == "degree" or np.nanmax(x, initial=-np.inf) > np.nanmin(x, initial=np.inf)
+    ]
     return [{"name": name, "x": plain(x)} for name, x in told[:MOST_ATTRIBUTES]]
 
 
