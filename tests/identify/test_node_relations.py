@@ -81,7 +81,9 @@ def test_nodes_whose_attribute_is_not_known_keep_a_value_of_their_own() -> None:
 def test_only_what_could_tell_something_is_offered() -> None:
     some = np.where(np.arange(N) < 4, 1.0 + np.arange(N), np.nan)
     wide = np.geomspace(1, 1e6, N)
-    names = offered({"few": some, "constant": np.ones(N), "size": wide, "sign": wide - 10, "narrow": 1 + 0.1 * POPULATION})
+    names = offered(
+        {"few": some, "constant": np.ones(N), "size": wide, "sign": wide - 10, "narrow": 1 + 0.1 * POPULATION}
+    )
     assert [(one.name, one.log) for one in names] == [
         ("size", False),
         ("size", True),
