@@ -80,7 +80,7 @@ browser:
 clean:
 	rm -rf .venv .venv-autoets node_modules build dist site demo .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage src/*.egg-info
 
-$(STAMPS)/base: pyproject.toml setup.py constraints.txt $(wildcard src/ndcn/solve/kernels/*.[ch])
+$(STAMPS)/base: pyproject.toml setup.py constraints.txt $(wildcard src/ndcn/solve/kernels/*.[ch] src/ndcn/neural/*.[ch])
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --editable .
 	mkdir -p $(STAMPS) && touch $@

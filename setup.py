@@ -28,5 +28,12 @@ setup(
             extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Wno-psabi"],
             optional=True,
         ),
+        Extension(
+            "ndcn.neural._cells",
+            sources=["src/ndcn/neural/cells.c"],
+            depends=["src/ndcn/neural/cells_steps.h"],
+            extra_compile_args=["-O3", "-fvisibility=hidden"],
+            optional=True,
+        ),
     ]
 )

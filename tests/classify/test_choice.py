@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from scipy import sparse
 import ndcn
 from ndcn._support.container import read_model, write_model
 from ndcn.classify.choice import AUTO, COMPARED, FieldChoice, assortativity, first_choice
+from ndcn.classify.training import LabelledNodes
 
 
 def planted(same: float, differ: float, n: int = 120, seed: int = 0) -> ndcn.datasets.NodeDataset:
@@ -97,12 +100,33 @@ def test_neighbours_that_differ_are_repelled(
     assert clf.choice_.accuracy["features"] == alone.score(data.val_mask)
 
 
-def test_a_graph_that_says_nothing_is_not_used() -> None:
+@pytest.mark.parametrize("better", COMPARED)
+def test_another_field_must_be_clearly_better(monkeypatch: pytest.MonkeyPatch, better: str) -> None:
     data = planted(same=0.05, differ=0.05)
-    clf = fitted(data, epochs=20)
-    assert clf.choice_ is not None
-    best = max(clf.choice_.accuracy.values())
-    assert clf.choice_.accuracy[clf.choice_.field] == best == clf.score(data.val_mask)
+    fit = ndcn.NodeClassifier._learn_field
+
+    def learned(self: ndcn.NodeClassifier, recipe: Any, nodes: LabelledNodes, *rest: Any) -> Any:
+        """All nodes are right by one field, and one validation node in five wrong by the others, or one in all."""
+        found = fit(self, recipe, nodes, *rest)
+        wrong = nodes.validation[:: 5 if clear else len(nodes.validation)]
+        p = torch.eye(2)[data.labels]
+        if recipe.field != better:
+            p[wrong] = p[wrong].flip(1)
+        monkeypatch.setattr(self, "predict_proba", lambda: p)
+        return (p.argmax(1) == data.labels)[nodes.validation].double().mean().item(), *found[1:]
+
+    monkeypatch.setattr(ndcn.NodeClassifier, "_learn_field", learned)
+    for clear in (True, False):
+        clf = fitted(data, epochs=1)
+        assert clf.choice_ is not None
+        assert clf.choice_.field == clf.recipe_.field == (better if clear else "signed")
+        assert clf.choice_.accuracy[better] == 1.0
+        assert clf.choice_.helps is (better == clf.choice_.field != "features")
+        assert ("No other field is clearly better" in str(clf.choice_)) is (clf.choice_.field != better)
+
+
+def test_features_alone_do_not_see_the_graph() -> None:
+    data = planted(same=0.05, differ=0.05)
     other = planted(same=0.1, differ=0.0).graph
     alone = fitted(data, field="features", epochs=20)
     same = alone.predict_proba(graph=other, features=data.features)

@@ -69,6 +69,11 @@ def test_only_what_is_not_joined_is_joined_weakly() -> None:
     np.testing.assert_array_equal(after, after.T)
     assert joined.nodes == graph.nodes
     assert not joined.directed
+    assert with_similar(graph, words.copy(), 4) is joined  # found once
+    assert with_similar(graph, words, 3).num_edges < joined.num_edges
+    other = words.copy()
+    other.data[::2] *= 9
+    assert with_similar(graph, other, 4).num_edges != joined.num_edges
 
 
 def test_nodes_without_edges_are_joined_to_others(fitted: ndcn.NodeClassifier) -> None:

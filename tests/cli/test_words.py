@@ -139,6 +139,10 @@ def test_help_speaks_of_models_where_there_is_one() -> None:
     assert "auto only" not in output("inspect", "--help")
 
 
+def test_help_shows_brackets() -> None:
+    assert "'ndcn[metis]'" in output("partition", "--help")
+
+
 def test_help_leads_with_what_it_is_for() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     said = " ".join(output("--help").split())

@@ -60,6 +60,7 @@ def test_accuracy_over_time_and_alpha(tmp_path: Path) -> None:
     table = load_classification().narrowed(only=["cora"], models=["ndcn_default", "gcn"])
     with Store(tmp_path / "a.sqlite") as there:
         (model,) = table.sweep_models()
+        assert {len(runs) for _, _, runs in table.narrowed(runs=1).sweep_runs("cora", model)} == {1}
         for T, alpha, runs in table.sweep_runs("cora", model):
             for k, run in enumerate(runs):
                 there.add(run, Result(scores(0.5 + T / 50 + alpha / 10 + k / 100), {}, 1, 1.0, {}))

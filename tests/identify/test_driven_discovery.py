@@ -93,3 +93,12 @@ def test_constant_inputs_and_forms_without_inputs() -> None:
     assert find_driven([data.replaced(inputs=constant)], ndcn.Interaction(), 0) is None
     with pytest.warns(UserWarning, match="inputs are left aside: the free form has no inputs"):
         discover([data], ndcn.Interaction("free", seconds=5))
+
+
+def test_inputs_beside_a_law_that_explains_nothing_are_not_called_idle() -> None:
+    noise = torch.from_numpy(np.random.default_rng(7).standard_normal((len(TIMES), 20, 1)))
+    data = ndcn.Trajectory(times=TIMES, states=noise, graph=GRAPH, inputs=SWITCH)
+    with pytest.warns(UserWarning, match="law"):
+        found = discover([data], ndcn.Interaction("closed", seconds=3))
+    assert not found.evidence.explained
+    assert "no effect of the inputs" not in found.evidence.reason

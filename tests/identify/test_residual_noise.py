@@ -9,9 +9,10 @@ import torch
 
 from ndcn import Trajectory, laws, networks, simulate
 from ndcn.identify.data_smoothing import Noise
+from ndcn.identify.lasting import autocorrelation, lasts
 from ndcn.identify.observations import observed
 from ndcn.identify.posterior import residual_variance
-from ndcn.identify.residual_noise import likely_noise, residual_autocorrelation, residuals_are_noise, reweighted
+from ndcn.identify.residual_noise import likely_noise, residuals_are_noise, reweighted
 from ndcn.identify.shooting_fit import ShotFit
 from ndcn.identify.trajectory_fit import TrajectoryFit, fit_trajectories
 from ndcn.identify.trajectory_problem import problem_of
@@ -62,6 +63,10 @@ def heat_path(model: Equation, additive: float, share: float, *, once: bool = Fa
     return path
 
 
+def residual_autocorrelation(path: TrajectoryFit) -> float:
+    return autocorrelation((problem, problem.followed(path.model)) for problem in path.problems)
+
+
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.2])
 def test_what_is_left_by_the_law_is_noise_however_large_it_was_thought_to_be(share: float) -> None:
     right, wrong = heat_path(HEAT, 0.0, share), heat_path(DECAY, 0.0, share)
@@ -70,7 +75,7 @@ def test_what_is_left_by_the_law_is_noise_however_large_it_was_thought_to_be(sha
     assert residuals_are_noise(right)
     assert residual_autocorrelation(wrong) > 0.5
     assert not residuals_are_noise(wrong)
-    assert residuals_are_noise(replace(wrong, chi2=float(wrong.count)))
+    assert not residuals_are_noise(replace(wrong, chi2=float(wrong.count)))  # however small they seem
 
 
 def test_noise_is_not_underestimated_by_any_factor() -> None:
@@ -95,3 +100,30 @@ def test_residuals_count_as_rounding_at_least() -> None:
     near, far = (ShotFit(HEAT, 1e-6, excess, torch.eye(1), 10) for excess in (0.1, 4.0))
     assert residual_variance(near) == pytest.approx(1e-10)
     assert residual_variance(far) == pytest.approx(1e-12)
+
+
+def test_what_neighbours_share_is_not_noise() -> None:
+    """Errors that are independent in time and alike at neighbours."""
+    path = heat_path(HEAT, 0.0, 0.05)
+    (problem,) = path.problems
+    states = problem.followed(path.model)
+    assert states is not None
+    assert not lasts([(problem, states)])
+    drawn = normal_samples(problem.data.states.numel()).reshape(problem.data.states.shape)
+    shared = problem.data.network.graph.to_scipy() @ drawn[..., 0].numpy().T
+    shared = torch.from_numpy(shared.T / shared.std())[..., None]
+    other = replace(problem, data=replace(problem.data, states=states * (1 + 0.05 * shared)))
+    assert autocorrelation([(other, states)]) < 0.1
+    assert lasts([(other, states)])
+    assert lasts([(problem, None)])  # a trajectory that explodes
+
+
+def test_rounding_may_last() -> None:
+    path = heat_path(HEAT, 0.0, 1e-3)
+    (problem,) = path.problems
+    states = problem.followed(path.model)
+    assert states is not None
+    rounded = replace(problem.data, states=(states * 10 + 2.5).round() / 10)
+    coarse = Noise(torch.tensor([0.03], dtype=torch.float64), torch.zeros(1, dtype=torch.float64))
+    assert not lasts([(replace(problem, data=replace(rounded, measured=coarse)), states)])
+    assert lasts([(replace(problem, data=replace(problem.data, states=states + 0.25)), states)])

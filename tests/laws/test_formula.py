@@ -211,11 +211,11 @@ def test_how_many_products_the_separated_form_has(text: str, count: int) -> None
 
 
 def test_separating_does_not_take_forever() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert Formula("sin(" + " + ".join(["x_i", "x_j"] * 30) + ")").separated() is None
     assert Formula("*".join(["x_i", "sin(x_j + x_i)"] * 20)).separated() is None
     assert Formula("+".join(["sin(x_j + x_i)"] * 95)).separated() is not None
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_formula_too_deep_to_be_written_out_is_not_separated() -> None:

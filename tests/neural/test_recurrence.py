@@ -1,4 +1,4 @@
-"""A recurrence and its batched gradient, against the plain loop."""
+"""Recurrent cells in C, against torch's own."""
 
 from __future__ import annotations
 
@@ -6,52 +6,70 @@ import pytest
 import torch
 from torch import nn
 
-from ndcn.neural import recurrence
-from ndcn.neural.recurrence import loop, unroll
+from ndcn import networks
+from ndcn.neural import TemporalGNN, recurrence
+from ndcn.neural.recurrence import CELLS, unrolled
 from ndcn.neural.temporal_gnn import STEPS
 
-GATES = {nn.RNN: 1, nn.GRU: 3, nn.LSTM: 4}
+compiled = pytest.mark.skipif(recurrence._library() is None, reason="the kernel was not built")
+Pair = tuple[nn.RNNBase, torch.Tensor]
 
 
-def parts(cell: type[nn.Module], T: int = 5, width: int = 3) -> list[torch.Tensor]:
-    g = torch.Generator().manual_seed(0)
-    rows, size = GATES[cell] * width, width * (2 if cell is nn.LSTM else 1)
-    shapes = [(T, rows), (size,), (rows, width), (rows,)]
-    return [torch.randn(shape, generator=g, dtype=torch.float64).requires_grad_() for shape in shapes]
+def cell_and_inputs(kind: type[nn.RNNBase], T: int = 5, dtype: torch.dtype = torch.float64) -> Pair:
+    torch.manual_seed(0)
+    return kind(4, 3).to(dtype), torch.randn(T, 4, dtype=dtype, requires_grad=True)
 
 
+def states_of(cell: nn.RNNBase, x: torch.Tensor) -> torch.Tensor:
+    states = unrolled(cell, nn.functional.linear(x, cell.weight_ih_l0, cell.bias_ih_l0))
+    assert states is not None
+    return states
+
+
+@compiled
 @pytest.mark.parametrize("T", [1, 2, 5])
-@pytest.mark.parametrize("cell", list(STEPS))
-def test_states_and_gradients_are_those_of_the_loop(cell: type[nn.Module], T: int) -> None:
-    inputs, start, *weights = parts(cell, T)
-    pull = torch.randn(T, len(start), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    fast, plain = unroll(STEPS[cell], inputs, start, weights), loop(STEPS[cell], inputs, start, weights)
-    assert torch.equal(fast, plain)
-    for a, b in zip(*(torch.autograd.grad(s, [inputs, start, *weights], pull) for s in (fast, plain)), strict=True):
+@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_states_and_gradients_are_those_of_torch(kind: type[nn.RNNBase], T: int, dtype: torch.dtype) -> None:
+    cell, x = cell_and_inputs(kind, T, dtype)
+    fast, (plain, last) = states_of(cell, x), cell(x)
+    torch.testing.assert_close(fast[:, :3], plain)
+    if kind is nn.LSTM:
+        torch.testing.assert_close(fast[-1, 3:], last[1][0])
+    pull = torch.randn(T, 3, dtype=dtype)
+    wanted = [x, *cell.parameters()]
+    for a, b in zip(*(torch.autograd.grad(s, wanted, pull) for s in (fast[:, :3], plain)), strict=True):
         torch.testing.assert_close(a, b)
 
 
-@pytest.mark.parametrize("cell", list(STEPS))
-def test_gradients_are_right(cell: type[nn.Module]) -> None:
-    assert torch.autograd.gradcheck(lambda u, s, *w: unroll(STEPS[cell], u, s, w), parts(cell))
+@compiled
+@pytest.mark.parametrize("kind", CELLS)
+def test_gradients_are_right(kind: type[nn.RNNBase]) -> None:
+    cell, _ = cell_and_inputs(kind)
+    u = torch.randn(5, cell.weight_ih_l0.shape[0], dtype=torch.float64, requires_grad=True)
+    parts = [u, cell.weight_hh_l0, cell.bias_hh_l0]
+    apply = recurrence._Unrolled.apply
+    assert torch.autograd.gradcheck(lambda *some: apply(CELLS.index(kind), *some), parts)
 
 
-@pytest.mark.parametrize("cell", list(STEPS))
-def test_a_step_is_that_of_torch(cell: type[nn.Module]) -> None:
+@pytest.mark.parametrize("kind", CELLS)
+def test_a_step_is_that_of_torch(kind: type[nn.RNNBase]) -> None:
     torch.manual_seed(0)
-    single = {nn.RNN: nn.RNNCell, nn.GRU: nn.GRUCell, nn.LSTM: nn.LSTMCell}[cell](4, 3).double()
+    single = {nn.RNN: nn.RNNCell, nn.GRU: nn.GRUCell, nn.LSTM: nn.LSTMCell}[kind](4, 3).double()
     x, h, c = torch.rand(4).double(), torch.rand(3).double(), torch.rand(3).double()
     inputs = nn.functional.linear(x, single.weight_ih, single.bias_ih)
-    state = torch.cat([h, c]) if cell is nn.LSTM else h
-    expected = torch.cat(single(x, (h, c))) if cell is nn.LSTM else single(x, h)
-    torch.testing.assert_close(STEPS[cell](inputs, state, single.weight_hh, single.bias_hh), expected)
+    state = torch.cat([h, c]) if kind is nn.LSTM else h
+    expected = torch.cat(single(x, (h, c))) if kind is nn.LSTM else single(x, h)
+    torch.testing.assert_close(STEPS[kind](inputs, state, single.weight_hh, single.bias_hh), expected)
 
 
-def test_many_features_take_the_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    inputs, start, *weights = parts(nn.GRU)
-    fast = unroll(STEPS[nn.GRU], inputs, start, weights)
-    monkeypatch.setattr(recurrence, "AT_ONCE", 10)
-    plain = unroll(STEPS[nn.GRU], inputs, start, weights)
-    assert torch.equal(fast, plain)
-    assert "Unrolled" in type(fast.grad_fn).__name__
-    assert "Unrolled" not in type(plain.grad_fn).__name__
+@pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
+def test_without_the_kernel_torch_does_the_same(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    graph = networks.grid(9)
+    model = TemporalGNN(9, cell=cell).double()
+    seen = model.spread(torch.rand(6, 9, 1, dtype=torch.float64), graph)
+    fast = model.one_step_ahead(seen), model._read(seen)[1]
+    monkeypatch.setattr(recurrence, "_library", lambda: None)
+    plain = model.one_step_ahead(seen), model._read(seen)[1]
+    torch.testing.assert_close(fast, plain)

@@ -124,5 +124,18 @@ def test_the_more_probable_sampling_prevails() -> None:
     rows = Rows(grams, shared, torch.zeros(2, M, dtype=torch.bool), torch.Generator().manual_seed(6))
     good = sampled(rows, 100, 20)
     bad = sampled(Rows(grams, shared, torch.ones(2, M, dtype=torch.bool), torch.Generator()), 1)
-    bad = type(bad)(**{**vars(bad), "evidence": good.evidence - 50})
-    assert torch.allclose(together([bad, good]).probabilities, good.probabilities)
+    bad = type(bad)(**{**vars(bad), "evidence": good.evidence - 50, "score": good.score - 50})
+    often = together([bad, *[good] * 9]).probabilities  # missed with probability 0.1^10
+    assert torch.allclose(often, good.probabilities)
+    seldom = together([bad, good]).probabilities  # one of two: with 1/4 all starts count alike
+    assert torch.allclose(seldom, 7 / 8 * good.probabilities + 1 / 8 * bad.probabilities)
+
+
+def test_samplings_of_some_rows_leave_others_as_they_are() -> None:
+    grams, shared, _, _ = problem(6, 0.3)
+    rows = Rows(grams, shared, torch.zeros(2, M, dtype=torch.bool), torch.Generator().manual_seed(6))
+    first = sampled(rows.copy(), 50, 20)
+    second = sampled(rows.part(torch.tensor([1])), 50, 20)
+    both = together([first, second], [torch.arange(2), torch.tensor([1])])
+    assert torch.equal(both.probabilities[0], first.probabilities[0])
+    assert float(both.score[1]) == max(float(first.score[1]), float(second.score[0]))

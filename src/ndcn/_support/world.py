@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
+
+from .meeting import Absent, meeting
 
 T = TypeVar("T")
 SECONDS = 300.0  # that a collective call may take; set another by NDCN_COLLECTIVE_SECONDS. An exchange of 1 GB at 0.1 GB/s takes 10
@@ -30,8 +34,19 @@ class LostRank(RuntimeError):
 
 
 def seconds_allowed() -> float:
-    """The time limit of a collective call."""
-    return float(os.environ.get("NDCN_COLLECTIVE_SECONDS", SECONDS))
+    """The time limit of a collective call.
+
+    Raises:
+        ValueError: NDCN_COLLECTIVE_SECONDS is no positive number.
+    """
+    text = os.environ.get("NDCN_COLLECTIVE_SECONDS", str(SECONDS))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"NDCN_COLLECTIVE_SECONDS must be a positive number of seconds, got {text!r}")
+    return seconds
 
 
 def under_torchrun() -> bool:
@@ -39,19 +54,53 @@ def under_torchrun() -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ and "RANK" in os.environ
 
 
+_restarts = 0
+
+
 def restarts() -> int:
-    """How often ``torchrun`` started the processes again."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
+    """How often the processes of this run met before: ``torchrun`` started them again so often, and each knows the same number."""
+    return _restarts
 
 
 def start_processes() -> None:
-    """Initialise the process group that ``torchrun`` describes, once: gloo on CPUs, NCCL where each process has a GPU."""
+    """Initialise the process group that ``torchrun`` describes, once: gloo on CPUs, NCCL where each process has a GPU.
+
+    Raises:
+        LostRank: some processes did not start within the time limit of a collective call; it names them.
+    """
     if dist.is_initialized() or not under_torchrun():
         return
     gpus = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     if gpus:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    dist.init_process_group("cpu:gloo,cuda:nccl" if gpus else "gloo", timeout=timedelta(seconds=seconds_allowed()))
+    global _restarts
+    seconds = seconds_allowed()
+    limit = timedelta(seconds=seconds)
+    own = f"rank {os.environ['RANK']} of {os.environ['WORLD_SIZE']}"
+    more = "slow machines need a higher NDCN_COLLECTIVE_SECONDS"
+    try:
+        store, rank, size = next(dist.rendezvous("env://", timeout=limit))
+        name, _restarts = meeting(store, rank, size, seconds)
+    except Absent as error:
+        who = _named(error.ranks)
+        raise LostRank(
+            f"{own} started, and {who} did not within {seconds:g} s. Look at the output of {who}; {more}", error.ranks
+        ) from error
+    except RuntimeError as error:
+        where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
+        raise LostRank(
+            f"{own} found no store of torchrun at {where} within {seconds:g} s ({_first_line(error)}); {more}"
+        ) from error
+    backend = "cpu:gloo,cuda:nccl" if gpus else "gloo"
+    dist.init_process_group(backend, store=dist.PrefixStore(name, store), rank=rank, world_size=size, timeout=limit)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _named(ranks: Sequence[int]) -> str:
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
 
 
 class World:
@@ -124,6 +173,23 @@ class World:
         if found:
             raise ValueError("; ".join(f"rank {rank}: {text}" for rank, text in found))
 
+    @contextmanager
+    def agreed(self) -> Iterator[None]:
+        """A block that each process carries out for itself, without collective calls; what fails in one is raised in all.
+
+        Raises:
+            ValueError: with the words of each process that failed.
+        """
+        problem: Exception | None = None
+        try:
+            yield
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            problem = error
+        try:
+            self.check("" if problem is None else str(problem) or type(problem).__name__)
+        except ValueError as told:
+            raise told from problem
+
     def broadcast(self, values: torch.Tensor) -> torch.Tensor:
         """The values of rank 0, in place; all processes give the same shape."""
         if self.size > 1:
@@ -172,11 +238,10 @@ class World:
 
     def _lost(self, doing: str, error: Exception) -> LostRank:
         missing = _unheard(self.rank, self.size)
-        who = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}" if missing else "another rank"
-        first = str(error).splitlines()[0]
+        who = _named(missing) if missing else "another rank"
         return LostRank(
             f"rank {self.rank} of {self.size} was {doing}, and {who} did not answer within {seconds_allowed():g} s or had "
-            f"died ({first}). Look at the output of {who}; `torchrun --max-restarts 3` starts all again from the checkpoint",
+            f"died ({_first_line(error)}). Look at the output of {who}; `torchrun --max-restarts 3` starts all again from the checkpoint",
             missing,
         )
 

@@ -18,7 +18,12 @@ AUTO = "auto"
 # Geom-GCN -0.3 to 0.1. Between the two, validation nodes decide.
 CLEAR = 0.4
 FEWEST = 10  # edges between labelled nodes, below which their classes say nothing: a share of ten has a standard error of 0.15
-COMPARED = ("features", "signed", "diffusion")  # the simplest first
+# The first is kept unless another is clearly better. The signed field has features alone and diffusion as parts, and takes what the
+# training nodes ask for: choosing by a few validation nodes, which are right or wrong by chance, loses accuracy.
+COMPARED = ("signed", "features", "diffusion")
+# Standard errors by which another field must be better. On the unseen halves of the validation nodes of Texas and Wisconsin the choice
+# got 86.7 and 84.2 % with 0, 86.9 and 84.5 with 1, 87.4 and 84.6 with 1.5 and with 2: benchmarks/choose_heterophily.py.
+CLEARLY = 1.5
 WORDS = {"diffusion": "diffusion", "signed": "the signed field", "features": "features alone"}
 
 
@@ -35,8 +40,8 @@ class FieldChoice:
         similar: edges that were added between nodes of similar features.
 
     Example:
-        >>> print(FieldChoice("features", -0.2, 120, {"features": 0.85, "signed": 0.8, "diffusion": 0.6}))
-        The graph does not help: on the validation nodes features alone get 85.0 %, the signed field 80.0 %, diffusion 60.0 %. \
+        >>> print(FieldChoice("features", -0.2, 120, {"signed": 0.7, "features": 0.85, "diffusion": 0.6}))
+        The graph does not help: on the validation nodes features alone get 85.0 %, the signed field 70.0 %, diffusion 60.0 %. \
 Features alone are used.
     """
 
@@ -49,7 +54,7 @@ Features alone are used.
     @property
     def helps(self) -> bool | None:
         """Whether the graph tells more than features alone; None where that was not compared."""
-        return self.field != "features" if self.accuracy else None
+        return self.accuracy[self.field] > self.accuracy.get("features", 0.0) if self.accuracy else None
 
     def __str__(self) -> str:
         more = f" {counted(self.similar, 'edge')} between nodes of similar features were added." if self.similar else ""
@@ -68,6 +73,8 @@ Features alone are used.
                 "signed": ("Edges tell more where they may also repel", "The signed field is used."),
                 "diffusion": ("The graph helps", "Diffusion is used."),
             }[self.field]
+            if self.accuracy[self.field] < max(self.accuracy.values()):
+                verdict = ("No other field is clearly better than the signed field", verdict[1])
             return f"{verdict[0]}: on the validation nodes {found}. {verdict[1]}"
         if self.assortativity is None or self.edges < FEWEST:
             return f"Diffusion is used: {counted(self.edges, 'edge')} between labelled nodes say too little about the graph."
@@ -111,6 +118,22 @@ def assortativity(graph: Graph, codes: torch.Tensor, nodes: torch.Tensor) -> tup
     mixing /= mixing.sum()
     chance = float(mixing.sum(axis=0) @ mixing.sum(axis=1))
     return (None if chance == 1 else float((mixing.trace() - chance) / (1 - chance))), edges
+
+
+def clearly_better(right: torch.Tensor, than: torch.Tensor) -> bool:
+    """w - l > 1.5 sqrt(w + l), w being the nodes that only one field gets right, l those that only the other does (McNemar).
+
+    Args:
+        right, than: which nodes each gets right, shape (m,), bool.
+
+    Example:
+        >>> import torch
+        >>> than = torch.arange(50) < 30
+        >>> clearly_better(torch.arange(50) < 32, than), clearly_better(torch.arange(50) < 40, than)
+        (False, True)
+    """
+    won, lost = int((right & ~than).sum()), int((than & ~right).sum())
+    return won - lost > CLEARLY * (won + lost) ** 0.5
 
 
 def first_choice(graph: Graph, codes: torch.Tensor, nodes: torch.Tensor, validated: bool) -> FieldChoice | None:

@@ -19,7 +19,7 @@ from ..graph import Graph
 from ..solve import Solver
 from ..training import History, Rank, TrainingError, TrainingInterrupted
 from . import files as classifier_files
-from .choice import AUTO, COMPARED, FieldChoice, assortativity, first_choice
+from .choice import AUTO, COMPARED, FieldChoice, assortativity, clearly_better, first_choice
 from .class_weights import ClassWeight
 from .explanation import Explanation, explained
 from .features import has_few_columns
@@ -81,8 +81,8 @@ class NodeClassifier(NodeEstimator):
     Attributes:
         model_: the trained ``models.DiffusionClassifier``.
         choice_: which field "auto" took, and why: a ``FieldChoice``, which prints as a sentence; None if ``field`` was given. If the
-            labelled nodes show that neighbours tend to be alike, it is "diffusion"; else the field with the highest accuracy on
-            the validation nodes. Without these it is "signed" where neighbours tend to differ.
+            labelled nodes show that neighbours tend to be alike, it is "diffusion"; else "signed", unless another is clearly
+            better on the validation nodes. Without these it is "signed" where neighbours tend to differ.
         flow_graph_: the graph with the edges between nodes of similar features; the graph itself where there are none.
         classes_: the classes, in the order of the columns of ``predict_proba``.
         probability_temperature_: what logits are divided by, so that the cross-entropy on the validation nodes is least; None
@@ -162,10 +162,11 @@ class NodeClassifier(NodeEstimator):
         self._compare(nodes, features, resume)
 
     def _compare(self, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
-        """Train each field, and keep that of the highest accuracy on the validation nodes, then the lowest cross-entropy."""
+        """Train each field, and keep the first, or the best of those that are clearly better on the validation nodes."""
         found = assortativity(nodes.graph, nodes.labels, torch.cat([nodes.train, nodes.validation]))
         accuracy: dict[str, float] = {}
         best: tuple[Rank, dict[str, Any]] | None = None
+        first: torch.Tensor | None = None
         seconds = 0.0
         for name in COMPARED:
             path = None if self.checkpoint is None else Path(f"{self.checkpoint}.{name}")
@@ -173,7 +174,9 @@ class NodeClassifier(NodeEstimator):
                 self.recipe(name, len(nodes.train), has_few_columns(features)), nodes, features, resume, path
             )
             accuracy[name], seconds = rank[0], seconds + self.history_.seconds
-            if best is None or rank > best[0]:
+            right = (self.predict_proba().argmax(dim=1) == self.codes_)[nodes.validation.cpu()]
+            first = right if first is None else first
+            if best is None or (rank > best[0] and clearly_better(right, first)):
                 best = rank, {key: value for key, value in vars(self).items() if key.endswith("_")}
             if self.history_.stopped == "interrupted":
                 best[1]["history_"].stopped = "interrupted"

@@ -7,6 +7,7 @@ import torch
 from scipy import sparse
 
 from ..graph import Graph
+from ..training import as_text
 from .choice import assortativity
 from .features import FeatureTable
 
@@ -79,6 +80,8 @@ def telling(features: sparse.csr_array, codes: torch.Tensor, labelled: torch.Ten
 def with_similar(graph: Graph, features: sparse.csr_array, count: int) -> Graph:
     """The graph, with weak edges between nodes of similar features that it does not join; the same graph where there are none.
 
+    They are found once for a graph and its features: the next fit to them takes them from the graph.
+
     Args:
         graph: n nodes.
         features: F, shape (n, d).
@@ -97,8 +100,13 @@ def with_similar(graph: Graph, features: sparse.csr_array, count: int) -> Graph:
     count = min(count, graph.num_nodes // RARE)
     if count < 1 or _too_large(features):
         return graph
+    told = tuple(as_text(torch.from_numpy(part)) for part in (features.data, features.indices, features.indptr))
+    return graph.cached(("similar nodes", count, *told), lambda: _joined(graph, similar_pairs(features, count)))
+
+
+def _joined(graph: Graph, pairs: sparse.csr_array) -> Graph:
+    """The graph with a weak edge for each pair that it does not join."""
     matrix = graph.to_scipy()
-    pairs = similar_pairs(features, count)
     new = sparse.csr_array(pairs - pairs.multiply(matrix != 0))
     new.eliminate_zeros()
     if not new.nnz:

@@ -147,7 +147,8 @@ def fit(
     if resume and not kind.can.resume:
         raise ValueError(f"`{kind.name}` does not use `--resume`, for it keeps no checkpoints; remove it")
     known = how.read(data, states)
-    resume = resume or (kind.can.resume and parts_of_network.is_parts(data) and parts_of_network.restarted())
+    shared = parts_of_network.is_parts(data)
+    resume = resume or (kind.can.resume and shared and parts_of_network.restarted())
     said = ["--kind", kind_of_data.value] if kind_of_data else []
     said += ["--period", str(period)] if period else []
     held = kind.holds_out(asked, known)
@@ -157,6 +158,8 @@ def fit(
     parts = [ndcn.split(run, interpolation=between, extrapolation=after, seed=split_seed) for run in runs]
     train = replace(known, runs=tuple(part.train for part in parts)) if parts else known
     _announce(kind, train, files, resume, law)
+    if shared and not resume and parts_of_network.writes():  # a restart must not take one of another run for its own
+        files.remove_checkpoints()
     _learn(estimator, train if states is not None or not parts else parts[0].train, files, resume)
     interrupted = len(estimator.models_) < ensemble or any(h.stopped == "interrupted" for h in estimator.histories_)
     written = files.unfinished if interrupted else out
@@ -175,7 +178,8 @@ def fit(
             "Continue with the same command and --resume"
         )
         raise typer.Exit(FAILED)
-    files.remove_checkpoints()
+    if parts_of_network.writes():
+        files.remove_checkpoints()
 
 
 def _check_held_out(kind: Kind, interpolation: float | None, extrapolation: float | None) -> None:

@@ -126,8 +126,8 @@ class Precision(Choice, names=("float32", "float64")):
 
 
 def option(text: str, *names: str, **more: Any) -> Any:
-    """An option with its help text; one without a default says in the text what None means."""
-    return typer.Option(*names, help=text, **more)
+    """An option with its help text, in which brackets are no markup; one without a default says in the text what None means."""
+    return typer.Option(*names, help=text.replace("[", r"\["), **more)
 
 
 Json = Annotated[bool, option("Print one JSON object on standard output, and nothing else.", "--json")]

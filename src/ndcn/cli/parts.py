@@ -18,8 +18,21 @@ if TYPE_CHECKING:
 
 
 def is_parts(folder: Path | None) -> bool:
-    """Whether a folder holds a partitioned network; nothing heavy is imported to find out."""
-    return folder is not None and (folder / "partition.json").is_file()
+    """Whether a folder holds a partitioned network; in one process nothing heavy is imported to find out.
+
+    Raises:
+        ValueError: ``torchrun`` started several processes, and in one of them it does not.
+    """
+    here = folder is not None and (folder / "partition.json").is_file()
+    if folder is None or "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("WORLD_SIZE", "1") == "1":
+        return here
+    from ..distributed import World
+
+    begin()
+    with World.current().agreed():
+        if not here:
+            raise ValueError(f"{folder} holds no partitioned network: `ndcn partition` makes one")
+    return here
 
 
 def begin() -> None:
@@ -53,6 +66,13 @@ def restarted() -> bool:
     from ..distributed import restarts
 
     return restarts() > 0
+
+
+def writes() -> bool:
+    """Whether this process writes files for all."""
+    from ..distributed import World
+
+    return World.current().first
 
 
 def simulated(rule: Law, folder: Path, times: Any, seed: int, out: Path) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def reproduce(
     ] = "",
     models: Annotated[str, option("Rows such as ndcn,no_graph.", show_default="all")] = "",
     runs: Annotated[
-        int | None, option("Runs per cell.", min=1, show_default="the paper's: 20, classification 100")
+        int | None, option("Runs per cell.", min=1, show_default="the paper's: 20, classification 100, sweep 3")
     ] = None,
     jobs: Annotated[int | None, option("Processes, one thread each.", min=1, show_default="one for each core")] = None,
     store: Annotated[Path, option("Results are stored here; runs that it holds are not repeated.")] = Path(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import metrics, sampling
 from .calendar import Calendar, time_text as time_text
 from .checks import all_finite as all_finite, checked_state as checked_state, checked_times as checked_times
+from .clock_inputs import clock_inputs as clock_inputs
 from .dataset import Dataset, one_run as one_run
 from .dates import BadDates as BadDates, looks_like_dates as looks_like_dates, read_dates as read_dates
 from .inputs import BETWEEN as BETWEEN, Driver as Driver, Inputs

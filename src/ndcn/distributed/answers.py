@@ -46,32 +46,23 @@ def write_answers(trajectory: Trajectory, folder: str | Path, *, nodes: Sequence
         1   1.0    b  0.43
     """
     graph, folder = trajectory.graph, Path(folder)
-    world = graph.world if isinstance(graph, PartGraph) else None
-    rank, size = (0, 1) if world is None else (world.rank, world.size)
+    world = graph.world if isinstance(graph, PartGraph) else World(0, 1)
     table = trajectory.to_pandas()
     count = graph.num_nodes
     if nodes is not None:
         wanted = {str(node) for node in nodes}
         labels = [str(label) for label in graph.nodes]
         here = wanted & set(labels)
-        known = {
-            name for text in (world.texts("\0".join(here)) if world else ["\0".join(here)]) for name in text.split("\0")
-        }
+        known = {name for text in world.texts("\0".join(here)) for name in text.split("\0")}
         if unknown := sorted(wanted - known):
             raise ValueError(f"there is no node {unknown[0]!r}; nodes are named as in the data")
         keep = label_index(graph.nodes)[[label in wanted for label in labels]]
         table, count = table[table["node"].isin(keep)].reset_index(drop=True), len(here)
-    problem = ""
-    try:
-        if rank == 0:
-            _begin(folder, size)
-    except (OSError, ValueError) as error:
-        problem = str(error)
-    (world or World(0, 1)).check(problem)
-    with replacing(folder / f"part-{rank:05d}.parquet") as new:
+    with world.agreed():
+        if world.first:
+            _begin(folder, world.size)
+    with world.agreed(), replacing(folder / f"part-{world.rank:05d}.parquet") as new:
         table.to_parquet(new, index=False)
-    if world is None:
-        return count
     return sum(int(text) for text in world.texts(str(count)))
 
 

@@ -140,18 +140,18 @@ def read_part(folder: str | Path, *, world: World | None = None) -> Trajectory |
         ValueError: another number of processes than parts, or a part that cannot be used, in any process.
     """
     world, folder = world or World.current(), Path(folder)
-    problem, found = "", None
-    try:
+    with world.agreed():
         about = _about(folder)
         if about["parts"] != world.size:
             raise ValueError(_count_advice(folder, about["parts"], world.size))
         found = _read(folder, about, world)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        problem = str(error) or type(error).__name__
-    world.check(problem)
-    assert found is not None
-    identities = {graph_of(found).identity, *world.texts(graph_of(found).identity)}
-    world.check("" if len(identities) == 1 else f"{folder} here is of another partition than in other processes")
+    first, *others = world.texts(graph_of(found).identity)
+    different = [str(rank) for rank, one in enumerate(others, 1) if one != first]
+    if different:
+        raise ValueError(
+            f"{folder} is of partition {first} in rank 0 and of another in rank{'s' * (len(different) > 1)} {', '.join(different)}: "
+            "copy all parts and partition.json of one partition"
+        )
     return found
 
 

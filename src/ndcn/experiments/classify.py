@@ -61,6 +61,7 @@ class Classification:
             datasets=tuple(d for d in self.datasets if not only or d in only),
             models=tuple(m for m in self.models if not models or m.name in models),
             runs=self.runs if runs is None else runs,
+            grid=self.grid if runs is None else {**self.grid, "runs": runs},
             epochs=self.epochs if epochs is None else epochs,
             folder=self.folder if folder is None else folder,
         )

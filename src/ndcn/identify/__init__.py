@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .agreement import disagreement as disagreement
+from .common_driver import UNKNOWN as UNKNOWN
 from .data_smoothing import Noise as Noise
 from .discovery import discover as discover
 from .estimation import estimate as estimate

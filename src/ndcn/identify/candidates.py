@@ -50,7 +50,9 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
     )
     out: dict[tuple, list[tuple[Term, float]]] = {}
     for sets_of_forms, price, most in tiers:
-        columns = [_best(form, feature, sets, price, most) for form, sets in zip(forms, sets_of_forms, strict=True)]
+        columns = [
+            best_of_families(form, feature, sets, price, most) for form, sets in zip(forms, sets_of_forms, strict=True)
+        ]
         for row in zip_longest(*columns):
             for form, support in zip(forms, row, strict=True):
                 if support is not None:
@@ -68,13 +70,13 @@ def _ranked_sets(form: WeakForm, feature: int) -> tuple[list[RankedSupport], lis
     with_coupling = form.solved_all(feature, couplings)
     without = form.solved(feature, polynomials)
     return (
-        [_ranked(form, feature, support) for support in (*with_coupling, without)],
+        [ranked_support(form, feature, support) for support in (*with_coupling, without)],
         _with_one_curve(form, feature, polynomials, with_coupling),
-        [_ranked(form, feature, support) for support in supports(form, feature, most=LARGEST_SUPPORT)],
+        [ranked_support(form, feature, support) for support in supports(form, feature, most=LARGEST_SUPPORT)],
     )
 
 
-def _ranked(form: WeakForm, feature: int, support: Support) -> RankedSupport:
+def ranked_support(form: WeakForm, feature: int, support: Support) -> RankedSupport:
     terms = [form.terms[feature][m] for m in support.members]
     return RankedSupport(support, math.log(support.rest), sum(map(complexity, terms)))
 
@@ -94,13 +96,15 @@ def _with_one_curve(
         sets += [(*few, curve, coupling) for curve, coupling in product(curves, couplings.values())]
     best: dict[tuple, RankedSupport] = {}
     for support in form.solved_all(feature, sets):
-        one = _ranked(form, feature, support)
+        one = ranked_support(form, feature, support)
         family = terms[support.members[-2]].family  # of the curve
         best[family] = min(best.get(family, one), one, key=lambda ranked: ranked.score(HIGH_PRICE))
     return list(best.values())
 
 
-def _best(form: WeakForm, feature: int, ranked: Sequence[RankedSupport], price: float, most: int) -> list[Support]:
+def best_of_families(
+    form: WeakForm, feature: int, ranked: Sequence[RankedSupport], price: float, most: int
+) -> list[Support]:
     """The best of each combination of families, ``most`` of them."""
     found: dict[tuple, Support] = {}
     for one in sorted(ranked, key=lambda ranked: ranked.score(price)):

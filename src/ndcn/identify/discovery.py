@@ -16,7 +16,6 @@ from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
 from .clock import hopeless, interrupted, time_is_over, time_limit
-from .divided_sums import divided_along, divided_snapshots, with_divisor
 from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .euler_map import euler_map, found_map
@@ -37,12 +36,15 @@ from .observations import (
     signed,
     some_states,
 )
+from .other_couplings import CouplingForm, other_along, other_in_snapshots, with_form
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
 from .result import Evidence, FoundLaw
 from .search import Search
 from .shooting_fit import ShotFit
 from .spline_fit import fit_splines
+from .stretches import doubt_in_noise
+from .time_or_not import with_time_if_needed
 from .tolerances import tolerance_along
 from .trajectory_fit import TrajectoryFit, posterior_samples
 from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along
@@ -94,7 +96,9 @@ def discover(
     with limit, threads_for(max(t.graph.num_nodes for t in trajectories)):
         try:
             task = _Task(trajectories, what, seed)
-            found = with_inputs_if_needed(trajectories, what, seed, lambda: _of_states(task))
+            found = with_inputs_if_needed(
+                trajectories, what, seed, lambda: with_time_if_needed(task, lambda: _of_states(task), trial=trial)
+            )
         except (LinAlgError, np.linalg.LinAlgError, ArithmeticError) as error:
             reason = str(error).partition("\n")[0]
             raise ValueError(
@@ -207,12 +211,8 @@ def _as_map(task: _Task, data: Sequence[Observations], search: Search) -> FoundL
 
 
 def _of_nodes(task: _Task, data: Sequence[Observations], different: DifferingNodes) -> FoundLaw:
-    if not different.explained:
-        unit = "noise" if different.noisy else "rounding"
-        warn_of_law(
-            f"leaves residuals of {different.following.fit.excess:.3g} times the {unit} even where nodes differ",
-            alike=False,
-        )
+    if different.doubt is not None:
+        warn_of_law(different.doubt, alike=False)
     names = formula_names(task.features)
     return found_law(different, data, names, task.trajectories[0].graph.nodes, task.seed)
 
@@ -234,9 +234,9 @@ def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
         if closed is None or not closed.explains():
             if (as_map := _as_map(task, data, search)) is not None:
                 return as_map
-            if task.what.known is None and (other := divided_snapshots(data, lambda some: _search(task, some, None))):
-                by, divided_data, formula = other
-                return with_divisor(_closed_from_snapshots(task, divided_data, formula), by)
+            if task.what.known is None and (other := other_in_snapshots(data, lambda some: _search(task, some, None))):
+                form, other_data, formula = other
+                return with_form(_closed_from_snapshots(task, other_data, formula), form)
             different = _differing(task, data, search, None if closed is None else closed.equation, noisy=False)
             if different is not None and (different.explained or task.what.nodes == "differ"):
                 return _of_nodes(task, data, different)
@@ -307,50 +307,55 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
     closed = None if search is None or given else closed_form_along(search, data, tolerance)
     if hopeless():
         return None
-    divisor: str | None = None
+    other_form: CouplingForm | None = None
     poor = closed is None or not residuals_are_noise(closed)
     if noisy and search is not None and not given and poor and task.what.known is None:
-        other = divided_along(data, lambda some: _search(task, some, None), closed, tolerance)
+        other = other_along(data, lambda some: _search(task, some, None), closed, tolerance)
         if other is not None:
-            divisor, data, closed = other[0], list(other[1]), other[2]
-    if noisy and search is not None and divisor is None:
+            other_form, data, closed = other[0], list(other[1]), other[2]
+    different: DifferingNodes | None = None
+    if noisy and search is not None and other_form is None:
         told = closed is not None and residuals_are_noise(closed)
         alike = closed.model if closed is not None and isinstance(closed.model, Equation) else None
         if lead is not None and not told:
             return _closed_from_snapshots(task, *lead)
         # Rounding errs alike at a node at rest, which looks like a node that differs.
         different = None if rounded and told else _differing(task, data, search, alike, noisy=True, explained=told)
-        if different is not None:
+        if different is not None and (different.explained or form == "closed" or time_is_over()):
             return _of_nodes(task, data, different)
-        if given:
+        if given and different is None:
             closed = closed_form_along(search, data, tolerance)
     free: TrajectoryFit | None = None
     if (
         form != "closed"
-        and divisor is None
-        and (closed is None or (closed.excess >= NOTHING_LEFT_EXCESS and not time_is_over()))
+        and other_form is None
+        and (closed is None or (not _leaves_nothing(closed, noisy) and not time_is_over()))
     ):
         free = free_form_along(data, tolerance, base)
+    if different is not None and (free is None or not residuals_are_noise(free)):
+        return _of_nodes(task, data, different)
     if free is None and closed is None:
         return None
     best, chosen = _better(closed, free, noisy)
-    _warn_if_poor(best, noisy)
     explained = _explains(best, noisy)
     if noisy and chosen == "closed":
         best = reweighted(best)
     reason = reason_along(closed, free, task.what.form, noisy)
     if noisy and no_motion(best):
         explained = False
-        reason = (
-            f"{reason}; a constant for each node explains the data as well, so there is no motion beyond their noise"
-        )
+        reason = f"{reason}; a constant for each node explains the data as well, so there is no motion beyond their noise (no dynamics found)"
         warn(f"do not trust this law: {reason}. Take snapshots of a time when the states move, or more exact ones")
+    elif noisy and (doubt := doubt_in_noise(best)) is not None:
+        explained, reason = False, f"{reason}; it {doubt}"
+        warn_of_law(doubt)
+    elif not explained:
+        _warn_if_poor(best, noisy)
     noise = tuple(best.problems[0].data.measured.share.tolist())
     formula = (None, None) if closed is None else (closed.excess, str(closed.model))
     splines = None if free is None else free.excess
     evidence = Evidence(chosen, reason, noise, formula[0], splines, formula[1], explained)
     found = _of_trajectories(task, data, best, evidence)
-    return found if divisor is None else with_divisor(found, divisor)
+    return found if other_form is None else with_form(found, other_form)
 
 
 def _lead(task: _Task) -> tuple[list[Observations], FittedEquation] | None:
@@ -370,13 +375,16 @@ def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: boo
     return free, "free"
 
 
+def _leaves_nothing(closed: TrajectoryFit, noisy: bool) -> bool:
+    """Whether no free form needs to be fitted beside a formula."""
+    return closed.excess < NOTHING_LEFT_EXCESS and (not noisy or residuals_are_noise(closed))
+
+
 def _explains(fitted: TrajectoryFit, noisy: bool) -> bool:
     return residuals_are_noise(fitted) if noisy else fitted.excess < EXPLAINED_ROUNDING
 
 
 def _warn_if_poor(fitted: TrajectoryFit, noisy: bool) -> None:
-    if _explains(fitted, noisy):
-        return
     if noisy:
         warn_of_law(f"leaves residuals of {fitted.excess:.3g} times the noise")
     elif (share := fitted.share()) > POOR_MISFIT:

@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from ..laws import ClosedForm, Network, divided
+from ..laws import Network, divided
 from .clock import time_is_over
 from .equation_fit import FittedEquation
 from .observations import Observations
 from .residual_noise import residuals_are_noise
-from .result import FoundLaw
 from .search import LARGE, Search
 from .trajectory_fit import TrajectoryFit
 from .trajectory_search import closed_form_along
@@ -23,12 +22,11 @@ from .trajectory_search import closed_form_along
 # root of both degrees, which is wrong, has 0.20.
 NEARER = 0.7
 FIRST_FORMULAS = 6
-WORDS = {"in-degree": "the in-degree", "weights": "the sum of weights", "degrees": "the root of both in-degrees"}
 
 MakeSearch = Callable[[Sequence[Observations]], Search]
 
 
-def _ways(data: Sequence[Observations]) -> Iterator[tuple[str, list[Observations]]]:
+def ways(data: Sequence[Observations]) -> Iterator[tuple[str, list[Observations]]]:
     """Each divisor, and the data on a network whose weights are divided by it; equal ones once, none where all nodes have one degree or are many."""
     matrix = data[0].network.graph.to_scipy()
     weighted = len(matrix.data) > 0 and np.ptp(matrix.data) > 0
@@ -44,7 +42,7 @@ def divided_snapshots(
 ) -> tuple[str, Sequence[Observations], FittedEquation] | None:
     """The divisor with which a formula explains observations without noise, the data with it, and the formula."""
     limit: float | None = None
-    for by, other in _ways(data):
+    for by, other in ways(data):
         if time_is_over():
             return None
         limit = NEARER * make(data).nearest(FIRST_FORMULAS) if limit is None else limit
@@ -60,18 +58,10 @@ def divided_along(
     data: Sequence[Observations], make: MakeSearch, closed: TrajectoryFit | None, tolerance: torch.Tensor
 ) -> tuple[str, Sequence[Observations], TrajectoryFit] | None:
     """The same for noisy observations."""
-    for by, other in _ways(data):
+    for by, other in ways(data):
         if time_is_over():
             return None
         found = closed_form_along(make(other), other, tolerance)
         if found is not None and residuals_are_noise(found) and (closed is None or found.excess < closed.excess):
             return by, other, found
     return None
-
-
-def with_divisor(found: FoundLaw, by: str) -> FoundLaw:
-    """A law that was found on a network with divided weights, as one of the network itself."""
-    assert isinstance(found.law, ClosedForm)
-    found.law.divided_by = by
-    reason = f"sums over neighbours are divided by {WORDS[by]}, as plain sums do not explain the data; {found.evidence.reason}"
-    return replace(found, evidence=replace(found.evidence, reason=reason))

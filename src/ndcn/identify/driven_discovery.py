@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -108,9 +108,10 @@ def _search(task: DrivenTask, data: Sequence[Observations]) -> InputSearch:
     return InputSearch(data, task.inputs, terms, task.names)
 
 
-def _batches(
+def batches_of(
     task: DrivenTask, data: Sequence[Observations], count: int | None, straight: float = 0.0
 ) -> list[DrivenShots]:
+    """Shots of each trajectory over about so many intervals in all, or over all of them."""
     out = []
     for one, inputs in zip(data, task.inputs, strict=True):
         every = torch.arange(len(one.spans))
@@ -153,20 +154,22 @@ def _from_snapshots(task: DrivenTask, *, sure: bool) -> tuple[bool, FoundLaw | N
     tolerance = CLEAN_TOLERANCE * largest(data)
     for stage in shown(_search(task, data).guesses(), "trying inputs"):
         for guess in in_time(stage if sure else stage[:1]):
-            found = _fitted(guess.equation, _batches(task, data, SHOT_INTERVALS), tolerance, SCREENING_ITERATIONS)
+            found = fitted_shots(
+                guess.equation, batches_of(task, data, SHOT_INTERVALS), tolerance, SCREENING_ITERATIONS
+            )
             if found is None:
                 continue
             logger.debug("%d inputs %.2e %.2e %s", len(guess.taken), found.misfit, found.excess, found.equation)
             if found.excess >= EXPLAINED_EXCESS:
                 continue
-            plain = _plain(found, task, data, tolerance)
-            whole = _fitted(plain.equation, _batches(task, data, None), tolerance, LAST_ITERATIONS)
+            plain = plainest(found, task, data, tolerance)
+            whole = fitted_shots(plain.equation, batches_of(task, data, None), tolerance, LAST_ITERATIONS)
             if whole is not None and whole.excess < EXPLAINED_EXCESS:
                 return True, _of_shots(task, data, whole)
     return False, None
 
 
-def _fitted(
+def fitted_shots(
     equation: Equation, batches: list[DrivenShots], tolerance: torch.Tensor, iterations: int
 ) -> DrivenFit | None:
     """First with pieces as they are, then with pieces as fine as the law needs."""
@@ -177,9 +180,9 @@ def _fitted(
     return fit_shots(rough.equation, fine, iterations=iterations)
 
 
-def _plain(found: DrivenFit, task: DrivenTask, data: Sequence[Observations], tolerance: torch.Tensor) -> DrivenFit:
+def plainest(found: DrivenFit, task: DrivenTask, data: Sequence[Observations], tolerance: torch.Tensor) -> DrivenFit:
     """Without the terms that are not needed to explain the snapshots, the smallest first."""
-    batches = [fine_enough(found.equation, one, tolerance) for one in _batches(task, data, SHOT_INTERVALS)]
+    batches = [fine_enough(found.equation, one, tolerance) for one in batches_of(task, data, SHOT_INTERVALS)]
     kept = True
     while kept and len(found.equation.terms) > 1:
         kept = False
@@ -196,13 +199,18 @@ def _of_shots(task: DrivenTask, data: Sequence[Observations], found: DrivenFit) 
     law = _law(task, found.equation)
     if law is None:
         return None
-    variance = (found.misfit / min(1.0, max(found.excess, 1e-12))) ** 2
-    covariance = variance * pseudo_inverse(found.normal)
-    samples = normal_samples(law.equation.parameters, covariance, task.seed)
     reason = (
         f"the closed form with {_listed(law)} explains every snapshot from the one before to {found.excess:.2g} times the rounding; "
         "no closed form without inputs does"
     )
+    return law_of_shots(law, data, found, reason, task.seed)
+
+
+def law_of_shots(law: DrivenForm, data: Sequence[Observations], found: DrivenFit, reason: str, seed: int) -> FoundLaw:
+    """A law that explains every snapshot from the one before, with its errors; the initial states are the first snapshots."""
+    variance = (found.misfit / min(1.0, max(found.excess, 1e-12))) ** 2
+    covariance = variance * pseudo_inverse(found.normal)
+    samples = normal_samples(law.equation.parameters, covariance, seed)
     evidence = _evidence(reason, data, found.excess, law.equation, True)
     initial = [one.states[0] for one in data]
     return FoundLaw(law, covariance, standard_errors(covariance), samples, initial, None, evidence, some_states(data))
@@ -220,10 +228,10 @@ def _along(task: DrivenTask) -> FoundLaw | None:
     data = [observed(one, noisy=True) for one in task.trajectories]
     tolerance = NOISY_TOLERANCE * largest(data)
     search = _search(task, data)
-    bare = _best_of(task, data, [guess.equation for guess in search.ranked([])], tolerance)
+    bare = best_along(task, data, [guess.equation for guess in search.ranked([])], tolerance)
     if bare is None:
         return None
-    best = bare = _pruned(bare)
+    best = bare = pruned_along(bare)
     taken: list[InputTerm] = []
     while len(taken) < MOST_INPUT_TERMS and not time_is_over():
         found: list[tuple[TrajectoryFit, InputTerm]] = []
@@ -235,12 +243,12 @@ def _along(task: DrivenTask) -> FoundLaw | None:
                 enough=1e-3,
                 cg=CG,
             )
-            others = _best_of(task, data, [guess.equation for guess in search.ranked([*taken, new])], tolerance)
+            others = best_along(task, data, [guess.equation for guess in search.ranked([*taken, new])], tolerance)
             found += [(fitted, new) for fitted in (wider, others) if fitted is not None]
         if not found:
             break
         better, added = min(found, key=lambda pair: score(pair[0]))
-        better = _pruned(better)
+        better = pruned_along(better)
         logger.debug("%s: score %.1f, excess %.3f: %s", added, score(better), better.excess, better.model)
         if score(better) + LEAST_GAIN >= score(best):
             break
@@ -293,11 +301,11 @@ def _promising(search: InputSearch, best: TrajectoryFit, taken: Sequence[InputTe
     return [new for gain, new in gains[:TRIED_AT_ONCE] if gain > LEAST_GAIN]
 
 
-def _best_of(
+def best_along(
     task: DrivenTask, data: list[Observations], equations: Sequence[Equation], tolerance: torch.Tensor
 ) -> TrajectoryFit | None:
     """The best of some equations along whole trajectories, without the terms whose loss BIC welcomes."""
-    batches = _batches(task, data, NOISY_INTERVALS, STRAIGHT)
+    batches = batches_of(task, data, NOISY_INTERVALS, STRAIGHT)
     fits = [fit_shots(one, batches, iterations=SCREENING_ITERATIONS, enough=1e-3) for one in equations]
     ranked = sorted((one for one in fits if one is not None), key=lambda one: one.misfit)
     near = [one for one in ranked[:FOLLOWED] if one.misfit < NEAR * ranked[0].misfit]
@@ -312,7 +320,7 @@ def _best_of(
     return best
 
 
-def _pruned(fitted: TrajectoryFit) -> TrajectoryFit:
+def pruned_along(fitted: TrajectoryFit) -> TrajectoryFit:
     """Without the terms whose loss BIC welcomes, one by one."""
     dropped = True
     while dropped and not time_is_over():
@@ -337,17 +345,32 @@ def _pruned(fitted: TrajectoryFit) -> TrajectoryFit:
 def _of_trajectories(
     task: DrivenTask, data: list[Observations], best: TrajectoryFit, law: DrivenForm, gain: float | None
 ) -> FoundLaw:
-    final = fit_trajectories(best.model, best.problems, iterations=FINAL_ITERATIONS, cg=CG) or best
-    explained = residuals_are_noise(final)
-    final = reweighted(final, cg=CG)
-    assert isinstance(final.model, Equation)
-    law = _law(task, final.model) or law
-    samples, initial_samples = posterior_samples(final, POSTERIOR_SAMPLES, task.seed, cg=CG)
-    covariance = final.covariance()
     than = (
         "no law without inputs could be followed" if gain is None else f"BIC is lower by {gain:.0f} than without inputs"
     )
-    reason = f"the closed form with {_listed(law)} leaves residuals of {final.excess:.2f} times the noise, and {than}"
+
+    def named(equation: Equation) -> DrivenForm:
+        return _law(task, equation) or law
+
+    return law_along(best, data, named, f"the closed form with {_listed(law)}", than, task.seed)
+
+
+def law_along(
+    best: TrajectoryFit,
+    data: Sequence[Observations],
+    law_of: Callable[[Equation], DrivenForm],
+    what: str,
+    than: str,
+    seed: int,
+) -> FoundLaw:
+    """The law of a fit along whole trajectories, fitted to the end with the noise that its residuals show, and its errors."""
+    final = fit_trajectories(best.model, best.problems, iterations=FINAL_ITERATIONS, cg=CG) or best
+    explained = residuals_are_noise(final)
+    final = reweighted(final, cg=CG)
+    law = law_of(_equation(final))
+    samples, initial_samples = posterior_samples(final, POSTERIOR_SAMPLES, seed, cg=CG)
+    covariance = final.covariance()
+    reason = f"{what} leaves residuals of {final.excess:.2f} times the noise, and {than}"
     evidence = _evidence(reason, data, final.excess, law.equation, explained)
     initial = [problem.x0 for problem in final.problems]
     return FoundLaw(

@@ -106,9 +106,9 @@ class InputSearch:
         name = self.names[self.d + new.input]
         if new.kind == "coupling":
             own = [t for t in equation.terms if t.coupling and t.output == new.output and not self.driven(t)]
-            added = [replace(t, formula=Formula(_times(name, t.formula.text), self.names)) for t in own[:1]]
+            added = [replace(t, formula=Formula(times_text(name, t.formula.text), self.names)) for t in own[:1]]
         else:
-            added = [Term(Formula(_times(name, new.kind), self.names), False, new.output)]
+            added = [Term(Formula(times_text(name, new.kind), self.names), False, new.output)]
         added = [t for t in added if t.family not in equation.families]
         zeros = torch.zeros(len(added), dtype=torch.float64)
         return replace(
@@ -206,7 +206,8 @@ class InputSearch:
         for k in range(self.p):
             name = self.names[self.d + k]
             own += [
-                Term(Formula(_times(name, t.formula.text), self.names), t.coupling, a, t.values) for t in self.plain[a]
+                Term(Formula(times_text(name, t.formula.text), self.names), t.coupling, a, t.values)
+                for t in self.plain[a]
             ]
         return own
 
@@ -225,7 +226,7 @@ class InputSearch:
         return known[m, a]
 
 
-def _times(name: str, text: str) -> str:
+def times_text(name: str, text: str) -> str:
     """u times a term, as text."""
     if text == "1":
         return name

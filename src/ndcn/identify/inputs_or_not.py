@@ -31,7 +31,11 @@ def with_inputs_if_needed(
     if driven is None or (alone is not None and (alone.evidence.explained or _nearer(alone, driven))):
         if alone is None:
             return None
-        reason = f"{alone.evidence.reason}; no effect of the inputs {', '.join(inputs.names)} is seen"
+        names = ", ".join(inputs.names)
+        seen = f"no effect of the inputs {names} is seen"
+        if not alone.evidence.explained:
+            seen = f"no law with the inputs {names} is nearer to the data, which does not say that they have no effect"
+        reason = f"{alone.evidence.reason}; {seen}"
         return replace(alone, evidence=replace(alone.evidence, reason=reason))
     warn_of_law(f"leaves residuals of {driven.evidence.closed:.3g} times the noise")
     return driven

@@ -58,7 +58,7 @@ def library(
     formulas = [(Formula(text, features), False) for text in _self_terms(features)]
     formulas += [(Formula(text, features), True) for text in _coupling_terms(features)]
     own = [Formula(text, features) for text in extra]
-    formulas += [(formula, formula.on_edges) for formula in own]
+    formulas += [(formula, formula.on_edges or formula.around is not None) for formula in own]
     out: list[Term] = []
     for output in range(len(features)):
         for formula, coupling in formulas:

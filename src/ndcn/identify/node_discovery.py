@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from scipy import linalg
 
+from .._support.warn import warn
 from ..laws import Equation, NodeClosedForm, NodeEquation, Term
 from .clock import time_is_over
 from .node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
@@ -17,13 +18,15 @@ from .node_search import MOST_UNKNOWNS, differing
 from .node_suggestions import best_alone, with_varying
 from .observations import Observations, some_states
 from .posterior import POSTERIOR_SAMPLES
-from .residual_noise import AUTOCORRELATED, CLIPPED_AT, NOISE_EXCESS, UNDERESTIMATED_BY
 from .result import Evidence, FoundLaw
+from .stretches import doubt_in_noise
 
 # Of BIC, by which nodes that differ must be likelier: "very strong" evidence of Kass and Raftery (J. Am. Stat. Assoc. 90, 1995).
 EVIDENCE = 10.0
 FEWEST_NODES = 6  # fewer do not tell a spread
 FEWEST_SNAPSHOTS = 8  # fewer do not tell a node's own numbers from its noise
+ROUGH_RATE = 0.05  # of dx/dt: an error that is told
+RATE_SAMPLES = 20  # from which that error is computed: to a tenth of it
 EXPLAINED_ROUNDING = 50.0  # without noise, as for laws of nodes that are alike
 
 
@@ -33,8 +36,13 @@ class DifferingNodes:
 
     following: Following
     gain: float
-    explained: bool
+    doubt: str | None  # what speaks against it, if anything
     noisy: bool
+
+    @property
+    def explained(self) -> bool:
+        """Whether it leaves nothing to explain."""
+        return self.doubt is None
 
 
 def may_differ(data: Sequence[Observations]) -> bool:
@@ -80,12 +88,9 @@ def differing_nodes(
     follows = following(found, attributes)
     found = follows.fit
     if noisy:
-        told = found.excess < NOISE_EXCESS or (
-            found.excess < UNDERESTIMATED_BY and autocorrelation(found) < AUTOCORRELATED
-        )
-    else:
-        told = found.excess < EXPLAINED_ROUNDING
-    return DifferingNodes(follows, gain, told, noisy)
+        return DifferingNodes(follows, gain, doubt_in_noise(found), noisy)
+    missed = f"leaves residuals of {found.excess:.3g} times the rounding even where nodes differ"
+    return DifferingNodes(follows, gain, missed if found.excess >= EXPLAINED_ROUNDING else None, noisy)
 
 
 def _alike(
@@ -113,26 +118,6 @@ def _with_none(found: NodeFit) -> NodeFit | None:
     return fit_nodes_along(model, u, found.problems, spread)
 
 
-def autocorrelation(found: NodeFit) -> float:
-    """Of residuals with the one before at the same node, less its standard error; the largest of all features."""
-    out = 0.0
-    for problem in found.problems:
-        states = found.states(problem)
-        if states is None:
-            return float("inf")
-        one = problem.data
-        rest = torch.where(one.seen, (one.states - states) / problem.sigma(states), torch.nan)[1:]
-        for a in range(rest.shape[-1]):
-            r = rest[..., a]
-            size = r.abs().nanmedian().clamp(min=1e-300)
-            r = (r / size).clamp(-CLIPPED_AT, CLIPPED_AT)
-            pairs = r[1:] * r[:-1]
-            count = int(pairs.isfinite().sum())
-            if count:
-                out = max(out, float(pairs.nanmean() / r.square().nanmean()) - count**-0.5)
-    return out
-
-
 def found_law(
     found: DifferingNodes, data: Sequence[Observations], features: tuple[str, ...], nodes: Sequence[Hashable], seed: int
 ) -> FoundLaw:
@@ -154,10 +139,41 @@ def found_law(
         f"{what} {'varies' if q == 1 else 'vary'} among nodes: with the same value at every node BIC is {found.gain:.3g} higher"
         f"{follows.words(law)}; the closed form leaves residuals of {fit.excess:.2f} times {left}"
     )
+    if found.explained and (off := rate_error(fit, samples)) > ROUGH_RATE:
+        reason += f"; the data leave its rates of change open by about {100 * off:.2g} %"
+        warn(
+            f"values of nodes are known so roughly that rates of change have an error of about {100 * off:.2g} %: take more snapshots while "
+            "states change, or more exact ones"
+        )
     noise = tuple(fit.problems[0].data.measured.share.tolist())
     evidence = Evidence("closed", reason, noise, fit.excess, None, str(fit.model.equation), found.explained)
     kept = initial_samples if found.noisy else None
     return FoundLaw(law, covariance, errors, samples, initial, kept, evidence, some_states(data))
+
+
+def rate_error(fit: NodeFit, samples: torch.Tensor) -> float:
+    """Mean |error| of dx/dt along the trajectories that the errors of all numbers imply, over mean |dx/dt|."""
+    n, q = fit.deviations.shape
+    P, varying = len(fit.model.parameters), list(fit.model.varying)
+    paths = [(problem, states) for problem in fit.problems if (states := fit.states(problem)) is not None]
+
+    def rates(model: NodeEquation, u: torch.Tensor) -> torch.Tensor:
+        every = [
+            model.rate(torch.cat([x, u.expand(len(x), n, q)], -1), problem.data.network)[..., : x.shape[-1]].flatten()
+            for problem, x in paths
+        ]
+        return torch.cat(every)
+
+    here = rates(fit.model, fit.deviations)
+    off = [
+        float(
+            (rates(fit.model.with_parameters(p[:P]), p[len(p) - n * q :].reshape(q, n).T - p[varying]) - here)
+            .abs()
+            .mean()
+        )
+        for p in samples[:RATE_SAMPLES]
+    ]
+    return sum(off) / len(off) / max(float(here.abs().mean()), 1e-300)
 
 
 def _samples(fit: NodeFit, widths: np.ndarray, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]:

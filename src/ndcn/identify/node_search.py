@@ -64,7 +64,7 @@ def differing(
             "nodes differ: %.1f %.3f %s %s", fitted.score, fitted.excess, fitted.model.varying, fitted.model.equation
         )
         begun.append(fitted)
-        if fitted.excess < explained and fitted.model.varying:
+        if not noisy and fitted.excess < explained and fitted.model.varying:
             break
     best: NodeFit | None = None
     for fitted in in_time(sorted(begun, key=lambda one: one.score)[:BEST_FEW]):

@@ -9,16 +9,13 @@ import torch
 
 from .clock import in_time
 from .data_smoothing import MEDIAN_TO_SIGMA, Noise
+from .lasting import lasts
 from .trajectory_fit import COMMON_CG, TrajectoryFit, fit_trajectories
 from .trajectory_problem import TrajectoryProblem
 
 # When a law is doubted: docs/interaction.md, How it works, 8.
-NOISE_EXCESS = 1.1  # times the noise: smaller residuals are explained, whatever they are like
-# Correlation of residuals at two snapshots in a row, less its standard error, that noise does not have.
-AUTOCORRELATED = 0.2
 # A path through a dozen snapshots makes noise look several times smaller, but not by such a factor.
 UNDERESTIMATED_BY = 6.0
-CLIPPED_AT = 3.0  # median residuals, beyond which they count as if they were there, lest a few outliers decide
 NOISE_ROUNDS = 2  # fit, noise, fit again: the first round corrects the noise, the second what that changed
 REWEIGHTING_ITERATIONS = 20
 OUTLIERS_BEYOND = 4.0  # times the noise, as ``HUBER``: residuals beyond count as if they were there
@@ -58,38 +55,11 @@ def likely_noise(states: torch.Tensor, rest: torch.Tensor) -> tuple[float, float
 
 
 def residuals_are_noise(fitted: TrajectoryFit) -> bool:
-    """Whether the law leaves nothing but noise: residuals that are small, or not correlated between consecutive snapshots.
+    """Whether the law leaves nothing but noise: residuals that are not far larger, and have nothing in common.
 
     How large noise is, a path through few snapshots does not tell: it follows them. What a law misses lasts, noise does not.
     """
-    return fitted.excess < NOISE_EXCESS or (
-        fitted.excess < UNDERESTIMATED_BY and residual_autocorrelation(fitted) < AUTOCORRELATED
-    )
-
-
-def residual_autocorrelation(fitted: TrajectoryFit) -> float:
-    """Correlation of residuals with the one before at the same node, less its standard error; the largest of all features.
-
-    Infinite if the path explodes, 0 if no node was seen twice.
-    """
-    sums = torch.zeros(3, fitted.problems[0].x0.shape[-1], dtype=torch.float64)
-    for problem in fitted.problems:
-        states = problem.followed(fitted.model)
-        one = problem.data
-        if states is None:
-            return float("inf")
-        rest = ((one.states - states) / problem.sigma(states))[1:]
-        for a in range(rest.shape[-1]):
-            seen = one.seen[1:, :, a].T
-            r = rest[..., a].T[seen]  # node by node
-            node = seen.nonzero()[:, 0]
-            size = r.abs().median().clamp(min=1e-300) if len(r) else r.new_ones(())
-            r = (r / size).clamp(-CLIPPED_AT, CLIPPED_AT)
-            pairs = (r[1:] * r[:-1])[node[1:] == node[:-1]]
-            sums[:, a] += torch.tensor([float(pairs.sum()), float(r.square().mean()) * len(pairs), len(pairs)])
-    products, squares, count = sums
-    known = squares > 0
-    return float((products / squares - count.rsqrt())[known].max()) if known.any() else 0.0
+    return fitted.excess < UNDERESTIMATED_BY and not lasts((p, p.followed(fitted.model)) for p in fitted.problems)
 
 
 def reweighted(

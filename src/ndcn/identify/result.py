@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from ..data import Inputs
 from ..laws import Law
 from .equation_fit import EXPLAINED_EXCESS
 
@@ -60,5 +61,6 @@ class FoundLaw:
     states: torch.Tensor  # some of those seen, the least and largest among them, (N, d)
     # Of the parameters that ``estimate`` found: those in common to all nodes, and those with a value for each.
     names: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    drivers: list[Inputs] | None = None  # of each trajectory, inputs that were not given but found in it
     seconds: float = 0.0  # it took
     out_of_time: bool = False  # whether the time limit or Ctrl-C ended the search

@@ -95,7 +95,7 @@ class Search:
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
         forms = [weak_form(data, chosen, self.terms, power, known, self.base) for power in WEIGHTINGS]
         sets = [candidates(forms, feature) for feature in range(self.features)]
-        return [self._equation(one) for one in _combinations(sets)]
+        return [self._equation(one) for one in combinations(sets)]
 
     def _equation(self, terms: Sequence[tuple[Term, float]]) -> Equation:
         coefficients = torch.tensor([c for _, c in terms], dtype=torch.float64)
@@ -264,7 +264,7 @@ class Search:
         return None if best is None else self._judged(best)
 
 
-def _combinations(sets: Sequence[list[list[tuple[Term, float]]]]) -> list[list[tuple[Term, float]]]:
+def combinations(sets: Sequence[list[list[tuple[Term, float]]]]) -> list[list[tuple[Term, float]]]:
     """One set for each feature; of several features the best ones of all, then each one's alternatives."""
     if len(sets) == 1:
         return sets[0]

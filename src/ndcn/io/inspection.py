@@ -315,7 +315,9 @@ def _forecast_plans(data: Dataset, reading: dict[str, Any]) -> list[str]:
     """
     if len(data.runs) > 1 or len(data.runs[0]) < MIN_SNAPSHOTS:
         return []
-    plans = ["without --model, a forecast chosen by backtest is made"]
+    plans = [
+        "without --model, a law is looked for first; where none explains the data, a forecast is chosen by backtest"
+    ]
     for k, name in enumerate(data.runs[0].features):
         try:
             panel = panel_of(data.runs[0], k, data.graphs, **reading)

@@ -31,6 +31,7 @@ from .simulation import simulate
 from .states import initial_state
 from .styles import latex_name as latex_name, latex_number as latex_number
 from .terms import Term as Term
+from .timed_form import TimedForm, kind_of as kind_of
 
 __all__ = [
     "NAMED",
@@ -56,6 +57,7 @@ __all__ = [
     "NodeEquations",
     "Relation",
     "Swing",
+    "TimedForm",
     "WilsonCowan",
     "initial_state",
     "per_node",

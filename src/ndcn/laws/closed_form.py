@@ -20,6 +20,7 @@ from .model import Model, Slopes
 from .network import Network, graph_arrays
 from .printing import Equations
 from .programs import equation_program
+from .sums import functions_of_sums, summed_inside
 from .terms import Term, add_slopes, separated, values_of
 
 _OPTIONAL = ("map_step", "divided_by")  # keys of a description that most laws do not have
@@ -87,7 +88,7 @@ class Equation:
             formula = term.formula
             if formula.features != names:
                 raise ValueError(f"{formula.text!r} is written in {formula.features}, but the features are {names}")
-            if formula.on_edges and not term.coupling:
+            if (formula.on_edges or formula.around is not None) and not term.coupling:
                 raise ValueError(f"{formula.text!r} holds the state of a neighbour, so it must be a coupling term")
             if len(term.values) != len(formula.parameters):
                 raise ValueError(f"{formula.text!r} has the parameters {formula.parameters}, got values {term.values}")
@@ -146,15 +147,28 @@ class Equation:
     @functools.cached_property
     def _separated(self) -> dict[int, list[tuple[float, Formula, Formula]] | None]:
         """Coupling terms as sums of products a(x_i) b(x_j), or None for those that are not."""
-        return {k: separated(term.formula) for k, term in enumerate(self.terms) if term.coupling}
+        plain = [k for k, term in enumerate(self.terms) if term.coupling and term.formula.around is None]
+        return {k: separated(self.terms[k].formula) for k in plain}
 
     def node(self, x: torch.Tensor, parameters: torch.Tensor | None = None) -> torch.Tensor:
         """f(x_i), the terms of the node itself."""
         return self._total([k for k, term in enumerate(self.terms) if not term.coupling], x, None, parameters)
 
     def edge(self, x_i: torch.Tensor, x_j: torch.Tensor, parameters: torch.Tensor | None = None) -> torch.Tensor:
-        """g(x_i, x_j), the terms that are summed over neighbours."""
+        """g(x_i, x_j), the terms that are summed over neighbours; what is summed inside a function is there without a factor."""
+        _, named = self._numbers(x_i, parameters)
+        return self.messages(x_i, x_j, parameters) + summed_inside(self.terms, x_i, x_j, named)
+
+    def messages(self, x_i: torch.Tensor, x_j: torch.Tensor, parameters: torch.Tensor | None = None) -> torch.Tensor:
+        """The terms that are summed over neighbours, without those inside functions of sums."""
         return self._total(self._separated, x_i, x_j, parameters)
+
+    def of_sums(
+        self, x: torch.Tensor, graph: Graph, parameters: torch.Tensor | None, at_edges: torch.Tensor | None
+    ) -> torch.Tensor:
+        """c_k phi_k(x_i, sum_j A_ij g_k(x_i, x_j)); numbers may be of each node, and are then given for each edge too."""
+        numbers = self._numbers(x, parameters)
+        return functions_of_sums(self.terms, x, graph, numbers, self._numbers(x, at_edges)[1])
 
     def neighbours(self, x: torch.Tensor, graph: Graph, parameters: torch.Tensor | None = None) -> list[torch.Tensor]:
         """sum_j A_ij g(x_i, x_j), in parts to be added: by one sparse product for all terms that it serves, by edges for others."""
@@ -164,6 +178,8 @@ class Equation:
         if rest := [k for k, products in self._separated.items() if products is None]:
             messages = self._total(rest, *graph.ends(x), parameters)
             parts.append(graph.aggregate(messages))
+        if any(term.formula.around is not None for term in self.terms):
+            parts.append(self.of_sums(x, graph, parameters, parameters))
         return parts
 
     def _numbers(
@@ -209,6 +225,8 @@ class Equation:
 
 class ClosedForm(Law):
     """dx_i/dt = sum_k c_k f_k(x_i) + sum_j A_ij sum_k c_k g_k(x_i, x_j), each f_k and g_k a formula.
+
+    A coupling may also be a function of sums, c_k phi_k(x_i, sum_j A_ij g_k(x_i, x_j)): ``Formula("tanh(a*sum(x_j))")``.
 
     An ``Equation`` as a law. Its numbers, the coefficients and the parameters inside the formulas, are buffers in float64:
     ``state_dict`` holds them. Coupling terms of the form sum_r a_r(x_i) b_r(x_j) cost one sparse product for all of them; others are

@@ -96,7 +96,7 @@ class DrivenForm(ClosedForm):
 
     def _with(self, x: torch.Tensor, u: Mapping[str, torch.Tensor] | None) -> torch.Tensor:
         """States with inputs, or zeros, as further features."""
-        columns = [x.new_zeros(1, 1) if u is None else u[name].to(x) for name in self.inputs]
+        columns = [x.new_zeros(1, 1) if u is None else u[name].to(x) for name in self.input_names]
         return torch.cat([x, *(column.expand(*x.shape[:-1], 1) for column in columns)], dim=-1)
 
     def equations(self, covariance: Any = None) -> Equations:

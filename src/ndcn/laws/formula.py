@@ -19,6 +19,7 @@ FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     name: getattr(torch, name)
     for name in re.findall(r"\w+", "exp log log1p sqrt sin cos tan sinh cosh tanh atan sigmoid abs sign relu")
 }
+SUM = "sum"  # over neighbours, with the weights of the edges
 _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -40,7 +41,9 @@ def plain_names(features: Sequence[str]) -> bool:
         (True, False, False, False)
     """
     forms = {form for name in features for form in (name, f"{name}_i", f"{name}_j")}
-    words = all(name.isidentifier() and not keyword.iskeyword(name) and name not in FUNCTIONS for name in features)
+    words = all(
+        name.isidentifier() and not keyword.iskeyword(name) and name not in (*FUNCTIONS, SUM) for name in features
+    )
     return bool(features) and words and len(forms) == 3 * len(features)
 
 
@@ -49,6 +52,7 @@ class Formula:
 
     ``x_i`` is the state of the node itself (``x`` is the same), ``x_j`` that of a neighbour; of several features each
     goes by its name, as ``v_i`` and ``w_j``. Every other name is a parameter to be found. ``^`` and ``**`` are powers.
+    A function of sums over neighbours has these as ``sum(...)``: ``"tanh(a*sum(x_j))"`` is tanh(a sum_j A_ij x_j).
 
     Args:
         text: the formula; known functions are exp, log, log1p, sqrt, sin, cos, tan, sinh, cosh, tanh, atan, sigmoid,
@@ -58,6 +62,7 @@ class Formula:
     Attributes:
         parameters: names of the parameters, in the order of their first mention.
         on_edges: whether it is a term of g(x_i, x_j), summed over neighbours, rather than of f(x_i).
+        around: of a function of sums, that function, with the sums as further features, and what is summed; else None.
 
     Raises:
         ValueError: the text is no formula, or holds anything that is not part of one.
@@ -80,16 +85,28 @@ class Formula:
         for k, name in enumerate(self.features):
             states |= {name: ("x_i", k), f"{name}_i": ("x_i", k), f"{name}_j": ("x_j", k)}
         self.parameters = tuple(dict.fromkeys(n for n in names if n not in states))
-        self.on_edges = any(states.get(name, ("", 0))[0] == "x_j" for name in names)
-        self.of_itself = any(states.get(name, ("", 0))[0] == "x_i" for name in names)
+        self.around = _around(tree, self.features)
+        outside = names if self.around is None else _names(self.around[0].tree)
+        self.on_edges = any(states.get(name, ("", 0))[0] == "x_j" for name in outside)
+        self.of_itself = any(states.get(name, ("", 0))[0] == "x_i" for name in outside)
+        if self.on_edges and self.around is not None:
+            raise ValueError(f"in {self.text!r} the state of a neighbour stands outside of sum(...)")
         self.tree = tree
         self.states = states  # x_i or x_j and the feature, for each name of a state
-        self._function = _compiled(tree, states, self.parameters)
+        self._function = _compiled(tree, states, self.parameters) if self.around is None else None
 
     def __call__(
         self, x_i: torch.Tensor, x_j: torch.Tensor | None = None, values: Sequence[torch.Tensor | float] = ()
     ) -> torch.Tensor:
-        """Its values, shape (...), at states of shape (..., d)."""
+        """Its values, shape (...), at states of shape (..., d).
+
+        Raises:
+            ValueError: it is a function of sums over neighbours, which two states do not tell; compute ``around``.
+        """
+        if self._function is None:
+            raise ValueError(
+                f"{self.text!r} is a function of sums over neighbours: it has no value at two states alone"
+            )
         # as tensors 1/0 and 10^400 are infinite; as Python's numbers they would raise errors
         numbers = [v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64) for v in values]
         out = self._function(x_i, x_j, numbers)
@@ -146,16 +163,20 @@ def parsed(text: str) -> ast.Expression:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
-                raise ValueError(f"{text!r} calls something unknown; known functions are {', '.join(FUNCTIONS)}")
+            if not isinstance(node.func, ast.Name) or node.func.id not in (*FUNCTIONS, SUM):
+                raise ValueError(
+                    f"{text!r} calls something unknown; known functions are {', '.join(FUNCTIONS)}, and sum"
+                )
             if len(node.args) != 1 or node.keywords:
                 raise ValueError(f"in {text!r} {node.func.id} takes one argument")
+            if node.func.id == SUM and any(inner is not node and _is_sum(inner) for inner in ast.walk(node)):
+                raise ValueError(f"{text!r} has a sum over neighbours inside another")
         elif isinstance(node, ast.Constant):
             if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
                 raise ValueError(f"{text!r} holds {node.value!r}, which is not a real number")
         elif not isinstance(node, (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Name, ast.Load, *_SIGNS, *_OPERATIONS)):
             raise ValueError(f"{text!r} holds more than arithmetic, names and known functions")
-        elif isinstance(node, ast.Name) and node.id in FUNCTIONS and id(node) not in called:
+        elif isinstance(node, ast.Name) and node.id in (*FUNCTIONS, SUM) and id(node) not in called:
             raise ValueError(f"in {text!r} {node.id} is a function and needs an argument: {node.id}(x)")
     try:
         _check(tree.body, 0, 1.0)
@@ -213,8 +234,29 @@ def number_of(node: ast.expr) -> float | None:
 
 def _names(tree: ast.Expression) -> list[str]:
     """The names of states and parameters, in the order in which they are written."""
-    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id not in FUNCTIONS]
+    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id not in (*FUNCTIONS, SUM)]
     return [n.id for n in sorted(nodes, key=lambda n: (n.lineno, n.col_offset))]
+
+
+def _is_sum(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == SUM
+
+
+def _around(tree: ast.Expression, features: tuple[str, ...]) -> tuple[Formula, tuple[Formula, ...]] | None:
+    """The function of sums, each a feature of its own there, and what is summed; None if there is no sum."""
+    inside = list(dict.fromkeys(ast.unparse(node.args[0]) for node in ast.walk(tree) if _is_sum(node)))  # type: ignore[attr-defined]
+    if not inside:
+        return None
+
+    class Sums(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.AST:
+            if not _is_sum(node):
+                return self.generic_visit(node)
+            return ast.Name(f"{SUM}_{inside.index(ast.unparse(node.args[0]))}", ast.Load())
+
+    outside = Sums().visit(ast.parse(ast.unparse(tree), mode="eval"))
+    names = (*features, *(f"{SUM}_{k}" for k in range(len(inside))))
+    return Formula(ast.unparse(outside), names), tuple(Formula(text, features) for text in inside)
 
 
 def _compiled(
@@ -328,6 +370,8 @@ def _to_sympy(node: ast.expr, names: Mapping[str, Any]) -> Any:
     assert isinstance(node.func, ast.Name)
     argument = _to_sympy(node.args[0], names)
     name = node.func.id
+    if name == SUM:
+        return sympy.Function("sum_j")(argument)
     if name == "log1p":
         return sympy.log(1 + argument)
     if name == "sigmoid":

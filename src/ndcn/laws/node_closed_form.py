@@ -236,8 +236,8 @@ class NodeClosedForm(Law):
         if any(term.coupling for term in self._equation.terms):
             i, j = graph.edge_index(x.device)
             own = numbers.index_select(-2, i)
-            messages = self._equation.edge(x.index_select(-2, i), x.index_select(-2, j), own)
-            rate = rate + graph.aggregate(messages)
+            messages = self._equation.messages(x.index_select(-2, i), x.index_select(-2, j), own)
+            rate = rate + graph.aggregate(messages) + self._equation.of_sums(x, graph, numbers, own)
         return rate
 
     def description(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import torch
 
 from .node_equation import parameter_names
 from .node_relation import intercept
-from .printing import Equations, parameter_labels, signed_sum, state_names, with_error
+from .printing import Equations, PrintedSums, parameter_labels, signed_sum, state_names, with_error
 from .styles import Text, short
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class NodeEquations(Equations):
         coupling: list[tuple[bool, str]] = []
         first = len(self.equation.terms)
         shown: list[str] = []
+        sums = PrintedSums(style, style.neighbours, {*self._taken(), *self.names.values()})
         for k, (term, row) in enumerate(zip(self.equation.terms, self.coefficients, strict=True)):
             places = range(first, first + len(term.values))
             first += len(term.values)
@@ -82,7 +83,8 @@ class NodeEquations(Equations):
                 number, negative = style.name(self.names[k]), False
             else:
                 number, negative = style.number(with_error(abs(row.value), row.standard_error)), row.value < 0
-            (coupling if term.coupling else own).append((negative, style.times(number, term.formula, names)))
+            summed = term.coupling and term.formula.around is None
+            (coupling if summed else own).append((negative, style.times(number, *sums.outside(term.formula, names))))
             shown += [
                 self._number(place, style)
                 for place in (k, *places)
@@ -93,7 +95,12 @@ class NodeEquations(Equations):
         own += [(negative, style.neighbours + body) for negative, body in coupling]
         right = signed_sum(own) if own else "0"
         return style.comma.join(
-            [f"{style.rate(feature)} = {right}", *([", ".join(shown)] if shown else []), *self._map(style)]
+            [
+                f"{style.rate(feature)} = {right}",
+                *sums.shown,
+                *([", ".join(shown)] if shown else []),
+                *self._notes(feature, style),
+            ]
         )
 
     def _number(self, place: int, style: Text) -> str:

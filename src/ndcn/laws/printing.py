@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from .._support.lazy import sympy
 from .divided import DIVISORS
+from .formula import Formula
 from .styles import LATEX, TEXT, Text, short
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .terms import Term
 
 DIGITS = 7  # of a number at most
+_LETTERS = ("s", "z", "y", "q", *(f"s{k}" for k in range(1, 100)))  # of sums over neighbours inside functions, in turn
 
 
 class Coefficient(NamedTuple):
@@ -116,6 +118,8 @@ class Equations:
     def sympy(self) -> dict[str, tuple[Any, Any]]:
         """By the name of each feature, f and g as sympy expressions in the symbols x_i and x_j, with numbers put in.
 
+        A function of sums over neighbours is part of f, where a sum is the undefined function sum_j of what is summed.
+
         Example:
             >>> from ndcn.laws import Equation, Formula, Term
             >>> law = Equations(Equation((Term(Formula("x_i*x_j"), True),), torch.tensor([0.5])))
@@ -127,7 +131,8 @@ class Equations:
         for term, c in zip(self.equation.terms, self.equation.coefficients.tolist(), strict=True):
             values = dict(zip(term.formula.parameters, map(sympy.Float, term.values), strict=True))
             body = term.formula.sympy({**symbols, **values})
-            sums[self.features[term.output]][term.coupling] += sympy.Float(c) * body
+            summed = term.coupling and term.formula.around is None
+            sums[self.features[term.output]][summed] += sympy.Float(c) * body
         return {name: (f, g) for name, (f, g) in sums.items()}
 
     def latex(self) -> str:
@@ -153,11 +158,14 @@ class Equations:
         """The equation of one feature."""
         own: list[tuple[bool, str]] = [(False, style.known)] if self.corrects else []
         coupling: list[tuple[bool, str]] = []
+        sums = PrintedSums(style, self._sum_over_neighbours(style), self._taken())
         for k, (term, row) in enumerate(zip(self.equation.terms, self.coefficients, strict=True)):
             if row.feature == feature:
                 names = {**self._shown, **dict(zip(term.formula.parameters, self._labels[k], strict=True))}
                 number = style.number(with_error(abs(row.value), row.standard_error))
-                (coupling if term.coupling else own).append((row.value < 0, style.times(number, term.formula, names)))
+                formula, names = sums.outside(term.formula, names)
+                summed = term.coupling and term.formula.around is None
+                (coupling if summed else own).append((row.value < 0, style.times(number, formula, names)))
         if len(coupling) > 1:
             coupling = [(False, signed_sum(coupling).join(style.bracket))]
         before = self._sum_over_neighbours(style)
@@ -169,11 +177,21 @@ class Equations:
         ]
         right = signed_sum(own) if own else "0"
         return style.comma.join(
-            [f"{style.rate(feature)} = {right}", *([", ".join(inner)] if inner else []), *self._map(style)]
+            [
+                f"{style.rate(feature)} = {right}",
+                *sums.shown,
+                *([", ".join(inner)] if inner else []),
+                *self._notes(feature, style),
+            ]
         )
 
-    def _map(self, style: Text) -> list[str]:
-        """That sums are divided and that the equation is that of a map, in words."""
+    def _taken(self) -> set[str]:
+        """Names that a sum may not have in print."""
+        used = {*self._shown.values(), *(label for labels in self._labels for label in labels)}
+        return used | ({"s_i"} if self.divided_by == "weights" else set())
+
+    def _notes(self, feature: str, style: Text) -> list[str]:
+        """What is to be said beside the equation of a feature: that sums are divided, that it is a map."""
         over = [] if self.divided_by is None else [style.words(DIVISORS[self.divided_by][2].replace("_", style.index))]
         return over + ([] if self.step is None else [style.words(f"an Euler map with step {self.step:g}")])
 
@@ -182,6 +200,40 @@ class Equations:
             return style.neighbours
         text, latex, _ = DIVISORS[self.divided_by]
         return text if style is TEXT else latex
+
+
+class PrintedSums:
+    """Sums over neighbours inside functions, each with a letter in print: 2 tanh(a*s_i),  s_i = sum_j A_ij x_j.
+
+    Args:
+        style: how they look.
+        before: what stands before what is summed.
+        taken: names that are not to be used.
+    """
+
+    def __init__(self, style: Text, before: str, taken: Collection[str]) -> None:
+        self.style = style
+        self.before = before
+        self.letters = iter([f"{letter}_i" for letter in _LETTERS if f"{letter}_i" not in taken])
+        self.known: dict[str, str] = {}
+
+    @property
+    def shown(self) -> list[str]:
+        """What each letter is."""
+        return [f"{self.style.name(label)} = {self.before}{body}" for body, label in self.known.items()]
+
+    def outside(self, formula: Formula, names: Mapping[str, str]) -> tuple[Formula, Mapping[str, str]]:
+        """The function, and names that are printed in it; any other formula as it is."""
+        if formula.around is None:
+            return formula, names
+        outside, inside = formula.around
+        labels = {}
+        for k, one in enumerate(inside):
+            body = self.style.formula(one, names)
+            if body not in self.known:
+                self.known[body] = next(self.letters)
+            labels[f"sum_{k}"] = self.known[body]
+        return outside, {**names, **labels}
 
 
 def signed_sum(parts: Sequence[tuple[bool, str]]) -> str:

@@ -40,6 +40,8 @@ _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 
 # An input, a parameter or an instruction by its number, or a constant by its value.
 Operand: TypeAlias = tuple[str, float]
+# One product of a sum over neighbours: its factor of the node itself, its sign, the kind of sum and its number.
+Part: TypeAlias = tuple[Formula | None, float, str, int]
 
 
 class _Builder:
@@ -60,12 +62,12 @@ class _Builder:
             self.outputs.append(value)
         return self.outputs.index(value)
 
-    def formula(self, formula: Formula, states: Mapping[str, int], parameters: Mapping[str, int]) -> Operand:
-        """A formula, given the inputs of its states, as x_i and x_j of each feature, and the numbers of its parameters."""
+    def formula(self, formula: Formula, states: Mapping[str, Operand], parameters: Mapping[str, int]) -> Operand:
+        """A formula, given its states, as x_i and x_j of each feature, and the numbers of its parameters."""
         return self._node(formula.tree.body, formula, states, parameters)
 
     def _node(
-        self, node: ast.expr, formula: Formula, states: Mapping[str, int], parameters: Mapping[str, int]
+        self, node: ast.expr, formula: Formula, states: Mapping[str, Operand], parameters: Mapping[str, int]
     ) -> Operand:
         value = number_of(node)
         if value is not None:
@@ -74,7 +76,7 @@ class _Builder:
             if node.id in parameters:
                 return "parameter", parameters[node.id]
             end, k = formula.states[node.id]
-            return "input", states[f"{end}{k}"]
+            return states[f"{end}{k}"]
         inner = functools.partial(self._node, formula=formula, states=states, parameters=parameters)
         if isinstance(node, ast.Call):
             assert isinstance(node.func, ast.Name)
@@ -134,44 +136,55 @@ class _Builder:
 def programs(terms: tuple[tuple[Formula, bool, int], ...], d: int) -> FormulaArrays:
     """sum_k c_k term_k for terms (formula, whether it is a coupling, feature in whose rate it is); parameters as ``Equation`` has them."""
     pre, edge, post = _Builder(d), _Builder(2 * d), _Builder(0)
-    own = {f"x_i{k}": k for k in range(d)}
-    other = {f"x_j{k}": k for k in range(d)}
-    both = own | {f"x_j{k}": d + k for k in range(d)}
+    own: dict[str, Operand] = {f"x_i{k}": ("input", k) for k in range(d)}
+    other: dict[str, Operand] = {f"x_j{k}": ("input", k) for k in range(d)}
+    both = own | {f"x_j{k}": ("input", d + k) for k in range(d)}
     first = len(terms)
-    parts: list[
-        list[tuple[Formula | None, float, str, int]]
-    ] = []  # of each term: factor, sign, kind of sum and its number
+    # Of each term what it adds: a formula of the node, or sums over neighbours; and its parameters.
+    parts: list[tuple[Formula | None, list[list[Part]]]] = []
     names: list[dict[str, int]] = []
+
+    def summed(formula: Formula, mine: dict[str, int]) -> list[Part]:
+        products = separated(formula)
+        if products is None:
+            return [(None, 1.0, "edge", edge.put(edge.formula(formula, both, mine)))]
+        sums = [
+            ("degree", 0) if factor.text == "1" else ("pre", pre.put(pre.formula(factor, other | own, mine)))
+            for _, _, factor in products
+        ]
+        return [(factor, sign, *where) for (sign, factor, _), where in zip(products, sums, strict=True)]
+
     for formula, coupling, _ in terms:
         mine = {name: first + k for k, name in enumerate(formula.parameters)}
         first += len(mine)
         names.append(mine)
-        products = separated(formula) if coupling else None
-        if not coupling:
-            parts.append([(formula, 1.0, "none", 0)])
-        elif products is None:
-            parts.append([(None, 1.0, "edge", edge.put(edge.formula(formula, both, mine)))])
+        if formula.around is not None:
+            parts.append((formula.around[0], [summed(inside, mine) for inside in formula.around[1]]))
         else:
-            sums = [
-                ("degree", 0) if factor.text == "1" else ("pre", pre.put(pre.formula(factor, other | own, mine)))
-                for _, _, factor in products
-            ]
-            parts.append([(mine_, sign, *where) for (sign, mine_, _), where in zip(products, sums, strict=True)])
+            parts.append((None, [summed(formula, mine)]) if coupling else (formula, []))
     post.inputs = d + 1 + len(pre.outputs) + len(edge.outputs)
     places = {"degree": d, "pre": d + 1, "edge": d + 1 + len(pre.outputs)}
+
+    def total(sums: list[Part], mine: dict[str, int]) -> Operand:
+        value: Operand | None = None
+        for factor, sign, kind, number in sums:
+            part: Operand = ("input", places[kind] + number)
+            if factor is not None and factor.text != "1":
+                part = post.do("mul", post.formula(factor, own, mine), part)
+            if sign != 1:
+                part = post.do("mul", ("constant", sign), part)
+            value = part if value is None else post.do("add", value, part)
+        assert value is not None
+        return value
+
     totals: list[Operand] = [("constant", 0.0)] * d
     for k, ((_, _, output), mine) in enumerate(zip(terms, names, strict=True)):
-        term: Operand | None = None
-        for factor, sign, kind, number in parts[k]:
-            value: Operand | None = None if kind == "none" else ("input", places[kind] + number)
-            if factor is not None and not (kind != "none" and factor.text == "1"):
-                scaled = post.formula(factor, own, mine)
-                value = scaled if value is None else post.do("mul", scaled, value)
-            assert value is not None
-            if sign != 1:
-                value = post.do("mul", ("constant", sign), value)
-            term = value if term is None else post.do("add", term, value)
-        assert term is not None
+        outside, sums = parts[k]
+        values = [total(one, mine) for one in sums]
+        if outside is None:
+            (term,) = values
+        else:
+            term = post.formula(outside, own | {f"x_i{d + m}": value for m, value in enumerate(values)}, mine)
         weighted = post.do("mul", ("parameter", k), term)
         empty = totals[output] == ("constant", 0.0)
         totals[output] = weighted if empty else post.do("add", totals[output], weighted)

@@ -48,6 +48,11 @@ class Text:
         """Plain words."""
         return text
 
+    def formula(self, formula: Formula, names: Mapping[str, str]) -> str:
+        """A formula that is summed, in parentheses if it is a sum itself."""
+        text = self.times("", formula, names)
+        return text.strip() or "1"
+
     def times(self, number: str, formula: Formula, names: Mapping[str, str]) -> str:
         """A coefficient and a formula."""
         tree = parsed(formula.text).body
@@ -56,7 +61,7 @@ class Text:
             text = text.replace(wide, narrow)
         if text == "1":
             return number
-        if text.startswith("1/"):
+        if text.startswith("1/") and number:
             return number + text[1:]
         return f"{number} ({text})" if _is_sum(tree) or text[0].isdigit() else f"{number} {text}"
 
@@ -85,6 +90,10 @@ class Latex(Text):
     def name(self, text: str) -> str:
         """Greek and subscripts where it says so."""
         return latex_name(text)
+
+    def formula(self, formula: Formula, names: Mapping[str, str]) -> str:
+        """A formula that is summed, in parentheses if it is a sum itself."""
+        return _latex(parsed(formula.text).body, {name: latex_name(shown) for name, shown in names.items()}, 2)
 
     def times(self, number: str, formula: Formula, names: Mapping[str, str]) -> str:
         """A coefficient and a formula."""

@@ -63,6 +63,10 @@ def values_of(
     """
     if not term.coupling:
         return term.formula(x, None, term.values).detach()
+    if term.formula.around is not None:
+        outside, inside = term.formula.around
+        totals = [values_of(_inner(term, one), x, network, cache).unsqueeze(-1) for one in inside]
+        return outside(torch.cat([x, *totals], -1), None, _own_values(term, outside)).detach()
     parts = separated(term.formula)
     if parts is None:
         message = term.formula(x.index_select(1, network.i), x.index_select(1, network.j), term.values)
@@ -77,6 +81,11 @@ def values_of(
         neighbours = network.degrees if other.text == "1" else sums[key]
         total = total + sign * own(x, None, _own_values(term, own)) * neighbours
     return total
+
+
+def _inner(term: Term, formula: Formula) -> Term:
+    """What a term sums inside a function, as a term."""
+    return Term(formula, True, term.output, tuple(_own_values(term, formula)))
 
 
 def _own_values(term: Term, part: Formula) -> list[float]:
@@ -100,6 +109,8 @@ def add_slopes(
         if v.by_i is not None:
             own += c * v.by_i
         return v.value, v.by_parameter
+    if term.formula.around is not None:
+        return _add_slopes_around(term, c, x, network, own, edges)
     parts = separated(term.formula)
     if parts is None:
         v = _differentiated(term.formula, x.index_select(1, network.i), x.index_select(1, network.j), term.values)
@@ -124,3 +135,27 @@ def add_slopes(
         for name, slope in zip(other.parameters, b.by_parameter, strict=True):
             slopes[name] = slopes[name] + sign * a.value * network.neighbours(slope)
     return total, [slopes[name] for name in term.formula.parameters]
+
+
+def _add_slopes_around(
+    term: Term, c: float, x: torch.Tensor, network: Network, own: torch.Tensor, edges: torch.Tensor
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """``add_slopes`` of a function of sums, by the chain rule."""
+    assert term.formula.around is not None
+    outside, inside = term.formula.around
+    d = x.shape[-1]
+    terms = [_inner(term, one) for one in inside]
+    by_own, by_edges = (x.new_zeros(len(inside), *like.shape) for like in (own, edges))
+    totals = [add_slopes(one, 1.0, x, network, by_own[k], by_edges[k]) for k, one in enumerate(terms)]
+    states = torch.cat([x, *(value.unsqueeze(-1) for value, _ in totals)], -1)
+    v = _differentiated(outside, states, None, _own_values(term, outside))
+    assert v.by_i is not None
+    slopes = dict(zip(outside.parameters, v.by_parameter, strict=True))
+    own += c * v.by_i[..., :d]
+    for k, one in enumerate(terms):
+        by = v.by_i[..., d + k]
+        own += c * by.unsqueeze(-1) * by_own[k]
+        edges += c * by.index_select(1, network.i).unsqueeze(-1) * by_edges[k]
+        for name, slope in zip(one.formula.parameters, totals[k][1], strict=True):
+            slopes[name] = slopes.get(name, 0.0) + by * slope
+    return v.value, [slopes[name] for name in term.formula.parameters]

@@ -1,76 +1,86 @@
-"""A recurrence s_k = step(u_k, s_k-1) over many small steps, with its gradient in one batched pass.
-
-Going back through a loop of tiny operations costs more in bookkeeping than in arithmetic. Here the loop runs without
-it; the Jacobians of all steps are then computed together, and only the product with them is a loop:
-
-    lambda_k = g_k + J_k+1^T lambda_k+1,     J_k = d step(u_k, s_k-1) / d s_k-1
-"""
+"""Recurrent cells in C (``cells.c``): a loop of many tiny steps, and its gradient, in one call each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ctypes
+import functools
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from torch.autograd.function import once_differentiable
 
-Step = Callable[..., torch.Tensor]  # (input (..., m), state (..., s), *weights) -> state (..., s)
-AT_ONCE = 2_000_000  # entries of all Jacobians together, above which the plain loop is taken
+from .._support.shared_library import shared_library
+
+ABI = 1
+CELLS: tuple[type[nn.RNNBase], ...] = (nn.RNN, nn.GRU, nn.LSTM)  # in the order of ``cells.c``
+TYPES = {torch.float32: "f32", torch.float64: "f64"}
 
 
-def unroll(step: Step, inputs: torch.Tensor, start: torch.Tensor, weights: Sequence[torch.Tensor]) -> torch.Tensor:
-    """s_k = step(u_k, s_k-1, *weights) for k = 1 .. T from s_0 = start.
+@functools.cache
+def _library() -> ctypes.CDLL | None:
+    count = {"forward": 6, "backward": 12}
+    entries = {
+        f"ndcn_cells_{name}_{kind}": [*[ctypes.c_int64] * 3, *[ctypes.c_void_p] * pointers]
+        for name, pointers in count.items()
+        for kind in TYPES.values()
+    }
+    return shared_library(Path(__file__).parent, "_cells", ("ndcn_cells_abi", ABI), entries, None)
 
-    Inputs u have shape (T, m), start (s,); returns s_1 .. s_T, shape (T, s). ``step`` takes any leading axes and treats
-    them independently; gradients also go to the weights.
+
+def unrolled(cell: nn.RNNBase, inputs: torch.Tensor) -> torch.Tensor | None:
+    """s_k = cell(u_k, s_k-1) for k = 1 .. T from s_0 = 0; None where there is no compiled kernel for it.
+
+    Args:
+        cell: of one layer, with biases; its state s is h, of an LSTM h and then c.
+        inputs: u_k = W_ih x_k + b_ih of the cell, shape (T, gates).
+
+    Returns:
+        s_1 .. s_T, shape (T, width), with gradients to the inputs and to the cell's own weights.
 
     Example:
         >>> import torch
-        >>> from ndcn.neural.recurrence import unroll
-        >>> unroll(lambda u, s, w: u + w * s, torch.ones(3, 1), torch.zeros(1), [torch.tensor(2.0)]).T
-        tensor([[1., 3., 7.]])
+        >>> cell = torch.nn.GRU(3, 2)
+        >>> x = torch.rand(4, 3)
+        >>> states = unrolled(cell, torch.nn.functional.linear(x, cell.weight_ih_l0, cell.bias_ih_l0))
+        >>> states is None or torch.allclose(states, cell(x)[0], atol=1e-6)
+        True
     """
-    if len(inputs) * len(start) ** 2 > AT_ONCE:
-        return loop(step, inputs, start, weights)
-    states: torch.Tensor = _Unrolled.apply(step, inputs, start, *weights)
-    return states
+    _, weight, _, bias = cell.all_weights[0]
+    if _library() is None or type(cell) not in CELLS or inputs.dtype not in TYPES or inputs.device.type != "cpu":
+        return None
+    found: torch.Tensor = _Unrolled.apply(CELLS.index(type(cell)), inputs, weight, bias)
+    return found
 
 
-def loop(step: Step, inputs: torch.Tensor, start: torch.Tensor, weights: Sequence[torch.Tensor]) -> torch.Tensor:
-    """The same, one step after the other."""
-    states, state = [], start
-    for u in inputs.unbind(0):
-        state = step(u, state, *weights)
-        states.append(state)
-    return torch.stack(states)
+def _call(name: str, dtype: torch.dtype, cell: int, shape: tuple[int, int], *arrays: torch.Tensor) -> None:
+    library = _library()
+    assert library is not None
+    function = getattr(library, f"ndcn_cells_{name}_{TYPES[dtype]}")
+    function(cell, *shape, *(array.data_ptr() for array in arrays))
 
 
 class _Unrolled(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, step: Step, inputs: torch.Tensor, start: torch.Tensor, *weights: torch.Tensor
-    ) -> torch.Tensor:
-        states = loop(step, inputs, start, weights)
-        ctx.step = step
-        ctx.save_for_backward(inputs, start, states, *weights)
+    def forward(ctx: Any, cell: int, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        inputs, weight, bias = (t.detach().contiguous() for t in (inputs, weight, bias))
+        width = weight.shape[1]
+        start = inputs.new_zeros(width * (2 if CELLS[cell] is nn.LSTM else 1))
+        states = inputs.new_empty(len(inputs), len(start))
+        given = (inputs, start, weight, bias)
+        _call("forward", inputs.dtype, cell, (len(inputs), width), *given, torch.empty_like(bias), states)
+        ctx.cell = cell
+        ctx.save_for_backward(*given, states)
         return states
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        inputs, start, states, *weights = (t.detach() for t in ctx.saved_tensors)
-        before = torch.cat([start.unsqueeze(0), states[:-1]])
-        size = len(start)
-        with torch.enable_grad():
-            many = before.expand(size, *before.shape).clone().requires_grad_()  # row i is for output i
-            out = ctx.step(inputs, many, *weights)
-            one = torch.eye(size, dtype=out.dtype, device=out.device).unsqueeze(1).expand_as(out)
-            (jacobians,) = torch.autograd.grad(out, many, one)
-        total = grads[0].clone()
-        rows, transposed = total.unbind(0), jacobians.permute(1, 2, 0).unbind(0)
-        for k in range(len(rows) - 2, -1, -1):
-            rows[k].addmv_(transposed[k + 1], rows[k + 1])
-        with torch.enable_grad():
-            parts = [t.requires_grad_() for t in (inputs, before, *weights)]
-            found = torch.autograd.grad(ctx.step(*parts), parts, total)
-        return None, found[0], found[1][0], *found[2:]
+        inputs, start, weight, bias, states = ctx.saved_tensors
+        gates = torch.empty_like(bias), torch.empty_like(bias)
+        found = torch.empty_like(inputs), torch.zeros_like(weight), torch.zeros_like(bias)
+        pull = torch.zeros_like(start)
+        arrays = (inputs, start, weight, bias, states, grads[0].contiguous(), *gates, pull, *found)
+        _call("backward", inputs.dtype, ctx.cell, (len(inputs), weight.shape[1]), *arrays)
+        return None, *found

@@ -8,7 +8,7 @@ from torch import nn
 from ..data import TimeGrid, Trajectory
 from ..graph import Graph, kipf
 from .continuation import Continuation
-from .recurrence import unroll
+from .recurrence import unrolled
 
 CELLS: dict[str, type[nn.RNN | nn.GRU | nn.LSTM]] = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
@@ -86,13 +86,12 @@ class TemporalGNN(Continuation):
         return self._decode(self._read(spread)[0])
 
     def _read(self, spread: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """h after each snapshot, (T, hidden), and the cell's state after the last; its inputs are one product for all."""
-        if isinstance(self.cell, nn.LSTM):  # torch has a fast one of its own, but not of the other two
-            hidden, last = self.cell(self._encode(spread))
-            return hidden, torch.cat(last, dim=-1).squeeze(0)
-        _, weight, _, bias = self.cell.all_weights[0]
-        hidden = unroll(STEPS[type(self.cell)], self._inputs(spread), self._rest(), (weight, bias))
-        return hidden, hidden[-1]
+        """h after each snapshot, first in (T, width), and the cell's state after the last; its inputs are one product for all."""
+        states = unrolled(self.cell, self._inputs(spread))
+        if states is not None:
+            return states, states[-1]
+        hidden, last = self.cell(self._encode(spread))
+        return hidden, torch.cat(last, dim=-1).squeeze(0) if isinstance(last, tuple) else last.squeeze(0)
 
     def _roll(self, x: torch.Tensor, state: torch.Tensor, graph: Graph, steps: int) -> list[torch.Tensor]:
         """``steps`` snapshots after x, each predicted from the one before."""

@@ -12,7 +12,7 @@ import torch
 from ..laws import Term
 from .common import START_DENSITY
 from .driver import Driver, common_driver, price
-from .families import SECOND_ROWS, Scored, closer_look, couplings, quick_look, rows_of, scored
+from .families import AGAIN, SECOND_ROWS, Scored, closer_look, couplings, quick_look, rows_of, scored
 from .increments import Grams, Increments
 from .learning import Learned, narrowed, resettled, searched, settled, soft_fit
 from .null import null_evidence
@@ -24,6 +24,7 @@ from .soft import Soft
 RHOS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 START_RHO = 0.1
 COMPONENTS = 3  # principal components that stand for a driver in common, where there is one
+VISIBLE = 0.1  # share of the variance of a row's increments: a link that explains less is weak
 LEAST_EXCESS = 0.05  # of an increment's variance that is taken for what the path misses, where nothing shows
 
 
@@ -38,7 +39,8 @@ class Found:
         learned: their links.
         families: all families by evidence, best first.
         gain: log evidence for links against none, over all rows.
-        spectrum: how many directions of a median row's candidates are above its noise.
+        spectrum: how many directions of a median row's candidates are above its noise, at the weight of links.
+        visible: the same at a weight with which a link would explain VISIBLE of the row's increments: can absent links be told from weak ones?
     """
 
     increments: Increments
@@ -48,6 +50,7 @@ class Found:
     families: tuple[Scored, ...]
     gain: float
     spectrum: int
+    visible: int
 
     def dense(self, values: torch.Tensor) -> np.ndarray:
         """Values of candidates, (B, m), at their places, (n, n)."""
@@ -90,7 +93,7 @@ def found_links(
         first = quick_look(increments, couplings(features, ranges, output), seed, told)
         families = closer_look(increments, first, seed)
         increments = renoised(increments, families[0].term, rows, families[0].soft)
-        families = closer_look(increments, families, seed)
+        families = closer_look(increments, families, seed, AGAIN)
         term = families[0].term
     one = scored(increments, term, rows, torch.Generator().manual_seed(seed), 20)
     if one is not None:
@@ -120,10 +123,8 @@ def _links(
         rows = other
     if thorough:
         told("links, from several starts")
-        rows = resettled(rows, searched(rows, soft.prior, steps=20).links, soft.prior)
-        learned = searched(rows, soft.prior)
-    else:
-        learned = searched(rows, soft.prior, steps=30, hot=(2.0,))
+        rows = resettled(rows, searched(rows, soft.prior, steps=20, most=3).links, soft.prior)
+    learned = searched(rows, soft.prior)
     total = float(learned.evidence.sum())
     if increments.extra is None:
         driver = common_driver(increments)
@@ -136,7 +137,10 @@ def _links(
         # one more driver would explain as much: links beside it are not told from none
         learned = replace(learned, probabilities=learned.probabilities * START_DENSITY)
         gain = 0.0
-    return Found(increments, term, grams, learned, families, gain, _spectrum(grams, learned))
+    noise = learned.shared.noise
+    size = torch.full_like(noise, learned.shared.c**2 + learned.shared.s**2)
+    visible = _spectrum(grams, noise, VISIBLE * grams.yy / grams.count)
+    return Found(increments, term, grams, learned, families, gain, _spectrum(grams, noise, size), visible)
 
 
 def _beside(increments: Increments, driver: Driver) -> Increments:
@@ -219,12 +223,11 @@ def _smooth(values: np.ndarray, samples: int) -> np.ndarray:
     return np.convolve(values, window, "same") / np.convolve(np.ones_like(values), window, "same")
 
 
-def _spectrum(grams: Grams, learned: Learned) -> int:
-    """Directions in which links of usual weight would show: eigenvalues of the candidates' products above the noise, of the median row."""
+def _spectrum(grams: Grams, noise: torch.Tensor, size: torch.Tensor) -> int:
+    """Directions in which links would show: eigenvalues of the candidates' products, times squared weights (B,), above the noise, of the median row."""
     m = grams.m
-    size = learned.shared.c**2 + learned.shared.s**2
     some = slice(0, None, max(1, len(grams.yy) // 20))
-    G, noise = grams.G[some], learned.shared.noise[some]
+    G, noise, size = grams.G[some], noise[some], size[some]
     own = torch.linalg.solve(
         G[:, m:, m:]
         + 1e-9
@@ -234,4 +237,4 @@ def _spectrum(grams: Grams, learned: Learned) -> int:
     )
     rest = G[:, :m, :m] - G[:, :m, m:] @ own
     values = torch.linalg.eigvalsh(0.5 * (rest + rest.mT))
-    return int((values * size / noise.view(-1, 1) > 1).sum(1).double().median())
+    return int((values * (size / noise).view(-1, 1) > 1).sum(1).double().median())

@@ -18,9 +18,12 @@ from .screening import SCREENED, first_candidates
 from .slab import Rows
 from .soft import Soft
 
-FIRST_ROWS, SECOND_ROWS = 10, 24  # rows of a quick look at all families, and of a longer one at the best
+# Rows of a glance at all terms, of a quick look at the best, and of a longer one at the best families. Families differ by tens of nats a row.
+GLANCE_ROWS, FIRST_ROWS, SECOND_ROWS = 3, 10, 24
+QUICK = 15  # terms, of some sixty, that get a quick look
 SAME = 1e-3  # share of the variance of g that a simpler coupling may leave open and still be taken for the same: 3 % of its size
 SECOND = 5  # families that are looked at longer
+AGAIN = 2  # of them, once the noise that links leave is known
 
 
 @dataclass(frozen=True)
@@ -54,25 +57,31 @@ def quick_look(
     Raises:
         ValueError: none can be computed.
     """
-    few = rows_of(increments.paths.nodes, FIRST_ROWS, seed)
     generator = torch.Generator().manual_seed(seed)
+    ranked = list(terms)
+    for count in (GLANCE_ROWS, FIRST_ROWS):
+        few = rows_of(increments.paths.nodes, count, seed)
+        found: list[Scored] = []
+        for k, term in enumerate(ranked):
+            told(f"coupling {k + 1} of {len(ranked)}")
+            one = scored(increments, term, few, generator, 12)
+            found += [] if one is None else [one]
+        found.sort(key=lambda one: -one.evidence)
+        ranked = [one.term for one in found[:QUICK]]
     best: dict[tuple, Scored] = {}
-    for k, term in enumerate(terms):
-        told(f"family {k + 1} of {len(terms)}")
-        one = scored(increments, term, few, generator, 12)
-        if one is not None and (term.family not in best or one.evidence > best[term.family].evidence):
-            best[term.family] = one
+    for one in found:
+        best.setdefault(one.term.family, one)
     if not best:
         raise ValueError("no coupling of the library can be computed on these states; they are too large or not finite")
-    return sorted(best.values(), key=lambda one: -one.evidence)
+    return list(best.values())
 
 
-def closer_look(increments: Increments, first: Sequence[Scored], seed: int) -> list[Scored]:
+def closer_look(increments: Increments, first: Sequence[Scored], seed: int, count: int = SECOND) -> list[Scored]:
     """The best families on more rows, with refined parameters, and after them the others, whose evidence is of few rows."""
     more = rows_of(increments.paths.nodes, SECOND_ROWS, seed)
     generator = torch.Generator().manual_seed(seed)
     longer = []
-    for one in first[:SECOND]:
+    for one in first[:count]:
         again = scored(increments, one.term, more, generator, 20)
         if again is None:
             continue
@@ -82,9 +91,9 @@ def closer_look(increments: Increments, first: Sequence[Scored], seed: int) -> l
             again = other if other is not None and other.evidence > again.evidence else again
         longer.append(again)
     longer = _simplest(increments, sorted(longer, key=lambda one: -one.evidence))
-    scale = len(more) / min(FIRST_ROWS, increments.paths.nodes)
+    scale = len(more) / len(first[0].soft.grams.rows)
     best = longer[0].evidence if longer else 0.0
-    rest = [replace(one, evidence=best + scale * (one.evidence - first[0].evidence)) for one in first[SECOND:]]
+    rest = [replace(one, evidence=best + scale * (one.evidence - first[0].evidence)) for one in first[count:]]
     return [*longer, *rest]
 
 

@@ -157,6 +157,7 @@ def _result(
         rho=found.increments.rho,
         noise=float(np.median(found.increments.paths.noise[:, found.increments.output])) / float(spread),
         spectrum=found.spectrum,
+        visible=found.visible,
         runs=len(runs),
         misfit=(noise / noise.median()).numpy(),
         driver=found.increments.extra is not None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -175,6 +175,13 @@ class Rows:
     def copy(self) -> Rows:
         """The same links, to go on separately."""
         return Rows(self.grams, self.shared, self.links, self.generator)
+
+    def part(self, chosen: torch.Tensor) -> Rows:
+        """Some of the rows."""
+        shared = self.shared
+        odds = shared.log_odds if shared.log_odds.dim() == 0 else shared.log_odds[chosen]
+        shared = replace(shared, log_odds=odds, noise=shared.noise[chosen])
+        return Rows(self.grams.part(chosen.numpy()), shared, self.links[chosen], self.generator)
 
 
 def evidence(precision: torch.Tensor, eta: torch.Tensor, mean: float, variance: float) -> torch.Tensor:

@@ -19,6 +19,9 @@ SURE = 0.9  # probability of a sure link
 PROCESS_NOISE = 1.0  # in units of the noise of observations
 ODD = 5.0  # times the median row's noise, or a fifth of it: another law, or links that follow noise
 CLEAN = 1e-3  # noise below this share of the states: what is left are errors of the path, not of the data
+# Share of the nodes in whose number of directions links must be able to show before their absence is believed: single relaxing trajectories
+# of 50 nodes have 4 to 8 directions above noise, several trajectories 21 and more.
+LEAST_VISIBLE = 0.25
 FEW_LINKS = 0.5  # expected links of all nodes below which there are none
 
 
@@ -56,6 +59,7 @@ class Facts:
     rho: float
     noise: float  # of observations, as a share of the states' standard deviation
     spectrum: int
+    visible: int  # directions in which a link of some weight would show
     runs: int
     misfit: np.ndarray  # of each row, in units of the median row's
     driver: bool = False  # whether a driver in common to all nodes was found
@@ -79,6 +83,12 @@ def verdict(facts: Facts) -> Verdict:
         why = f"each node's own past explains the data (log evidence for links {facts.gain:.0f})"
         if facts.driver:
             why = "a driver in common to all nodes and each node's own past explain the data, or one more driver would"
+        if facts.visible < LEAST_VISIBLE * n:
+            reasons.insert(
+                0,
+                f"no sign of links, but they would not show: {why}, and states differ in {facts.visible} directions of {n} nodes",
+            )
+            return Verdict(NOT_DECIDABLE, tuple(reasons), tuple(_helps(facts)), tuple(range(n)), False)
         reasons.insert(0, f"no links: {why}")
         helps.append("if you expect links, observe the nodes away from equilibrium and from each other")
         return Verdict(DECIDED, tuple(reasons), tuple(helps), (), False)

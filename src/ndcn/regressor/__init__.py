@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import evaluation as evaluation
+from .common_driver import CommonDriver
 from .driving import inputs_of_run as inputs_of_run
 from .estimator import DynamicsRegressor
 from .evaluation import Evaluation
@@ -36,6 +37,7 @@ from .what_if import Change as Change, parse as parse
 __all__ = [
     "Backtest",
     "Can",
+    "CommonDriver",
     "DynamicsRegressor",
     "Evaluation",
     "Fitted",

@@ -10,10 +10,11 @@ from torch import nn
 
 from .._support.fitted import check_fitted
 from ..forecast import Forecast, LawChoice
-from ..identify import Estimates, Evidence, Functions
+from ..identify import UNKNOWN, Estimates, Evidence, Functions
 from ..laws import Equations, Law, LawODE
 from ..solve import Solver
 from ..training import History, Units
+from .common_driver import CommonDriver
 from .initial import InitialCondition
 from .kind import Fitted, Kind
 from .kind_lookup import kind_for
@@ -127,6 +128,14 @@ class Learned:
         fitted.modules = [LawODE(fitted.law.law)]
         made.fitted_ = fitted
         return made
+
+    @property
+    def driver_(self) -> CommonDriver | None:
+        """The unknown driver in common to all nodes that the law was found with: its curve and the loadings of nodes; None without one."""
+        self._law()
+        first = self._fitted().initial[0]
+        unknown = UNKNOWN in self._fitted().takes and first.inputs is not None
+        return CommonDriver.of(first) if unknown else None
 
     def equations(self) -> Equations | Estimates:
         """The law that was found: ``str``, ``.latex()`` and ``.sympy()``, coefficients with standard errors.

@@ -14,7 +14,7 @@ from torch import nn
 from .._support.checks import dtype_name, dtype_named
 from .._support.container import read_model, write_model
 from ..data import Calendar, Inputs, SplitRule, Trajectory, plain_labels
-from ..graph import Graph, GraphSequence, csr_of_parts
+from ..graph import Graph, GraphSequence, PartGraph, csr_of_parts
 from ..solve import Solver
 from ..training import Objective
 from .gathered import gathered
@@ -32,10 +32,18 @@ CONTENT = "DynamicsRegressor"  # what the file says that it holds
 
 def save(estimator: DynamicsRegressor, path: Path) -> None:
     """See ``DynamicsRegressor.save``."""
-    fitted, units = estimator.fitted_, estimator.units_
-    initial = [whole for one in fitted.initial if (whole := gathered(one)) is not None]
-    if not initial:  # another process writes the file
+    graph = estimator.fitted_.initial[0].graph
+    initial = [whole for one in estimator.fitted_.initial if (whole := gathered(one)) is not None]
+    if not isinstance(graph, PartGraph):
+        _write(estimator, initial, path)
         return
+    with graph.world.agreed():  # the others wait until the first process has written
+        if graph.world.first:
+            _write(estimator, initial, path)
+
+
+def _write(estimator: DynamicsRegressor, initial: list[InitialCondition], path: Path) -> None:
+    fitted, units = estimator.fitted_, estimator.units_
     about, tensors = fitted.state()
     tensors = {"scale": units.scale, **tensors}
     for k, one in enumerate(initial):

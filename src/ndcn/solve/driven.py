@@ -23,7 +23,7 @@ class DrivenField(Field):
 
     Args:
         field: one that takes inputs.
-        inputs: what it takes, and perhaps more.
+        inputs: what it takes, and perhaps more; functions of time that it brings itself need not be given.
 
     Raises:
         ValueError: one that it takes is not there, or has values for another number of nodes.
@@ -37,10 +37,12 @@ class DrivenField(Field):
         tensor([1., 1., 1., 1.])
     """
 
-    def __init__(self, field: nn.Module, inputs: Inputs) -> None:
+    def __init__(self, field: nn.Module, inputs: Inputs | None) -> None:
         super().__init__()
         self.field = field
-        self.given = given_inputs(field, inputs)
+        known = [given_inputs(field, inputs)] if inputs_of(field) else []
+        known += [] if (own := clock_of(field)) is None else [own]
+        self.given = Inputs.of(one for some in known for one in some.drivers)
 
     def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
         """The field with the inputs at t."""
@@ -77,6 +79,12 @@ def _shaped(value: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return value.to(x.device, x.dtype).unsqueeze(-1)
 
 
+def clock_of(field: nn.Module) -> Inputs | None:
+    """Functions of time that a field brings itself, as those of a law with a season or a step; None if it has none."""
+    own = getattr(field, "clock", None)
+    return own if isinstance(own, Inputs) else None
+
+
 def given_inputs(field: nn.Module, inputs: Inputs | None) -> Inputs:
     """Those inputs that a field takes, or an error that says which are missing."""
     wanted, name = inputs_of(field), type(field).__name__
@@ -104,7 +112,7 @@ def with_inputs(
     if isinstance(field, DrivenField):
         return field
     if not inputs_of(field):
-        return field
+        return field if clock_of(field) is None else DrivenField(field, None)
     given = given_inputs(field, inputs)
     given.check_nodes(graph.num_nodes)
     given.check(first, last, calendar, "the times asked for")

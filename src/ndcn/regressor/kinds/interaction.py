@@ -10,7 +10,18 @@ import torch
 
 from ...data import Trajectory
 from ...identify import Evidence, FoundLaw, Interaction, discover
-from ...laws import ClosedForm, Corrected, DrivenForm, FreeForm, Law, LawODE, NodeClosedForm, described, law_from
+from ...laws import (
+    ClosedForm,
+    Corrected,
+    DrivenForm,
+    FreeForm,
+    Law,
+    LawODE,
+    NodeClosedForm,
+    TimedForm,
+    described,
+    law_from,
+)
 from ...training import History
 from ..initial import InitialCondition
 from ..kind import Can, Fitted, Kind, State, Stored, TrainingData, untrained
@@ -26,6 +37,7 @@ LAWS: dict[str, type[ClosedForm | Corrected | FreeForm | NodeClosedForm]] = {
     "knots": FreeForm,
     "node_values": NodeClosedForm,
     "inputs": DrivenForm,
+    "clock": TimedForm,
 }
 
 
@@ -77,6 +89,8 @@ class IdentifiedLaw(Kind):
         options = settings.model if self.accepts(settings.model) else Interaction(self.form)
         found = discover(data.trajectories, options, settings.seed)
         initial = with_states(data.trajectories, found.initial_states)
+        if found.drivers is not None:
+            initial = [replace(one, inputs=inputs) for one, inputs in zip(initial, found.drivers, strict=True)]
         return FittedLaw(self.can, initial, History(seconds=found.seconds), learned_law(found))
 
     def configured(self, options: Mapping[str, Any]) -> Any:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
+from ..._support.shared_library import shared_library
 from ..._support.threads import WORTH_TWO
 from . import euler_torch
 from .buffers import empty, give, take
 from .euler_torch import Comparison, Layer, Tape
-from .shared_library import shared_library
 
 if TYPE_CHECKING:
     from .euler import Schedule

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._support.shared_library import shared_library
 from ..methods.tableau import Tableau
 from .law_arrays import GraphArrays, LawArrays, numbers, pointer
-from .shared_library import shared_library
 
 ABI = 2
 

@@ -1,0 +1,107 @@
+"""Whether time is needed: a law that depends on it, or a driver that is unknown, beside one of the states alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from .._support.warn import warn
+from ..data import Trajectory
+from ..laws import LawODE
+from ..solve import IntegrationError
+from .clock import time_is_over
+from .common_driver import find_common_driver
+from .interaction import Interaction
+from .observations import CLEAN_BELOW, roughness_of
+from .result import FoundLaw
+from .time_discovery import find_timed
+
+# The largest singular value of residuals over that of pure noise, sqrt(T) + sqrt(n): above it, nodes err alike at the same times. A first trial
+# found 1.4 and less without a driver while the law was still misfitted; residuals of a law that explains the data are nearer to noise.
+IN_COMMON = 1.25
+FEWEST_NODES = 5  # for what is in common to be seen
+FEWEST_SNAPSHOTS = 12  # a season, a trend and a step can be told apart in more
+
+
+class _Task(Protocol):
+    @property
+    def trajectories(self) -> Sequence[Trajectory]: ...
+    @property
+    def what(self) -> Interaction: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def with_time_if_needed(task: _Task, of_states: Callable[[], FoundLaw | None], *, trial: bool) -> FoundLaw | None:
+    """What ``of_states`` finds, where that explains the data; else a law with time or with an unknown driver, if one does."""
+    first = task.trajectories[0]
+    small = first.graph.num_nodes < FEWEST_NODES or min(len(t.times) for t in task.trajectories) < FEWEST_SNAPSHOTS
+    if trial or small or task.what.form == "free" or task.what.known is not None or first.inputs is not None:
+        return of_states()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        alone = of_states()
+    found: FoundLaw | None = None
+    if not time_is_over() and not _nothing_left(alone, task.trajectories):
+        found = find_timed(task.trajectories, task.what, task.seed, None if alone is None else alone.law)
+        if found is not None:
+            return found
+        found = find_common_driver(task.trajectories, task.what, task.seed)
+        if found is not None:
+            warn(
+                "an unknown driver in common to all nodes is part of the law that was found: its curve was estimated from the same data, and could also "
+                "stand for a coupling or a variable that the law lacks. Compare driver_ with what you know of the system; predictions beyond the "
+                "data need its future values"
+            )
+            return found
+    for one in said:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if alone is None or alone.evidence.explained or time_is_over():
+        return alone
+    reason = f"{alone.evidence.reason}; neither a season, a linear trend, a step nor one driver in common explains what is left"
+    return replace(alone, evidence=replace(alone.evidence, reason=reason))
+
+
+def _nothing_left(alone: FoundLaw | None, trajectories: Sequence[Trajectory]) -> bool:
+    """Whether a law without time explains the data, and in noise also what nodes have in common."""
+    if alone is None or not alone.evidence.explained:
+        return False
+    if max(map(roughness_of, trajectories)) < CLEAN_BELOW:
+        return True
+    shares = [in_common(alone, t, x0) for t, x0 in zip(trajectories, alone.initial_states, strict=True)]
+    return max(shares) < IN_COMMON
+
+
+def in_common(found: FoundLaw, seen: Trajectory, x0: torch.Tensor) -> float:
+    """The first singular value of the residuals of a law over the edge of noise, (sqrt(T) + sqrt(n)) sigma; of the worst feature.
+
+    0 if the law cannot be followed, or if there are gaps.
+    """
+    if seen.mask is not None:
+        return 0.0
+    try:
+        states = LawODE(found.law)(x0, seen.times, seen.graph, float(seen.times[0]))
+    except (IntegrationError, ValueError):
+        return 0.0
+    rest = (seen.states.double() - states).numpy()[1:]
+    return max(over_noise_edge(rest[..., a]) for a in range(rest.shape[-1]))
+
+
+def over_noise_edge(rest: np.ndarray) -> float:
+    """The first singular value of residuals (T, n) over that of noise alone, nodes being scaled to the same size.
+
+    Example:
+        >>> noise = np.random.default_rng(0).standard_normal((60, 40))
+        >>> round(over_noise_edge(noise), 1), over_noise_edge(noise + np.sin(np.arange(60.0))[:, None]) > 2
+        (1.0, True)
+    """
+    T, n = rest.shape
+    # sizes from differences in time, which noise has and what lasts has not
+    size = np.sqrt(np.square(np.diff(rest, axis=0)).mean(0) / 2)
+    scaled = rest / np.maximum(size, 1e-300)
+    return float(np.linalg.norm(scaled, 2) / (np.sqrt(T) + np.sqrt(n)))
