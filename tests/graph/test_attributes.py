@@ -37,7 +37,7 @@ def test_a_table_by_order_or_by_name(table: object) -> None:
 def test_the_degree_is_always_there() -> None:
     assert CHAIN.attribute("degree").tolist() == [1, 3, 2]
     assert CHAIN.attributes == {}
-    with pytest.raises(ValueError, match="no attribute 'population', only 'degree': add it by graph.with_attributes"):
+    with pytest.raises(ValueError, match="no attribute 'population', only 'degree': add it by"):
         CHAIN.attribute("population")
 
 

@@ -1,10 +1,13 @@
 """Laws as formulas whose numbers vary among nodes."""
 
+import json
+
+import pandas as pd
 import pytest
 import torch
 
 import ndcn
-from ndcn.laws import ClosedForm, Equation, Formula, NodeClosedForm, NodeEquation, Term
+from ndcn.laws import ClosedForm, Equation, Formula, NodeClosedForm, NodeEquation, NodeEquations, Relation, Term
 from ndcn.laws.network import Network
 
 N = 12
@@ -136,3 +139,51 @@ def test_a_map_keeps_its_step() -> None:
     states, _ = ndcn.laws.LawODE(law).followed(X, torch.tensor([0.25, 0.5]), GRAPH, 0.0)
     first = X + 0.25 * rate(law)
     torch.testing.assert_close(states, torch.stack([first, first + 0.25 * rate(law, x=first)]))
+
+
+def following(values: tuple[float, ...] = (1.0, 2.0), *, log: bool = False) -> NodeClosedForm:
+    """-x times 2 + 0.5 (size - 1.5), or of its logarithm, of two nodes; the second has a rest of 0.1."""
+    relation = Relation(0, "size", -0.5, 1.5, values, log)
+    known = torch.tensor([[-1.75], [-2.35]], dtype=torch.float64)
+    return NodeClosedForm(equation(("x", -2.0, ())), [0], known, [0.1], ["a", "b"], relations=[relation])
+
+
+def values_on(law: NodeClosedForm, graph: ndcn.Graph) -> list[float]:
+    return law.parameters_on(graph)[:, 0].tolist()
+
+
+def test_values_follow_the_attributes_of_a_graph() -> None:
+    pair = ndcn.Graph.from_edges([("a", "b")])
+    law = following()
+    assert values_on(law, pair) == [-1.75, -2.35]  # known by name
+    assert values_on(law, pair.with_attributes({"size": [1, 2]})) == pytest.approx([-1.75, -2.35])
+    assert values_on(law, pair.with_attributes({"size": [3, 3]})) == pytest.approx([-2.75, -2.85])
+    other = ndcn.Graph.from_edges([("b", "c")])
+    assert values_on(law, other.with_attributes({"size": [2, 5]})) == pytest.approx([-2.35, -3.75])
+    drawn = law.with_parameters(torch.tensor([-2.0, -0.5, -1.75, -2.35]).double(), seed=1)
+    assert values_on(drawn, other.with_attributes({"size": [2, 5]}))[1] != pytest.approx(-3.75, abs=1e-3)
+    with pytest.raises(ValueError, match="no attribute 'size', only 'degree'"):
+        values_on(law, other)
+    with pytest.raises(ValueError, match="b_i follows 'size', which is not known of 'c': give it by"):
+        values_on(law, other.with_attributes({"size": [2, float("nan")]}))
+    with pytest.raises(ValueError, match="has no logarithm, of 'c'"):
+        values_on(following(log=True), other.with_attributes({"size": [2, -1]}))
+    given = law.with_node_values(pd.DataFrame({"b_i": [-9.0]}, index=["c"]))
+    assert values_on(given, other.with_attributes({"size": [2, 5]})) == pytest.approx([-2.25, -9.0])
+
+
+def test_what_follows_an_attribute_is_printed_and_kept() -> None:
+    law = following()
+    covariance = torch.diag(torch.tensor([1e-4, 4e-6]).double())
+    shown = NodeEquations(law.equation, covariance=covariance, varying=(0,), law=law)
+    assert str(shown) == "dx_i/dt = b_i x_i,  b_i = -1.250(10) - 0.500(2) size_i, spread 0.1 over 2 nodes"
+    assert r"0.500(2) \mathrm{size}_i" in shown.latex()
+    assert "log size_i" in str(following(log=True))
+    again = NodeClosedForm.from_description(json.loads(json.dumps(law.description())))
+    assert again.relations == law.relations
+    assert values_on(following((1.0, float("nan"))), ndcn.Graph.from_edges([("a", "b")])) == [-1.75, -2.35]
+    broken = {**law.description(), "relations": [{**law.relations[0].description(), "values": [1.0]}]}
+    with pytest.raises(ValueError, match="does not belong to them"):
+        NodeClosedForm.from_description(broken)
+    with pytest.raises(ValueError, match="a relation of values of nodes has"):
+        NodeClosedForm.from_description({**law.description(), "relations": [{"slope": 1.0}]})

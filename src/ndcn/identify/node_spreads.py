@@ -12,6 +12,7 @@ SPREAD_RANGE = (
     10.0,
 )  # times the typical error of a deviation, and times the largest deviation: where a spread is looked for
 GRIDS = (10, 7, 7, 7)  # spreads that are compared, each grid around the best of the one before: to a few percent
+UNTOLD = 1e-6  # times the typical information on a deviation: parameters in common explain those with less
 SWEEPS = 2  # over the spreads, each given the others
 
 
@@ -25,7 +26,8 @@ def likeliest_spreads(F: np.ndarray, b: np.ndarray, n: int, q: int, start: np.nd
     spread = np.asarray(start, dtype=float).copy()
     diagonal = np.maximum(A.diagonal().reshape(n, q), 1e-300)
     error = np.median(diagonal, axis=0) ** -0.5
-    size = np.maximum(np.abs(v.reshape(n, q) / diagonal).max(0), error)
+    told = diagonal > UNTOLD * np.median(diagonal, axis=0)
+    size = np.maximum(np.where(told, np.abs(v.reshape(n, q) / diagonal), 0.0).max(0), error)
 
     if q == 1:  # all spreads at once by eigenvalues
         values, vectors = np.linalg.eigh((A + A.T) / 2)

@@ -64,7 +64,13 @@ def _apart(fitted: TrajectoryFit | NodeFit) -> TrajectoryFit | NodeFit | None:
         problems.append(replace(problem, data=replace(problem.data, seen=seen)))
     if isinstance(fitted, NodeFit):
         return fit_nodes_along(
-            fitted.model, fitted.deviations, problems, fitted.spread, iterations=REFITTED, fixed_spread=True
+            fitted.model,
+            fitted.deviations,
+            problems,
+            fitted.spread,
+            iterations=REFITTED,
+            fixed_spread=True,
+            design=fitted.design,
         )
     return fit_trajectories(fitted.model, problems, iterations=REFITTED, prior=fitted.prior)
 

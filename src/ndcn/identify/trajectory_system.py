@@ -130,7 +130,8 @@ def _add(
     P = len(normal)
     for k, followed in enumerate(tape.tangent(Y)):
         left = np.hstack([S[k], sides.misses[k]]) - followed
-        both = left[:, :P].T @ (sides.weights[k] * left)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a law that diverges, which is not kept
+            both = left[:, :P].T @ (sides.weights[k] * left)
         normal += both[:, :P]
         gradient += both[:, P:]
     kept = Y - np.hstack([np.zeros((len(Y), P)), sides.offset])

@@ -137,6 +137,10 @@ class NodeClosedForm(Law):
         made._seed, made.map_step = seed, self.map_step
         return made
 
+    def several(self, laws: Sequence[NodeClosedForm]) -> NodeClosedForm:
+        """Laws of the same form with other numbers side by side: states and rates are (R, n, d)."""
+        return _SideBySide(self, laws)
+
     def with_node_values(self, table: Any) -> NodeClosedForm:
         """With values of other nodes: a table by node with a column for each of ``labels``, as ``reg.node_values_``.
 
@@ -231,8 +235,9 @@ class NodeClosedForm(Law):
         rate = self._equation.node(x, numbers)
         if any(term.coupling for term in self._equation.terms):
             i, j = graph.edge_index(x.device)
-            messages = self._equation.messages(x.index_select(-2, i), x.index_select(-2, j), numbers[i])
-            rate = rate + graph.aggregate(messages) + self._equation.of_sums(x, graph, numbers, numbers[i])
+            own = numbers.index_select(-2, i)
+            messages = self._equation.messages(x.index_select(-2, i), x.index_select(-2, j), own)
+            rate = rate + graph.aggregate(messages) + self._equation.of_sums(x, graph, numbers, own)
         return rate
 
     def description(self) -> dict[str, Any]:
@@ -285,6 +290,21 @@ class NodeClosedForm(Law):
         """The equation, for printing."""
         shown = NodeEquations(self.equation, self.features or (), varying=self.varying, law=self)
         return str(shown).replace("\n", ";  ")
+
+
+class _SideBySide(NodeClosedForm):
+    """Several laws of one form, of states (R, n, d)."""
+
+    def __init__(self, form: NodeClosedForm, laws: Sequence[NodeClosedForm]) -> None:
+        super().__init__(form.equation, form.varying, form.node_values, form.spread, form.nodes, form.features or ())
+        self._laws, self.map_step = list(laws), form.map_step
+        self._on: tuple[Graph, torch.Tensor] | None = None
+
+    def parameters_on(self, graph: Graph) -> torch.Tensor:
+        """All numbers at each node in each law, (R, n, P)."""
+        if self._on is None or self._on[0] is not graph:
+            self._on = graph, torch.stack([law.parameters_on(graph) for law in self._laws])
+        return self._on[1]
 
 
 def _key(node: Hashable) -> Hashable:

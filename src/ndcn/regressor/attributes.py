@@ -122,17 +122,6 @@ class Learned:
 
         Raises:
             ValueError: the law is the same at every node, a column is missing, or a value is not a finite number.
-
-        Example:
-            >>> import ndcn, torch, pandas as pd
-            >>> graph, times = ndcn.networks.power_law(20, seed=1), ndcn.sampling.irregular_times(5.0, count=40, seed=1)
-            >>> law = ndcn.laws.Heat(torch.linspace(0.5, 1.5, 20).double())
-            >>> x0 = ndcn.laws.initial_state(graph).double()
-            >>> reg = ndcn.DynamicsRegressor("interaction").fit(ndcn.simulate(law, graph, x0, times))
-            >>> other = ndcn.Graph.from_edges([("a", "b")])
-            >>> own = reg.with_node_values(pd.DataFrame({"b_i": [1.0, 3.0]}, index=["a", "b"]))
-            >>> own.predict([20.0], graph=other, x0=[[1.0], [0.0]]).states.flatten().round(decimals=2)
-            tensor([0.7500, 0.7500])
         """
         made, fitted = copy.copy(self), copy.copy(self._fitted())
         fitted.law = self._law().with_node_values(table)

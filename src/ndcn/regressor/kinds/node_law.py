@@ -29,6 +29,10 @@ class LearnedNodeLaw(LearnedLaw):
         """The law with numbers drawn from their posterior; in each, nodes that were never seen have other values."""
         return [self._law.with_parameters(values, seed) for seed, values in enumerate(self.found.posterior_samples)]
 
+    def _side_by_side(self) -> Law:
+        """All posterior samples as one law."""
+        return self._law.several(self.posterior_samples())
+
     def _warn(self, states: torch.Tensor, query: Query) -> None:
         """A formula is known for all states."""
 
