@@ -39,7 +39,9 @@ def data_of(inputs: ndcn.Inputs, way: str = "added", noise: float = 0.0) -> ndcn
     rng = np.random.default_rng(3)
     x0 = torch.from_numpy(rng.uniform(0.5, 3.0, (20, 1)))
     data = ndcn.simulate(Timed(way), GRAPH, x0, TIMES, inputs=inputs)
-    return data.replaced(inputs=None, states=data.states * (1 + noise * rng.standard_normal(data.states.shape)))
+    return data.replaced(
+        inputs=None, states=data.states * (1 + noise * torch.from_numpy(rng.standard_normal(data.states.shape)))
+    )
 
 
 @pytest.mark.parametrize(("kind", "way"), [("season", "times"), ("trend", "added"), ("step", "added")])
@@ -87,7 +89,7 @@ def test_kinds_are_told_apart_in_noise(kind: str) -> None:
 def test_nothing_is_claimed_where_nothing_depends_on_time() -> None:
     rng = np.random.default_rng(5)
     data = ndcn.simulate(ndcn.laws.Heat(0.3), GRAPH, torch.from_numpy(rng.uniform(0.5, 3.0, (20, 1))), TIMES)
-    noisy = data.replaced(states=data.states * (1 + 0.02 * rng.standard_normal(data.states.shape)))
+    noisy = data.replaced(states=data.states * (1 + 0.02 * torch.from_numpy(rng.standard_normal(data.states.shape))))
     for each in (data, noisy):
         assert find_timed([each], ndcn.Interaction(), 0, None) is None
         assert find_common_driver([each], ndcn.Interaction(), 0) is None
@@ -125,6 +127,7 @@ def test_what_nodes_have_in_common_stands_out_of_noise() -> None:
     assert over_noise_edge(noise + np.sin(np.arange(60.0) / 5)[:, None]) > 2
 
 
+@pytest.mark.slow
 def test_a_season_goes_on_beyond_the_data_and_is_kept_in_files(tmp_path: object) -> None:
     data = data_of(OF_TIME["season"])
     reg = ndcn.DynamicsRegressor("interaction", progress=False).fit(data)
