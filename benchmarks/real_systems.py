@@ -1,7 +1,8 @@
 """Laws of systems whose nodes differ: `python benchmarks/real_systems.py [rows ...] [--nodes 100] [--seeds 5] [--noise 0 0.01 0.05]`.
 
 Rows: "alike" are controls in which nodes have the same law, "differ" laws with one or two coefficients of nodes, "inner" Hill's K
-of nodes, "factored" the mutualistic law with a capacity of each node, "groups" two to four groups. Data: power-law network, 80 of 120
+of nodes, "factored" the mutualistic law with a capacity of each node, "groups" two to four groups. "sums" are laws with a function
+of a sum over neighbours, "pairs" with two couplings, "averages" with sums divided by degrees (coupling_laws.py). Data: power-law network, 80 of 120
 irregular snapshots to learn from, multiplicative noise (Kuramoto: additive, a share of the standard deviation). Every fit is a line of
 JSON in a file and is not made again; the table is printed from that file. Seconds are CPU of one core.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from coupling_laws import COUPLINGS, coupling_law, first_states, is_right
 
 import ndcn
 from ndcn import laws
@@ -28,6 +30,7 @@ ROWS = {
     "inner": ("hill",),
     "factored": ("mutualistic",),
     "groups": ("gene",),
+    **{row: tuple(some) for row, some in COUPLINGS.items()},
 }
 # Terms of the true law; of several ways to write it, all.
 TERMS = {
@@ -64,6 +67,8 @@ def truth(row: str, name: str, n: int, seed: int) -> tuple[laws.Law, torch.Tenso
     if row == "alike":
         known = {"kuramoto": laws.Kuramoto(omega=0.5, k=0.5), "sis": laws.SIS(beta=0.4, delta=0.7)}
         return known.get(name) or laws.NAMED[name](), None
+    if row in COUPLINGS:
+        return coupling_law(row, name), None
     if row == "groups":
         kinds = 2 + seed % 3
         values = torch.linspace(0.5, 1.5, kinds, dtype=torch.float64)[(r * kinds).long()]
@@ -102,6 +107,8 @@ def run(cell: dict) -> dict:
     graph = ndcn.networks.power_law(n, seed=seed)
     plain = name in ("gene", "heat", "hill", "mutualistic")
     x0 = laws.initial_state(graph) if plain else law.initial_state(graph, seed=seed)
+    if cell["row"] in COUPLINGS:
+        x0 = first_states(name, n, seed)
     whole = ndcn.simulate(law, graph, x0.double(), ndcn.sampling.irregular_times(5.0, seed=seed))
     parts = ndcn.split(whole, seed=seed)
     train = parts.train
@@ -116,7 +123,9 @@ def run(cell: dict) -> dict:
     out["differ"] = table is not None
     if out["form"] == "closed":
         out["equation"] = str(reg.equations())
-        out["right"] = {c.term for c in reg.equations().coefficients} in TERMS[name]
+        other = cell["row"] in COUPLINGS
+        terms = {c.term for c in reg.equations().coefficients}
+        out["right"] = is_right(cell["row"], name, reg) if other else terms in TERMS[name]
     held = [
         100 * ndcn.metrics.normalized_l1(reg.predict(p.times), p) for p in (parts.interpolation, parts.extrapolation)
     ]
