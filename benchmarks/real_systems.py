@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from coupling_laws import COUPLINGS, coupling_law, first_states, is_right
 
 import ndcn
+from coupling_laws import COUPLINGS, coupling_law, first_states, is_right
 from ndcn import laws
 
 CONTROLS = ("gene", "kuramoto", "heat", "sis", "mutualistic")

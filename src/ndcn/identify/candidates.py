@@ -50,7 +50,9 @@ def candidates(forms: Sequence[WeakForm], feature: int) -> list[list[tuple[Term,
     )
     out: dict[tuple, list[tuple[Term, float]]] = {}
     for sets_of_forms, price, most in tiers:
-        columns = [best_of_families(form, feature, sets, price, most) for form, sets in zip(forms, sets_of_forms, strict=True)]
+        columns = [
+            best_of_families(form, feature, sets, price, most) for form, sets in zip(forms, sets_of_forms, strict=True)
+        ]
         for row in zip_longest(*columns):
             for form, support in zip(forms, row, strict=True):
                 if support is not None:
@@ -75,6 +77,7 @@ def _ranked_sets(form: WeakForm, feature: int) -> tuple[list[RankedSupport], lis
 
 
 def ranked_support(form: WeakForm, feature: int, support: Support) -> RankedSupport:
+    """With what it leaves open and how complex it is."""
     terms = [form.terms[feature][m] for m in support.members]
     return RankedSupport(support, math.log(support.rest), sum(map(complexity, terms)))
 
@@ -100,7 +103,9 @@ def _with_one_curve(
     return list(best.values())
 
 
-def best_of_families(form: WeakForm, feature: int, ranked: Sequence[RankedSupport], price: float, most: int) -> list[Support]:
+def best_of_families(
+    form: WeakForm, feature: int, ranked: Sequence[RankedSupport], price: float, most: int
+) -> list[Support]:
     """The best of each combination of families, ``most`` of them."""
     found: dict[tuple, Support] = {}
     for one in sorted(ranked, key=lambda ranked: ranked.score(price)):

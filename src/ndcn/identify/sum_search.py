@@ -172,7 +172,9 @@ class SumSearch(Search):
         starts.sort(key=lambda pair: pair[0])
         fitted = [_fitted(rows, term) for _, term in starts[:LINKS_TRIED]]
         found = [(score, *_with_coefficients(rows, term)) for score, term in fitted]
-        return sorted(((score, terms) for score, terms, share in found if share < LARGEST_SHARE), key=lambda pair: pair[0])
+        return sorted(
+            ((score, terms) for score, terms, share in found if share < LARGEST_SHARE), key=lambda pair: pair[0]
+        )
 
 
 def _splines(sums: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -205,9 +207,7 @@ def _links(sums: Sequence[torch.Tensor]) -> list[str]:
     return [link for link in LINKS if least >= LEAST_SUM * most or link not in OF_NONNEGATIVE]
 
 
-def _best_start(
-    rows: _Rows, inside: Term, factor: str, link: str, sums: Sequence[torch.Tensor]
-) -> tuple[float, Term]:
+def _best_start(rows: _Rows, inside: Term, factor: str, link: str, sums: Sequence[torch.Tensor]) -> tuple[float, Term]:
     """The family of a function, with the parameters of a coarse grid that explain most, and its score."""
     features = inside.formula.features
     name = features[inside.output]

@@ -41,7 +41,9 @@ def plain_names(features: Sequence[str]) -> bool:
         (True, False, False, False)
     """
     forms = {form for name in features for form in (name, f"{name}_i", f"{name}_j")}
-    words = all(name.isidentifier() and not keyword.iskeyword(name) and name not in (*FUNCTIONS, SUM) for name in features)
+    words = all(
+        name.isidentifier() and not keyword.iskeyword(name) and name not in (*FUNCTIONS, SUM) for name in features
+    )
     return bool(features) and words and len(forms) == 3 * len(features)
 
 
@@ -102,7 +104,9 @@ class Formula:
             ValueError: it is a function of sums over neighbours, which two states do not tell; compute ``around``.
         """
         if self._function is None:
-            raise ValueError(f"{self.text!r} is a function of sums over neighbours: it has no value at two states alone")
+            raise ValueError(
+                f"{self.text!r} is a function of sums over neighbours: it has no value at two states alone"
+            )
         # as tensors 1/0 and 10^400 are infinite; as Python's numbers they would raise errors
         numbers = [v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64) for v in values]
         out = self._function(x_i, x_j, numbers)
@@ -160,7 +164,9 @@ def parsed(text: str) -> ast.Expression:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             if not isinstance(node.func, ast.Name) or node.func.id not in (*FUNCTIONS, SUM):
-                raise ValueError(f"{text!r} calls something unknown; known functions are {', '.join(FUNCTIONS)}, and sum")
+                raise ValueError(
+                    f"{text!r} calls something unknown; known functions are {', '.join(FUNCTIONS)}, and sum"
+                )
             if len(node.args) != 1 or node.keywords:
                 raise ValueError(f"in {text!r} {node.func.id} takes one argument")
             if node.func.id == SUM and any(inner is not node and _is_sum(inner) for inner in ast.walk(node)):

@@ -14,11 +14,7 @@ Named = Sequence[Mapping[str, torch.Tensor]]  # the parameters of each term by n
 
 
 def functions_of_sums(
-    terms: Sequence[Term],
-    x: torch.Tensor,
-    graph: Graph,
-    numbers: tuple[Sequence[torch.Tensor], Named],
-    at_edges: Named,
+    terms: Sequence[Term], x: torch.Tensor, graph: Graph, numbers: tuple[Sequence[torch.Tensor], Named], at_edges: Named
 ) -> torch.Tensor:
     """sum_k c_k phi_k(x_i, sum_j A_ij g_k(x_i, x_j)) at states (..., n, d), given coefficients and parameters."""
     c, named = numbers
