@@ -70,7 +70,7 @@ def other_along(
         found = None if time_is_over() else closed_form_along(search, some, tolerance)
         if found is None:
             continue
-        if poor:
+        if poor or closed is None:
             better = residuals_are_noise(found) and (closed is None or found.excess < closed.excess)
         else:
             better = found.excess < NOTHING_LEFT_EXCESS and score(found) + FAR_BETTER < score(closed)
