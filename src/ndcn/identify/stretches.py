@@ -64,9 +64,8 @@ def _apart(fitted: TrajectoryFit | NodeFit) -> TrajectoryFit | NodeFit | None:
         seen = problem.data.seen & ~_held(len(problem.data.times))[:, None, None]
         problems.append(replace(problem, data=replace(problem.data, seen=seen)))
     if isinstance(fitted, NodeFit):
-        return fit_nodes_along(
-            fitted.model, fitted.deviations, problems, fitted.spread, iterations=REFITTED, fixed_spread=True
-        )
+        u, spread, design = fitted.deviations, fitted.spread, fitted.design
+        return fit_nodes_along(fitted.model, u, problems, spread, iterations=REFITTED, fixed_spread=True, design=design)
     return fit_trajectories(fitted.model, problems, iterations=REFITTED, prior=fitted.prior)
 
 
