@@ -13,7 +13,6 @@ import argparse
 import contextlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -71,9 +70,10 @@ def prepare(graph: Any, parts: int, folder: Path, *, method: str = "streaming", 
     return distributed.write_parts(data, folder, parts, method=method)
 
 
-def peak() -> int:
-    """Bytes of memory at the highest, of this process."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def held(name: str = "VmHWM") -> int:
+    """Bytes of memory of this process, at the highest or (VmRSS) now; getrusage would count those of the process that started it."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(name))
 
 
 def worker(options: argparse.Namespace) -> None:
@@ -88,7 +88,7 @@ def worker(options: argparse.Namespace) -> None:
     world = distributed.World.current()
     import ndcn.regressor  # what the interpreter takes before there is any data
 
-    begun = peak()
+    begun = held()
     data = distributed.read_part(options.folder)
     if options.whole:
         whole = distributed.whole_trajectory(data)
@@ -105,7 +105,7 @@ def worker(options: argparse.Namespace) -> None:
         (time.perf_counter() - clock) / options.epochs,
         (time.process_time() - cpu) / options.epochs,
         (links.sent - sent) / options.epochs,
-        peak() - begun,
+        held() - begun,
         begun,
     ]
     rows = world.gather(torch.tensor(measured, dtype=torch.float64))
@@ -245,14 +245,13 @@ def law_worker(options: argparse.Namespace) -> None:
     x0 = 2 * torch.rand(options.nodes, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     times = ndcn.sampling.irregular_times(5.0, count=40, seed=0)
     data = ndcn.simulate(ndcn.laws.Gene(), graph, x0, times)
-    with open("/proc/self/status") as status:
-        held = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
+    before = held("VmRSS")
     cpu, clock = time.process_time(), time.perf_counter()
     reg = ndcn.DynamicsRegressor(model="interaction").fit(data)
     measured = {
         "cpu": time.process_time() - cpu,
         "clock": time.perf_counter() - clock,
-        "memory": (peak() - held) / 2**30,
+        "memory": (held() - before) / 2**30,
     }
     print(json.dumps({**measured, "law": str(reg.equations()), "explained": reg.evidence_.explained}))
 

@@ -66,11 +66,13 @@ def test_a_forecast_is_that_of_one_process(cluster: Any) -> None:
 
 def test_a_node_is_killed_and_its_task_is_carried_out_elsewhere(cluster: Any, tmp_path: Path) -> None:
     """Two tasks are at work on two nodes when one of them is killed; each task notes its beginning and its end in a file."""
-    names = [tmp_path / str(k) for k in range(4)]
-    tasks = [f"echo begun >> {name}; sleep 10; echo done >> {name}" for name in names]
+    names = [tmp_path / str(k) for k in range(3)]
+    tasks = [f"echo begun >> {name}; sleep 20; echo done >> {name}" for name in names]
 
     def kill_when_both_work() -> None:
-        while sum(name.exists() for name in names) < 2:
+        while (
+            sum(name.exists() and "done" not in name.read_text() for name in names) < 2
+        ):  # a node carries out one at a time
             time.sleep(0.05)
         cluster.remove_node(cluster.working[0], allow_graceful=False)
 
@@ -78,10 +80,10 @@ def test_a_node_is_killed_and_its_task_is_carried_out_elsewhere(cluster: Any, tm
     killer.start()
     answers = dict(run_all(os.system, tasks, jobs=cluster.address, name="tasks"))
     killer.join()
-    assert answers == dict.fromkeys(range(4), 0)
+    assert answers == dict.fromkeys(range(3), 0)
     said = [name.read_text().split() for name in names]
     assert all("done" in words for words in said)
-    assert sorted(words.count("begun") for words in said) == [1, 1, 1, 2]  # one was lost and begun again
+    assert sorted(words.count("begun") for words in said) == [1, 1, 2]  # one was lost and begun again
 
 
 def test_the_example_trains_on_two_workers(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import torch
 from scipy import sparse
 from torch import nn
 
+from ..._support.memory import give_back
 from ..._support.wording import counted
 from ..._support.world import World
 from ..adjacency_checks import is_symmetric
@@ -136,7 +137,10 @@ class PartGraph(Graph):
                 "operators one after the other instead, as in graph.adjacency @ (graph.adjacency @ x)"
             )
         known = not self.directed and (symmetric or is_symmetric(sparse.csr_array(rows[:, :n])))
-        return HaloMatrix(rows[:, :m], self.halo, self.part.inner, symmetric=known)
+        made = HaloMatrix(rows[:, :m], self.halo, self.part.inner, symmetric=known)
+        del whole, rows, beyond, lone
+        give_back()
+        return made
 
     def edge_index(self, device: torch.device | str = "cpu") -> NoReturn:
         """Not in parts: ``ends`` and ``evaluate`` take its place."""

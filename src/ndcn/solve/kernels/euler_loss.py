@@ -17,6 +17,7 @@ import torch
 from torch import nn
 from torch.autograd.function import once_differentiable
 
+from ..._support.memory import give_back
 from ...graph import Graph
 from ..methods.runge_kutta import explosion
 from ..solver import Solver
@@ -187,6 +188,7 @@ class _Loss(torch.autograd.Function):
         state = problem.packed(torch.addmm(b_0, hidden, w_0.t()))
         if problem.graph.in_parts:  # such networks are large: it is computed again below
             del hidden
+            give_back()
         loss, found = _iteration(problem, state, *others)
         if found:
             grad = found[0]

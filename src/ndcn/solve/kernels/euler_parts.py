@@ -27,8 +27,8 @@ def forward(
     transposed, readout, sizes = layer.weight.t(), layer.readout.t(), steps.tolist()
     # the state at the end is part of the tape where it is handed out; else whoever keeps the tape needs it not
     ends = count if states is not None and len(states) > count else count - 1
-    later = take(max(ends, 0), n, width, like=start) if keep else None
-    rows = [start] * (count + 1) if later is None else [start, *later.unbind()]
+    later = take(count, n, width, like=start) if keep else None  # one shape for all segments, so that they share it
+    rows = [start] * (count + 1) if later is None else [start, *later.unbind()[: max(ends, 0)]]
     spread, scratch = take(n, width, like=start), take(n, width, like=start)
     tape = (
         take(total, n, width, like=start if slopes is not None else start.new_empty(0, dtype=torch.bool))
