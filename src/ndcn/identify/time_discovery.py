@@ -101,7 +101,7 @@ def find_timed(trajectories: Sequence[Trajectory], what: Interaction, seed: int,
     rough = max(roughness_of(one) for one in trajectories)
     complete = all(one.mask is None for one in trajectories)
     if rough < SURELY_NOISY and complete:
-        found = _from_snapshots(task)
+        found = _from_snapshots(task, GUESSES if rough < NOISY_ABOVE else 1)
         if found is not None or rough < CLEAN_BELOW:
             return found
     return None if rough < NOISY_ABOVE and not complete else _along(task, alone)
@@ -132,14 +132,14 @@ def _omega(term: Term) -> float:
 # Without noise ------------------------------------------------------------------------------------------------------
 
 
-def _from_snapshots(task: _TimeTask) -> FoundLaw | None:
-    """The first guess with time that explains every snapshot from the one before to its rounding."""
+def _from_snapshots(task: _TimeTask, most: int) -> FoundLaw | None:
+    """The first guess with time, of so many of each kind, that explains every snapshot from the one before to its rounding."""
     data = [observed(one, noisy=False) for one in task.trajectories]
     if any(one.gaps for one in data):
         return None
     tolerance = CLEAN_TOLERANCE * largest(data)
     scan = _scan(task, data)
-    guesses = [guess for kind in KINDS for guess in scan.guesses(kind, GUESSES)]
+    guesses = [guess for kind in KINDS for guess in scan.guesses(kind, most)]
     guesses.sort(key=lambda one: one.log_rest)
     for guess in in_time(shown(guesses, "trying time")):
         found = _shot(task, data, scan, guess, tolerance)

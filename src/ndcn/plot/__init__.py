@@ -12,7 +12,7 @@ from .animation import animate
 from .comparison import compare
 from .confidence import reliability
 from .curves import error_curves, error_over_time, training_curve, trajectories
-from .driver import driver
+from .drivers import driver
 from .fan import forecast
 from .figures import panels
 from .inspection import inspect
