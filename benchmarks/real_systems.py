@@ -2,7 +2,8 @@
 
 Rows: "alike" are controls in which nodes have the same law, "differ" laws with one or two coefficients of nodes, "inner" Hill's K
 of nodes, "factored" the mutualistic law with a capacity of each node, "groups" two to four groups, "attribute" a coefficient that
-follows one of two attributes, and predictions on another network of 300 nodes with other attributes. Data: power-law network, 80 of 120
+follows one of two attributes, and predictions on another network of 300 nodes with other attributes. "sums" are laws with a function
+of a sum over neighbours, "pairs" with two couplings, "averages" with sums divided by degrees (coupling_laws.py). Data: power-law network, 80 of 120
 irregular snapshots to learn from, multiplicative noise (Kuramoto: additive, a share of the standard deviation). Every fit is a line of
 JSON in a file and is not made again; the table is printed from that file. Seconds are CPU of one core.
 """
@@ -20,6 +21,7 @@ import numpy as np
 import torch
 
 import ndcn
+from coupling_laws import COUPLINGS, coupling_law, first_states, is_right
 from ndcn import laws
 
 CONTROLS = ("gene", "kuramoto", "heat", "sis", "mutualistic")
@@ -30,6 +32,7 @@ ROWS = {
     "factored": ("mutualistic",),
     "groups": ("gene",),
     "attribute": ("gene", "sis"),
+    **{row: tuple(some) for row, some in COUPLINGS.items()},
 }
 # Terms of the true law; of several ways to write it, all.
 TERMS = {
@@ -66,6 +69,8 @@ def truth(row: str, name: str, n: int, seed: int) -> tuple[laws.Law, torch.Tenso
     if row == "alike":
         known = {"kuramoto": laws.Kuramoto(omega=0.5, k=0.5), "sis": laws.SIS(beta=0.4, delta=0.7)}
         return known.get(name) or laws.NAMED[name](), None
+    if row in COUPLINGS:
+        return coupling_law(row, name), None
     if row == "groups":
         kinds = 2 + seed % 3
         values = torch.linspace(0.5, 1.5, kinds, dtype=torch.float64)[(r * kinds).long()]
@@ -106,6 +111,8 @@ def run(cell: dict) -> dict:
         graph = graph.with_attributes(attributes(n, seed))
     plain = name in ("gene", "heat", "hill", "mutualistic")
     x0 = laws.initial_state(graph) if plain else law.initial_state(graph, seed=seed)
+    if cell["row"] in COUPLINGS:
+        x0 = first_states(name, n, seed)
     whole = ndcn.simulate(law, graph, x0.double(), ndcn.sampling.irregular_times(5.0, seed=seed))
     parts = ndcn.split(whole, seed=seed)
     train = parts.train
@@ -120,7 +127,9 @@ def run(cell: dict) -> dict:
     out["differ"] = table is not None
     if out["form"] == "closed":
         out["equation"] = str(reg.equations())
-        out["right"] = {c.term for c in reg.equations().coefficients} in TERMS[name]
+        other = cell["row"] in COUPLINGS
+        terms = {c.term for c in reg.equations().coefficients}
+        out["right"] = is_right(cell["row"], name, reg) if other else terms in TERMS[name]
     held = [
         100 * ndcn.metrics.normalized_l1(reg.predict(p.times), p) for p in (parts.interpolation, parts.extrapolation)
     ]

@@ -1,7 +1,7 @@
-"""Data without a law of our form, and nodes that differ in noise: `python benchmarks/without_law.py [cases ...] [--nodes 60] [--seeds 2] [--noise 0 0.05]`.
+"""Data without a law of our form, nodes that differ in noise, and controls: `python benchmarks/without_law.py [cases ...] [--nodes 60] [--seeds 2] [--noise 0 0.05]`.
 
 A fit is confidently wrong if it gives no warning and its rate misses the true one by more than 5 % (normalised l1, at the true states of
-the snapshots that were learned from). White noise and random walks have no rate: every fit without a warning is wrong. Power-law network, 80
+the snapshots that were learned from). Controls have a law that is the same at every node: a warning or a claimed difference is false. White noise and random walks have no rate: every fit without a warning is wrong. Power-law network, 80
 of 120 irregular snapshots. Every fit is a line of JSON in a file and is not made again; the table is printed from that file. Seconds are CPU
 of one core.
 """
@@ -21,7 +21,7 @@ from scipy import sparse
 
 import ndcn
 from ndcn import laws
-from real_systems import truth
+from real_systems import judged, truth
 
 WRONG_ABOVE = 5.0  # % of the true rate
 FINE = 2.5e-3  # step of simulations with a delay
@@ -32,6 +32,7 @@ DIFFERING = {
     "Kuramoto omega_i": "kuramoto",
     "LV": "lotka_volterra",
 }
+CONTROLS = {f"control {name}": name for name in ("gene", "kuramoto", "heat", "sis", "mutualistic")}
 CASES = (
     "white noise",
     "random walk",
@@ -42,6 +43,7 @@ CASES = (
     "hidden variable",
     "wrong links",
     *DIFFERING,
+    *CONTROLS,
 )
 
 Rate = Callable[[np.ndarray], np.ndarray]
@@ -133,8 +135,9 @@ def data_of(case: str, n: int, seed: int) -> tuple[ndcn.Graph, np.ndarray, np.nd
     if case == "wrong links":
         law, told = laws.Gene(), rewired(graph, 0.1, seed)
     else:
-        law, told = truth("differ", DIFFERING[case], n, seed)[0], graph
-    plain = case in ("wrong links", "heat k_i", "gene b_i")
+        row, name = ("alike", CONTROLS[case]) if case in CONTROLS else ("differ", DIFFERING[case])
+        law, told = truth(row, name, n, seed)[0], graph
+    plain = case in ("wrong links", "heat k_i", "gene b_i", "control gene", "control heat", "control mutualistic")
     start = laws.initial_state(graph) if plain else law.initial_state(graph, seed=seed)
     whole = ndcn.simulate(law, graph, start.double(), times)
     rate = torch.stack([law(torch.zeros(()), x, graph) for x in whole.states])
@@ -151,7 +154,16 @@ def run(cell: dict) -> dict:
     times, states = times[kept], states[kept]
     share = (
         states.std()
-        if case in ("white noise", "random walk", "sines", "phase lag", "hidden variable", "Kuramoto omega_i")
+        if case
+        in (
+            "white noise",
+            "random walk",
+            "sines",
+            "phase lag",
+            "hidden variable",
+            "Kuramoto omega_i",
+            "control kuramoto",
+        )
         else states
     )
     seen = states + noise * share * np.random.default_rng(100 + seed).standard_normal(states.shape)
@@ -171,6 +183,9 @@ def run(cell: dict) -> dict:
     told = [str(w.message) for w in said if issubclass(w.category, UserWarning)]
     out |= {"form": reg.evidence_.form, "explained": bool(reg.evidence_.explained), "warned": " | ".join(told)}
     out["equation"] = str(reg.equations())[:300] if out["form"] == "closed" else ""
+    out["differ"] = reg.node_values_ is not None
+    if case in DIFFERING and out["differ"]:
+        out |= judged(reg.node_values_, truth("differ", DIFFERING[case], n, seed)[1].numpy())
     if rates is not None:
         t, x = torch.from_numpy(times), torch.from_numpy(states)[..., None]
         with torch.no_grad():
@@ -198,7 +213,11 @@ def report(results: list[dict]) -> None:
             f"{np.median([r['seconds'] for r in own]):.0f}",
         ]
         print("| " + " | ".join(line) + " |")
-    print(f"\nconfidently wrong: {sum(r['wrong'] for r in results)} of {len(results)}")
+    own = [r for r in results if r["case"] not in CONTROLS]
+    print(f"\nconfidently wrong: {sum(r['wrong'] for r in own)} of {len(own)}")
+    own = [r for r in results if r["case"] in CONTROLS]
+    false = [sum(bool(r["warned"]) for r in own), sum(r["differ"] for r in own)]
+    print(f"controls: {false[0]} false warnings and {false[1]} false differences in {len(own)}")
 
 
 def main() -> None:

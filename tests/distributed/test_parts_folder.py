@@ -74,15 +74,18 @@ def spoiled(folder: Path, how: str) -> str:
         shutil.rmtree(second)
         shutil.copytree(other / "part-00001", second)
         return "parts of two partitions were mixed"
+    if how == "nameless":
+        (second / "nodes.parquet").write_bytes(b"PAR1 and no more")
+        return "nodes.parquet is damaged"
     shutil.rmtree(second)
     shutil.copytree(folder / "part-00000", second)
     return "is part 0 of partition"
 
 
-@pytest.mark.parametrize("how", ["missing", "damaged", "foreign", "swapped"])
+@pytest.mark.parametrize("how", ["missing", "damaged", "foreign", "swapped", "nameless"])
 def test_every_rank_says_what_is_wrong_with_a_part_of_one(how: str, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
-    distributed.write_parts(trajectory(), folder, 2, method="blocks")
+    distributed.write_parts(trajectory(labels=how == "nameless"), folder, 2, method="blocks")
     message = spoiled(folder, how)
     code = """
 try:
@@ -93,6 +96,32 @@ except ValueError as error:
     for rank in together(2, code, {"folder": str(folder)}, cwd=tmp_path):
         assert message in rank.said
         assert rank.said.startswith("rank 1: ")
+
+
+def test_machines_with_different_folders(tmp_path: Path) -> None:
+    """Each rank reads a folder of its own: parts of two partitions, whole in themselves; one without a word; none at all."""
+    distributed.write_parts(trajectory(), tmp_path / "a0", 2, method="blocks")
+    distributed.write_parts(trajectory(missing=True), tmp_path / "a1", 2, method="blocks")
+    for name in ("b0", "b1", "c0"):
+        shutil.copytree(tmp_path / "a0", tmp_path / name)
+    about = json.loads((tmp_path / "b1" / "partition.json").read_text())
+    (tmp_path / "b1" / "partition.json").write_text(json.dumps({k: v for k, v in about.items() if k != "times"}))
+    code = """
+said = []
+for name in "abc":
+    try:
+        distributed.read_part(words["folder"] + "/" + name + str(world.rank))
+    except ValueError as error:
+        said.append(str(error))
+say(said)
+"""
+    for rank in together(2, code, {"folder": str(tmp_path)}, cwd=tmp_path):
+        other, silent, none = rank.said
+        assert "in rank 0 and of another in rank 1: copy all parts" in other
+        assert silent.startswith("rank 1: ")
+        assert "is damaged: it says nothing of times" in silent
+        assert none.startswith("rank 1: ")
+        assert "holds no partitioned network" in none
 
 
 def test_another_number_of_processes_is_refused(tmp_path: Path) -> None:

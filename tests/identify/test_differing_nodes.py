@@ -94,3 +94,25 @@ def test_one_law_of_all_nodes_may_be_asked_for() -> None:
     assert differ.get_params()["model"].nodes == "differ"
     with pytest.raises(ValueError, match="nodes must be"):
         ndcn.Interaction(nodes="other")
+
+
+@pytest.mark.slow
+def test_conductances_of_nodes_in_noise() -> None:
+    """Varying self terms imitate -k_i x_i to the noise: the shorter law is likelier."""
+    graph = ndcn.networks.power_law(N, seed=0)
+    k = 0.5 + torch.rand(N, generator=torch.Generator().manual_seed(500), dtype=torch.float64)
+    times = ndcn.sampling.irregular_times(5.0, count=80, seed=0)
+    data = ndcn.simulate(laws.Heat(k), graph, laws.initial_state(graph).double(), times)
+    drawn = torch.randn(data.states.shape, generator=torch.Generator().manual_seed(100), dtype=torch.float64)
+    reg = found(ndcn.Trajectory(times=times, states=data.states * (1 + 0.05 * drawn), graph=graph))
+    assert {c.term for c in reg.equations().coefficients} == {"x_j - x_i"}
+    assert np.corrcoef(reg.node_values_["b_i"], k.numpy())[0, 1] > 0.95
+
+
+@pytest.mark.slow
+def test_random_walks_have_no_dynamics() -> None:
+    steps = np.random.default_rng(0).standard_normal((60, N, 1)).cumsum(0)
+    data = ndcn.Trajectory(times=np.arange(60.0), states=40 + steps, graph=GRAPH)
+    with pytest.warns(UserWarning, match="no dynamics found"):
+        reg = ndcn.DynamicsRegressor(model="interaction").fit(data)
+    assert not reg.evidence_.explained

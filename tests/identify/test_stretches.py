@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from ndcn import Trajectory, laws, networks, simulate
+from ndcn.identify.node_discovery import _samples, rate_error
 from ndcn.identify.node_fit import NodeFit, fit_nodes_along, node_problems
 from ndcn.identify.observations import observed
 from ndcn.identify.stretches import doubt_in_noise
@@ -70,3 +71,18 @@ def test_a_random_walk_has_no_dynamics() -> None:
     doubt = doubt_in_noise(with_own_values(GROWTH, random_walk()))
     assert doubt is not None
     assert "no dynamics found" in doubt
+
+
+def test_the_error_of_rates_is_foretold() -> None:
+    """By the errors of all numbers: the true one is of that size."""
+    k = torch.linspace(0.2, 1.5, 25, dtype=torch.float64)
+    found = with_own_values(HEAT, noisy_heat(k))
+    told = rate_error(found, _samples(found, np.ones(0), 0)[0])
+    (problem,) = found.problems
+    states = found.states(problem)
+    assert states is not None
+    u = found.deviations.expand(len(states), 25, 1)
+    rate = found.model.rate(torch.cat([states, u], -1), problem.data.network)[..., :1]
+    true = torch.stack([laws.Heat(k)(torch.zeros(()), x, GRAPH) for x in states])
+    off = float((rate - true).abs().mean() / true.abs().mean())
+    assert told / 2 < off < 2 * told

@@ -22,7 +22,7 @@ FEWEST = 10  # edges between labelled nodes, below which their classes say nothi
 # training nodes ask for: choosing by a few validation nodes, which are right or wrong by chance, loses accuracy.
 COMPARED = ("signed", "features", "diffusion")
 # Standard errors by which another field must be better. On the unseen halves of the validation nodes of Texas and Wisconsin the choice
-# got 86.7 and 84.2 % with 0, 86.9 and 84.5 with 1, 87.4 and 84.6 with 1.5 and with 2: benchmarks/choose_heterophily.py.
+# got 86.7 and 84.2 % with 0, 86.9 and 84.5 with 1, 87.4 and 84.6 with 1.5 and with 2: benchmarks/choose_field.py.
 CLEARLY = 1.5
 WORDS = {"diffusion": "diffusion", "signed": "the signed field", "features": "features alone"}
 

@@ -91,9 +91,16 @@ def fit(
     ensemble: Annotated[
         int, option("Models to train, from SEED, SEED + 1, ...; predictions are their mean.", min=1)
     ] = 1,
-    jobs: Annotated[int | None, option("With --ensemble: processes. Default: one for each core.", min=1)] = None,
+    jobs: Annotated[
+        int | None, option("With --ensemble or --compare-learned: processes. Default: one for each core.", min=1)
+    ] = None,
     ray: Annotated[
-        str, option("With --ensemble: a Ray cluster, auto or its address.", metavar="ADDRESS", show_default="none")
+        str,
+        option(
+            "With --ensemble or --compare-learned: a Ray cluster, auto or its address.",
+            metavar="ADDRESS",
+            show_default="none",
+        ),
     ] = "",
     device: Annotated[str, option("Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     dtype: Annotated[Precision, option("Precision to compute in.")] = Precision.float32,

@@ -184,12 +184,22 @@ def _about(folder: Path) -> dict[str, Any]:
         raise ValueError(
             f"{folder} has format version {about.get('version')}, this ndcn reads {VERSION}; use a newer ndcn"
         )
+    if lacking := [
+        name for name in ("id", "parts", "nodes", "directed", "labels", "times", "features") if name not in about
+    ]:
+        raise ValueError(
+            f"{folder / ABOUT} is damaged: it says nothing of {', '.join(lacking)}; make the partition anew"
+        )
     return about
+
+
+def _missing(path: Path) -> str:
+    return f"{path} is missing: copy it from where the partition was made, or make it anew"
 
 
 def _tensors(path: Path, about: dict[str, Any], k: int) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     if not path.is_file():
-        raise ValueError(f"{path} is missing: copy it from where the partition was made, or make it anew")
+        raise ValueError(_missing(path))
     text, tensors = read_tensors(path, "part")
     head = from_json(text)
     if head.get("id") != about["id"] or head.get("part") != k or head.get("parts") != about["parts"]:
@@ -207,11 +217,25 @@ def _read(folder: Path, about: dict[str, Any], world: World) -> Trajectory | Par
     csr_of_parts(  # refuses indices that lead out of it
         part.weights, part.indices, part.indptr, shape=(len(part.own), len(part.own) + len(part.halo))
     )
-    if part.send_counts.sum() != len(part.send) or (len(part.send) and int(part.send.max()) >= len(part.own)):
+    counts, own = (part.send_counts, part.receive_counts), len(part.own)
+    planned = [len(one) == world.size and one.min() >= 0 for one in counts] + [
+        one.sum() == len(rows) for one, rows in zip(counts, (part.send, part.halo), strict=True)
+    ]
+    if not all(planned) or (len(part.send) and not 0 <= part.send.min() <= part.send.max() < own):
         raise ValueError(f"{place} is damaged: its exchange plan does not fit its nodes")
     nodes = None
     if about["labels"]:
-        nodes = read_parquet((place / "nodes.parquet").read_bytes(), "nodes.parquet").to_pandas()["node"].tolist()
+        names = place / "nodes.parquet"
+        try:
+            nodes = read_parquet(names.read_bytes(), "nodes.parquet").to_pandas()["node"].tolist()
+        except FileNotFoundError:
+            raise ValueError(_missing(names)) from None
+        except (OSError, ValueError, KeyError) as error:
+            raise ValueError(f"{names} is damaged: {error}") from error
+        if len(nodes) != own:
+            raise ValueError(
+                f"{names} has {len(nodes)} names for {own} nodes: parts of two partitions were mixed; copy all of one"
+            )
     graph = PartGraph(
         part,
         world,

@@ -57,6 +57,7 @@ def auto(
     keep_outliers: bool = False,
     seed: int = 0,
     progress: bool | None = None,
+    jobs: int | str | None = None,
 ) -> Forecast:
     """Forecast with the models that a rolling-origin backtest found best.
 
@@ -80,6 +81,8 @@ def auto(
         keep_outliers: whether to use the data as they are, wrong cells included.
         seed: of the training of learned models.
         progress: whether to show a progress bar; None shows it on a terminal.
+        jobs: processes that train the learned models; one for each core by default. "ray" or an address such as "ray://head:10001"
+            trains them on a Ray cluster.
 
     Raises:
         TypeError, ValueError: data, horizon or names that cannot be used; the message says what to do.
@@ -105,16 +108,18 @@ def auto(
         limit = f"from 1 to {T // 2} (half of the {T} snapshots)"
         raise ValueError(f"horizon must be a whole number of steps {limit}, got {steps!r}")
     with threads_for(data.graph.num_nodes):
-        choices = [_choose(panel, steps, tuple(options.learned), seed, progress) for panel in panels]
+        choices = [_choose(panel, steps, tuple(options.learned), seed, progress, jobs) for panel in panels]
     return Forecast.of(data, panels, choices)
 
 
-def _choose(panel: Panel, steps: int, learned: tuple[str, ...], seed: int, progress: bool | None) -> Choice:
+def _choose(
+    panel: Panel, steps: int, learned: tuple[str, ...], seed: int, progress: bool | None, jobs: int | str | None
+) -> Choice:
     candidates = candidates_for(panel, panel.kind)
     learners = [Learner(name, panel, panel.kind, seed) for name in learned]
     candidates += [learner.candidate() for learner in learners]
     with Progress(len(candidates), 0, progress, "models", "comparing") as bar:
-        tested = backtest.run(panel, candidates, backtest.scored_horizons(steps), bar.update)
+        tested = backtest.run(panel, candidates, backtest.scored_horizons(steps), bar.update, jobs)
     return _decide(panel, tested, candidates, steps, tuple(f for one in learners for f in one.failures))
 
 

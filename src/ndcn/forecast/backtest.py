@@ -133,17 +133,21 @@ class Backtest:
 
 
 def run(
-    panel: Panel, candidates: Sequence[Candidate], horizons: np.ndarray, tick: Callable[[int], None] = lambda done: None
+    panel: Panel,
+    candidates: Sequence[Candidate],
+    horizons: np.ndarray,
+    tick: Callable[[int], None] = lambda done: None,
+    jobs: int | str | None = None,
 ) -> Backtest:
     """Let all candidates forecast from the last origins of the panel; errors where the truth is known.
 
-    Forecasts are float32: K x O x H x n numbers. Models that are trained have a process each, unless the network is so large
-    that one of them keeps all cores busy.
+    Forecasts are float32: K x O x H x n numbers. Models that are trained have a process each, unless ``jobs`` says otherwise or the
+    network is so large that one of them keeps all cores busy.
     """
     T = len(panel)
     origins = past_origins(T, int(horizons.max()), panel.kind.periods)
     said = np.empty((len(candidates), len(origins), len(horizons), panel.values.shape[1]), dtype=np.float32)
-    for done, (k, forecasts) in enumerate(_all_forecasts(candidates, origins, horizons, panel.values.shape[1])):
+    for done, (k, forecasts) in enumerate(_all_forecasts(candidates, origins, horizons, panel.values.shape[1], jobs)):
         said[k] = np.clip(forecasts, -3e38, 3e38)
         tick(done + 1)
     errors = np.full(said.shape[:3], np.nan)
@@ -171,7 +175,7 @@ def mean_errors(panel: Panel, origins: np.ndarray, h: int, said: np.ndarray) -> 
 
 
 def _all_forecasts(
-    candidates: Sequence[Candidate], origins: np.ndarray, horizons: np.ndarray, nodes: int
+    candidates: Sequence[Candidate], origins: np.ndarray, horizons: np.ndarray, nodes: int, jobs: int | str | None
 ) -> Iterator[tuple[int, np.ndarray]]:
     """The place of each candidate and its forecasts, as they come; those of trained models last."""
     trained = [k for k, candidate in enumerate(candidates) if candidate.family == LEARNED]
@@ -179,7 +183,7 @@ def _all_forecasts(
         if k not in trained:
             yield k, candidate.rolling(origins, horizons)
     tasks = [(candidates[k], origins, horizons) for k in trained]
-    jobs = 1 if nodes * WIDTH >= WORTH_TWO else None
+    jobs = 1 if jobs is None and nodes * WIDTH >= WORTH_TWO else jobs
     for j, (forecasts, failures) in run_all(_forecasts, tasks, jobs=jobs, name="trained models"):
         candidates[trained[j]].failures[:] = failures
         yield trained[j], forecasts

@@ -84,11 +84,7 @@ class SparseMatrix:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Sparse")
                 self._tensors[key] = torch.sparse_csr_tensor(
-                    torch.from_numpy(m.indptr.copy()),
-                    torch.from_numpy(m.indices.copy()),
-                    torch.from_numpy(m.data.copy()).to(dtype),
-                    m.shape,
-                    check_invariants=False,
+                    _shared(m.indptr), _shared(m.indices), _shared(m.data).to(dtype), m.shape, check_invariants=False
                 ).to(device)
         return self._tensors[key]
 
@@ -119,6 +115,11 @@ class SparseMatrix:
 
     def __repr__(self) -> str:
         return f"SparseMatrix({self.shape[0]} x {self.shape[1]}, {self.nnz} entries)"
+
+
+def _shared(array: np.ndarray) -> torch.Tensor:
+    """A tensor in the same memory, which nobody changes; torch takes no arrays that are marked so."""
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 
 class _Product(torch.autograd.Function):

@@ -77,6 +77,7 @@ def _ranked_sets(form: WeakForm, feature: int) -> tuple[list[RankedSupport], lis
 
 
 def ranked_support(form: WeakForm, feature: int, support: Support) -> RankedSupport:
+    """With what it leaves open and how complex it is."""
     terms = [form.terms[feature][m] for m in support.members]
     return RankedSupport(support, math.log(support.rest), sum(map(complexity, terms)))
 

@@ -308,8 +308,8 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
     if hopeless():
         return None
     other_form: CouplingForm | None = None
-    poor = closed is None or not residuals_are_noise(closed)
-    if noisy and search is not None and not given and poor and task.what.known is None:
+    unexplained = closed is None or closed.excess >= NOTHING_LEFT_EXCESS
+    if noisy and search is not None and not given and unexplained and task.what.known is None:
         other = other_along(data, lambda some: _search(task, some, None), closed, tolerance)
         if other is not None:
             other_form, data, closed = other[0], list(other[1]), other[2]

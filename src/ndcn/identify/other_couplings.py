@@ -18,10 +18,12 @@ from .result import FoundLaw
 from .search import LARGE, Search
 from .sum_search import SumSearch
 from .trajectory_fit import TrajectoryFit
-from .trajectory_search import closed_form_along
+from .trajectory_search import NOTHING_LEFT_EXCESS, closed_form_along
+from .trajectory_stages import score
 
 WORDS = {"in-degree": "the in-degree", "weights": "the sum of weights", "degrees": "the root of both in-degrees"}
 DIVIDED_INSIDE = ("in-degree",)  # what sums inside functions may be divided by: a function of an average
+FAR_BETTER = 10.0  # of BIC, very strong evidence (Kass and Raftery 1995), as where nodes differ
 
 
 @dataclass(frozen=True)
@@ -53,15 +55,26 @@ def other_in_snapshots(
 def other_along(
     data: Sequence[Observations], make: MakeSearch, closed: TrajectoryFit | None, tolerance: torch.Tensor
 ) -> tuple[CouplingForm, Sequence[Observations], TrajectoryFit] | None:
-    """The same for noisy observations: the first form that leaves nothing but noise."""
+    """The same for noisy observations: the first form that leaves nothing but noise.
+
+    Beside a formula that leaves residuals like noise, but more of them than expected, it must leave no more than expected, and BIC must
+    prefer it by far.
+    """
     if data[0].level.shape[1] > LARGE:
         return None
-    if (other := divided_along(data, make, closed, tolerance)) is not None:
+    poor = closed is None or not residuals_are_noise(closed)
+    if poor and (other := divided_along(data, make, closed, tolerance)) is not None:
         return _divided(other[0]), other[1], other[2]
     pairs = CouplingForm(None, "two couplings are needed"), data, PairSearch(data, make(data).terms)
     for form, some, search in (pairs, *_functions_of_sums(data, make)):
         found = None if time_is_over() else closed_form_along(search, some, tolerance)
-        if found is not None and residuals_are_noise(found) and (closed is None or found.excess < closed.excess):
+        if found is None:
+            continue
+        if poor or closed is None:
+            better = residuals_are_noise(found) and (closed is None or found.excess < closed.excess)
+        else:
+            better = found.excess < NOTHING_LEFT_EXCESS and score(found) + FAR_BETTER < score(closed)
+        if better:
             return form, some, found
     return None
 

@@ -23,10 +23,11 @@ REFITTED = 4  # iterations: near the solution one is nearly enough
 # Times what the law misses there if it was fitted to them too. Each node's first state and one or two of its numbers cost some percent; more
 # is for laws that bend to what they are fitted to.
 WORSE_APART = 1.25
+NO_BETTER = 0.8  # of what is missed if states stay as they were
 # Differences of states that wander, squared, grow as the snapshots between them, to this factor. Those of noise do not grow, those of smooth
 # motion grow as the square.
 LAGS = (1, 2, 4, 8)
-WANDERING = 1.35
+WANDERING = 1.4
 
 
 def doubt_in_noise(fitted: TrajectoryFit | NodeFit) -> str | None:
@@ -40,9 +41,9 @@ def doubt_in_noise(fitted: TrajectoryFit | NodeFit) -> str | None:
     logger.debug("held-out stretches: %.3f of all, %.3f of persistence", ratio, rest)
     lasting = lasts(zip(fitted.problems, full, strict=True))
     enough = all(len(problem.data.times) >= FEWEST_SNAPSHOTS for problem in fitted.problems)
-    if enough and rest > 1 and (lasting or ratio > WORSE_APART) and _wander(fitted.problems):
+    if enough and rest > NO_BETTER and (lasting or ratio > WORSE_APART) and _wander(fitted.problems):
         return (
-            "predicts stretches of the data that it was not fitted to worse than if states stayed as they were, and "
+            "predicts data that it was not fitted to hardly better than if states stayed as they were, or worse, and "
             "states wander, as in a random walk (no dynamics found)"
         )
     if lasting:
@@ -63,15 +64,8 @@ def _apart(fitted: TrajectoryFit | NodeFit) -> TrajectoryFit | NodeFit | None:
         seen = problem.data.seen & ~_held(len(problem.data.times))[:, None, None]
         problems.append(replace(problem, data=replace(problem.data, seen=seen)))
     if isinstance(fitted, NodeFit):
-        return fit_nodes_along(
-            fitted.model,
-            fitted.deviations,
-            problems,
-            fitted.spread,
-            iterations=REFITTED,
-            fixed_spread=True,
-            design=fitted.design,
-        )
+        u, spread, design = fitted.deviations, fitted.spread, fitted.design
+        return fit_nodes_along(fitted.model, u, problems, spread, iterations=REFITTED, fixed_spread=True, design=design)
     return fit_trajectories(fitted.model, problems, iterations=REFITTED, prior=fitted.prior)
 
 
@@ -84,18 +78,19 @@ def _held(count: int) -> torch.Tensor:
 def _missed(
     problems: Sequence[TrajectoryProblem], full: Sequence[torch.Tensor | None], again: Sequence[torch.Tensor | None]
 ) -> tuple[float, float]:
-    """What is missed of the stretches, in units of what the law misses that was fitted to all, and of what the states before them miss."""
-    sums = np.zeros(3)
+    """What is missed of the stretches, in units of what the law misses that was fitted to all; and of the last, of what the state before it misses."""
+    sums = np.zeros(4)
     for problem, whole, apart in zip(problems, full, again, strict=True):
         if whole is None or apart is None:
             return np.inf, np.inf
         one, held = problem.data, _held(len(problem.data.times))
         last = torch.where(held, 0, torch.arange(len(held))).cummax(0).values
         size = problem.sigma(whole)
-        for k, states in enumerate((apart, whole, one.states[last])):
-            miss = torch.where(one.seen, (one.states - states) / size, torch.nan)[held]
+        after = held & (torch.arange(len(held)) >= HELD[-1][0] * len(held))
+        for k, (states, where) in enumerate(((apart, held), (whole, held), (apart, after), (one.states[last], after))):
+            miss = torch.where(one.seen, (one.states - states) / size, torch.nan)[where]
             sums[k] += float(miss.abs().nansum())
-    return sums[0] / max(sums[1], 1e-300), sums[0] / max(sums[2], 1e-300)
+    return sums[0] / max(sums[1], 1e-300), sums[2] / max(sums[3], 1e-300)
 
 
 def _wander(problems: Sequence[TrajectoryProblem]) -> bool:

@@ -59,7 +59,7 @@ from .trajectory_stages import score
 
 logger = logging.getLogger(__name__)
 
-GUESSES = 4  # of each kind that are fitted: ways to act and couplings that the weak form can hardly tell apart
+GUESSES = 6  # of each kind that are fitted: ways to act and couplings that the weak form can hardly tell apart
 RECOUPLED = 14  # of the best kind that are fitted to shots in the end
 RECOUPLED_FOLLOWED = 6  # of these that are followed along whole trajectories
 LONGEST = 1.1  # windows: a season of which less than about one period was seen is not told from other curves

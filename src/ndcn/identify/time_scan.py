@@ -25,7 +25,7 @@ MOST_ROWS = 20_000  # (interval, node) pairs: the scan only says where to look
 TURN = 2 * math.pi
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TimeGuess:
     """An equation with a function of time, worth fitting."""
 
@@ -81,7 +81,7 @@ class TimeScan:
         return 1 / np.linspace(slowest, max(1 / shortest, 2 * slowest), PERIODS)
 
     def guesses(self, kind: str, most: int) -> list[TimeGuess]:
-        """The best equations with one function of time of this kind, each with another way to act or coupling."""
+        """The best equations with one function of time of this kind: the best of each way to act, then those with other couplings."""
         found: dict[tuple, TimeGuess] = {}
         for a in range(self.d):
             for power in WEIGHTINGS:
@@ -89,7 +89,10 @@ class TimeScan:
                     key = (a, guess.way, guess.equation.families)
                     if key not in found or guess.log_rest < found[key].log_rest:
                         found[key] = guess
-        return sorted(found.values(), key=lambda one: one.log_rest)[:most]
+        ranked = sorted(found.values(), key=lambda one: one.log_rest)
+        first = list({one.way: one for one in reversed(ranked)}.values())
+        first.sort(key=lambda one: one.log_rest)
+        return [*first, *(one for one in ranked if one not in first)][:most]
 
     def bare(self) -> Equation:
         """The best equation without time, of polynomials and one coupling for each feature."""
@@ -116,7 +119,13 @@ class TimeScan:
         for one in options:
             families = tuple(self.plain[a][k].family for k in one[3] if self.plain[a][k].coupling)
             chosen.setdefault((one[1], families), one)
-        return [self._guess(kind, a, power, *one) for one in list(chosen.values())[:most]]
+        few: dict[str, int] = {}
+        kept = []
+        for one in chosen.values():
+            few[one[1]] = few.get(one[1], 0) + 1
+            if len(kept) < most or few[one[1]] == 1:
+                kept.append(one)
+        return [self._guess(kind, a, power, *one) for one in kept]
 
     def _guess(
         self, kind: str, a: int, power: float, score: float, way: str, number: float, support: list[int], w: int

@@ -86,7 +86,7 @@ class Formula:
             states |= {name: ("x_i", k), f"{name}_i": ("x_i", k), f"{name}_j": ("x_j", k)}
         self.parameters = tuple(dict.fromkeys(n for n in names if n not in states))
         self.around = _around(tree, self.features)
-        outside = names if self.around is None else _names(self.around[0].tree)
+        outside = names if self.around is None else _names(parsed(self.around[0].text))
         self.on_edges = any(states.get(name, ("", 0))[0] == "x_j" for name in outside)
         self.of_itself = any(states.get(name, ("", 0))[0] == "x_i" for name in outside)
         if self.on_edges and self.around is not None:

@@ -163,9 +163,10 @@ class Equations:
             if row.feature == feature:
                 names = {**self._shown, **dict(zip(term.formula.parameters, self._labels[k], strict=True))}
                 number = style.number(with_error(abs(row.value), row.standard_error))
-                formula, names = sums.outside(term.formula, names)
                 summed = term.coupling and term.formula.around is None
-                (coupling if summed else own).append((row.value < 0, style.times(number, formula, names)))
+                (coupling if summed else own).append(
+                    (row.value < 0, style.times(number, *sums.outside(term.formula, names)))
+                )
         if len(coupling) > 1:
             coupling = [(False, signed_sum(coupling).join(style.bracket))]
         before = self._sum_over_neighbours(style)

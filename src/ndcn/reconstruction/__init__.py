@@ -5,6 +5,7 @@ from __future__ import annotations
 from .calibration import Calibration, average_precision as average_precision
 from .finding import reconstruct
 from .result import Reconstruction
+from .trees import Opinion
 from .verdict import Verdict
 
-__all__ = ["Calibration", "Reconstruction", "Verdict", "reconstruct"]
+__all__ = ["Calibration", "Opinion", "Reconstruction", "Verdict", "reconstruct"]

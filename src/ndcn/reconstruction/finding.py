@@ -22,7 +22,8 @@ from .calibration import Calibration, bootstrap, foretold
 from .engine import Found, found_links
 from .paths import paths_of
 from .result import LEAST_STORED, Reconstruction
-from .verdict import Facts, verdict
+from .trees import LAW, Opinion, second_opinion
+from .verdict import Facts, noisy_process, verdict
 
 MOST_CALIBRATED = 200  # nodes up to which the bootstrap takes less than a minute
 FEWEST = 5  # snapshots of a run, for a path that can be told from its noise
@@ -36,6 +37,7 @@ def reconstruct(
     coupling: str | None = None,
     values: Sequence[float] = (),
     calibrate: bool | None = None,
+    trees: bool | None = None,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Reconstruction:
@@ -50,6 +52,8 @@ def reconstruct(
         values: the parameters of ``coupling``.
         calibrate: whether to simulate networks drawn from the probabilities, to find them again, and to correct the probabilities by what
             was found; by default up to 200 nodes.
+        trees: whether to ask regression trees too, which follow no law, and to rank links by whoever explains held-out runs best; by
+            default where errors are too large for noise of the observations, so that the law may be another one.
         seed: of everything that is sampled.
         progress: whether to show what is done, on a terminal by default.
 
@@ -81,10 +85,22 @@ def reconstruct(
         paths = paths_of(runs)
         term = None if coupling is None else Term(Formula(coupling, names), True, 0, tuple(values))
         found = _best_feature(paths, names, seed, odds, term, told)
-        calibration = None
-        if calibrate or (calibrate is None and n <= MOST_CALIBRATED):
+        calibration = opinion = None
+        if trees or (trees is None and noisy_process(found.increments.rho, _noise_share(found, runs))):
+            opinion = second_opinion(found, seed, odds, told)
+        by_law = opinion is None or opinion.best == LAW
+        if by_law and (calibrate or (calibrate is None and n <= MOST_CALIBRATED)):
             calibration = bootstrap(found, runs, seed, prior=odds, told=told)
-    return _result(found, runs, prior, calibration, seed, time.perf_counter() - began)
+    return _result(found, runs, prior, calibration, opinion, seed, time.perf_counter() - began)
+
+
+def _noise_share(found: Found, runs: list[Trajectory]) -> float:
+    """Noise of the observations in units of the states' standard deviation."""
+    output = found.increments.output
+    states = torch.cat([run.states.double().flatten(0, 1) for run in runs])
+    return float(
+        np.median(found.increments.paths.noise[:, output]) / (np.nanstd(states.numpy(), axis=0)[output] + 1e-300)
+    )
 
 
 def _best_feature(paths: Any, names: Sequence[str], seed: int, odds: Any, term: Term | None, told: Any) -> Found:
@@ -131,6 +147,7 @@ def _result(
     runs: list[Trajectory],
     prior: Graph | None,
     calibration: Calibration | None,
+    opinion: Opinion | None,
     seed: int,
     seconds: float,
 ) -> Reconstruction:
@@ -138,6 +155,8 @@ def _result(
     if calibration is not None:
         p = calibration(p)
         np.fill_diagonal(p, 0.0)
+    if opinion is not None:
+        p = opinion.ranked(p)
     aupr = foretold(p[~np.eye(len(p), dtype=bool)], seed)
     if calibration is not None:
         aupr = min(aupr, calibration.aupr)
@@ -146,8 +165,6 @@ def _result(
         families.setdefault(one.term.formula.text, one.evidence - found.families[0].evidence)
     listed = tuple(families.items())
     noise = found.learned.shared.noise
-    states = torch.cat([run.states.double().flatten(0, 1) for run in runs])
-    spread = np.nanstd(states.numpy(), axis=0)[found.increments.output] + 1e-300
     facts = Facts(
         probabilities=p,
         aupr=aupr,
@@ -155,12 +172,13 @@ def _result(
         margin=np.inf if len(listed) < 2 else -listed[1][1],
         rivals=(found.term.formula.text, listed[1][0] if len(listed) > 1 else ""),
         rho=found.increments.rho,
-        noise=float(np.median(found.increments.paths.noise[:, found.increments.output])) / float(spread),
+        noise=_noise_share(found, runs),
         spectrum=found.spectrum,
         visible=found.visible,
         runs=len(runs),
         misfit=(noise / noise.median()).numpy(),
         driver=found.increments.extra is not None,
+        opinion=opinion,
     )
     kept = sparse.csr_array(np.where(p >= LEAST_STORED, p, 0.0))
     return Reconstruction(
@@ -168,6 +186,7 @@ def _result(
         judgement=verdict(facts),
         families=listed or ((found.term.formula.text, 0.0),),
         calibration=calibration,
+        opinion=opinion,
         aupr=aupr,
         prior=prior,
         nodes=tuple(runs[0].graph.nodes),

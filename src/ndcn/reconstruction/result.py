@@ -18,6 +18,7 @@ from .calibration import Calibration
 from .engine import Found
 from .law import law_of, own_terms, weight_unit
 from .links import chosen, link_table
+from .trees import Opinion
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Reconstruction:
         judgement: the verdict with its reasons, what would help, and undecided nodes.
         families: couplings by log evidence, best first: formula and difference to the best.
         calibration: how probabilities were calibrated; None if they were not.
+        opinion: what regression trees say, where they were asked; else None.
         aupr: foretold area under precision over recall.
         prior: the network that was given, or None.
         nodes: labels of the nodes.
@@ -62,6 +64,7 @@ class Reconstruction:
     feature: str
     found: Found
     seconds: float = 0.0
+    opinion: Opinion | None = None
 
     @property
     def verdict(self) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .trees import FOREST, LAW, Opinion
+
 DECIDED, IN_PART, NOT_DECIDABLE = "decided", "decided in part", "not decidable"
 # Foretold area under precision over recall below which ranks are of little use: relaxing single trajectories have .1 to .5, several
 # trajectories .9 and more.
@@ -63,6 +65,12 @@ class Facts:
     runs: int
     misfit: np.ndarray  # of each row, in units of the median row's
     driver: bool = False  # whether a driver in common to all nodes was found
+    opinion: Opinion | None = None  # of regression trees, where they were asked
+
+
+def noisy_process(rho: float, noise: float) -> bool:
+    """Whether errors of increments are too large for noise of the observations, which is this share of the states' standard deviation."""
+    return rho >= PROCESS_NOISE and noise > CLEAN
 
 
 def verdict(facts: Facts) -> Verdict:
@@ -73,12 +81,20 @@ def verdict(facts: Facts) -> Verdict:
     doubtful = facts.margin < LEAST_GAIN
     if facts.driver:
         reasons.append("a driver in common to all nodes explains more than links do; links are what it leaves open")
-    noisy_process = facts.rho >= PROCESS_NOISE and facts.noise > CLEAN
-    if noisy_process:
+    if noisy_process(facts.rho, facts.noise):
         reasons.append(
             f"errors of increments are {facts.rho:g} times what noise of the observations would leave: the process itself is noisy, or the "
             "law is another one; the probabilities say less than they seem to"
         )
+    if facts.opinion is not None and facts.opinion.best != LAW:
+        errors = facts.opinion.errors
+        by = "them" if facts.opinion.best == FOREST else "the mean of both ranks"
+        reasons.insert(
+            0,
+            f"no law of the library explains runs that were held out as well as regression trees do (mean squared errors {errors[LAW]:.2f} and "
+            f"{errors[FOREST]:.2f} of the variance of rates): links are ranked by {by}, and probabilities are not calibrated",
+        )
+        return Verdict(NOT_DECIDABLE, tuple(reasons), tuple(_helps(facts)), tuple(range(n)), False)
     if facts.gain < max(LEAST_GAIN, LEAST_GAIN_OF_NODE * n) or p.sum() < FEW_LINKS:
         why = f"each node's own past explains the data (log evidence for links {facts.gain:.0f})"
         if facts.driver:

@@ -26,7 +26,7 @@ class Halo:
         self.world, self.size, self.own = world, len(part.halo), len(part.own)
         self._send_counts, self._receive_counts = part.send_counts.tolist(), part.receive_counts.tolist()
         self._sent = len(part.send)
-        self._index = {torch.device("cpu"): torch.from_numpy(part.send.copy())}
+        self._index = {torch.device("cpu"): torch.from_numpy(part.send)}
         # Adding received rows as a sparse product takes a third of the time of index_add_.
         ones = (np.ones(self._sent), (part.send, np.arange(self._sent)))
         self._adding = SparseMatrix(sparse.csr_array(ones, shape=(self.own, self._sent)))

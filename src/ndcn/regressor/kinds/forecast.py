@@ -132,6 +132,7 @@ class AutoForecast(Kind):
 
     name = "auto"
     can = Can(any_start=False, any_graph=False, spread=True, judges_itself=True)
+    uses = frozenset({"jobs"})  # of models that are trained and compared
 
     def accepts(self, model: object) -> bool:
         """Options of the choice."""
@@ -177,7 +178,8 @@ class AutoForecast(Kind):
             history = History(seconds=time.monotonic() - began)
             return law_ahead(run, found, choice, options.horizon, history).with_recent(run)
         run, graphs = longest_run(data.given)
-        more = {"graphs": graphs, "seed": settings.seed, "progress": settings["progress"], **options.reading}
+        more = {"graphs": graphs, "seed": settings.seed, **options.reading}
+        more |= {name: settings[name] for name in ("progress", "jobs")}
         best = auto(run, horizon=options.horizon, learned=tuple(options.learned), **more)
         initial = replace(InitialCondition.of(run), graph=best.graph)
         fitted = FittedForecast(self.can, initial, best, options, time.monotonic() - began).with_recent(run)

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from ...data import Trajectory
+from ..._support.warn import warn
+from ...data import Trajectory, time_text
 from ...identify import Evidence, FoundLaw, Interaction, discover
 from ...laws import (
     ClosedForm,
@@ -53,6 +54,12 @@ class FittedLaw(Fitted):
 
     def predict(self, query: Query, *, spread: bool) -> Prediction:
         """The trajectory of the law; its spread is that of trajectories of posterior samples."""
+        law, last = self.law.law, float(self.initial[0].times.max())
+        if isinstance(law, TimedForm) and "trend" in law.kinds and float(query.times.max()) > last:
+            warn(
+                f"the law has a linear trend in time, which is continued after the last snapshot ({time_text(last, query.calendar)}): "
+                "the data do not tell whether it goes on, trust it less the further it goes"
+            )
         return self.law.predict(query, self.initial[0].features, spread)
 
     def state(self) -> State:

@@ -184,9 +184,14 @@ class _Loss(torch.autograd.Function):
             return loss
         w_e, b_e, w_0, b_0, *others = weights
         hidden = torch.addmm(b_e, x0, w_e.t()).tanh_()
-        loss, found = _iteration(problem, problem.packed(torch.addmm(b_0, hidden, w_0.t())), *others)
+        state = problem.packed(torch.addmm(b_0, hidden, w_0.t()))
+        if problem.graph.in_parts:  # such networks are large: it is computed again below
+            del hidden
+        loss, found = _iteration(problem, state, *others)
         if found:
             grad = found[0]
+            if problem.graph.in_parts:
+                hidden = torch.addmm(b_e, x0, w_e.t()).tanh_()
             inner = torch.ops.aten.tanh_backward(grad @ w_0, hidden)
             ctx.found = (None, inner.t() @ x0, inner.sum(0), grad.t() @ hidden, grad.sum(0), *found[1:])
         return loss

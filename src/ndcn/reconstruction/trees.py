@@ -1,0 +1,143 @@
+"""Another opinion on links: forests of regression trees for each node's rates, for systems that no law of the library describes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.stats import rankdata
+
+from .engine import Found, found_links
+from .paths import Paths, Piece
+
+TREES = 200  # of each node's forest
+LAW, FOREST, BOTH = "law", "trees", "law and trees"
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """Who explains held-out increments best, and how pairs rank then.
+
+    Attributes:
+        best: "law", "trees" or "law and trees".
+        errors: mean squared errors of held-out rates in units of their variance, by these names.
+        ranks: of all pairs, (n, n), larger for likelier links.
+    """
+
+    best: str
+    errors: dict[str, float]
+    ranks: np.ndarray
+
+    def ranked(self, p: np.ndarray) -> np.ndarray:
+        """The same probabilities in the order of ``ranks``, (n, n); pairs without any keep tiny ones in that order."""
+        if self.best == LAW:
+            return p
+        off = ~np.eye(len(p), dtype=bool)
+        order = np.argsort(self.ranks[off], kind="stable")
+        values = np.maximum(np.sort(p[off]), 1e-6 * np.arange(1, off.sum() + 1) / off.sum())
+        out = np.zeros_like(p)
+        flat = np.empty(len(order))
+        flat[order] = np.sort(values)
+        out[off] = flat
+        return out
+
+
+class Forests:
+    """dx_i/dt + a_i x_i = F_i(x), with a forest of extremely randomised trees for each F_i, as dynGENIE3 has.
+
+    The decay a_i is that of a regression of node i's rates on its own state. Trees alone follow a straight line badly, and what they miss of
+    it would go to whichever node resembles node i.
+
+    Args:
+        pieces: of runs.
+        output: the feature whose rates are explained.
+        seed: of the trees.
+    """
+
+    def __init__(self, pieces: Sequence[Piece], output: int, seed: int) -> None:
+        from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415  takes a second, which only this opinion needs
+
+        x, rates = left_states(pieces), rates_of(pieces, output)
+        own = x[..., output]
+        spread = own - own.mean(0)
+        self.output = output
+        self.decay = np.maximum(-(spread * rates).sum(0) / np.maximum(spread.var(0) * len(own), 1e-300), 0.0)
+        self.forests: list[Any] = []
+        inputs = x.reshape(len(x), -1)
+        for i in range(x.shape[1]):
+            forest = ExtraTreesRegressor(TREES, max_features="sqrt", random_state=seed)
+            self.forests.append(forest.fit(inputs, rates[:, i] + self.decay[i] * own[:, i]))
+
+    def rates(self, pieces: Sequence[Piece]) -> np.ndarray:
+        """Rates at the beginning of all intervals, (N, n)."""
+        x = left_states(pieces)
+        inputs = x.reshape(len(x), -1)
+        return np.stack([forest.predict(inputs) for forest in self.forests], axis=1) - self.decay * x[..., self.output]
+
+    def scores(self) -> np.ndarray:
+        """Importance of node j in the forest of node i, over all features, (n, n); 0 for the node itself."""
+        n = len(self.forests)
+        out = np.stack([forest.feature_importances_.reshape(n, -1).sum(1) for forest in self.forests])
+        np.fill_diagonal(out, 0.0)
+        return out
+
+
+def left_states(pieces: Sequence[Piece]) -> np.ndarray:
+    """Observed states at the beginning of all intervals, (N, n, d)."""
+    return np.concatenate([piece.observed[:-1] for piece in pieces])
+
+
+def rates_of(pieces: Sequence[Piece], output: int) -> np.ndarray:
+    """Increments over gaps, (N, n)."""
+    return np.concatenate([np.diff(p.observed[..., output], axis=0) / np.diff(p.times)[:, None] for p in pieces])
+
+
+def law_rates(found: Found, pieces: Sequence[Piece]) -> np.ndarray:
+    """Expected rates by f and the links with their probabilities at the beginning of all intervals, (N, n)."""
+    states = torch.from_numpy(left_states(pieces))
+    learned, scales, formulas = found.learned, found.grams.scales, found.increments.formulas
+    weights = found.dense(learned.probabilities * learned.weights) / scales[0]
+    theta = learned.coefficients[:, : len(formulas)] / torch.from_numpy(scales[1][: len(formulas)])
+    own = torch.stack([formula(states) for formula in formulas], dim=-1)  # (N, n, q)
+    out = (own * theta).sum(-1).numpy()
+    for i, row in enumerate(weights):
+        some = np.flatnonzero(np.abs(row) > 0)
+        x_j = states[:, torch.from_numpy(some)]
+        g = found.term.formula(states[:, i : i + 1].expand_as(x_j), x_j, found.term.values)
+        out[:, i] += g.numpy() @ row[some]
+    return out
+
+
+def second_opinion(
+    found: Found, seed: int, prior: np.ndarray | None = None, told: Callable[[str], None] = lambda _: None
+) -> Opinion | None:
+    """Compare the law, forests, and the mean of both on every other run, fitted to the others; None where there is but one run.
+
+    The ranks are those of whoever explains most: the mean of both ranks if it is the mean of both. Errors of 1 or more explain nothing:
+    neither has a say then, nor in the mean, which is smaller than either only because errors average out. None if nobody explains anything.
+    """
+    paths, output = found.increments.paths, found.increments.output
+    known = [piece for piece in paths.pieces if piece.run % 2 == 0]
+    held_out = [piece for piece in paths.pieces if piece.run % 2 == 1]
+    if not known or not held_out:
+        return None
+    told("trees")
+    half = Paths(tuple(known), paths.noise)
+    law = found_links(half, found.increments.names, output, seed, term=found.term, prior=prior, thorough=False)
+    true = rates_of(held_out, output)
+    rates = {LAW: law_rates(law, held_out), FOREST: Forests(known, output, seed).rates(held_out)}
+    rates[BOTH] = 0.5 * (rates[LAW] + rates[FOREST])
+    scale = true.var(0) + 1e-300
+    errors = {name: float(np.mean((rate - true) ** 2 / scale)) for name, rate in rates.items()}
+    explain = [name for name in (LAW, FOREST) if errors[name] < 1]  # False for NaN
+    if not explain:
+        return None
+    best = min([*explain, BOTH] if len(explain) > 1 else explain, key=lambda name: errors[name])
+    ranks = rankdata(found.dense(found.learned.probabilities)).reshape(paths.nodes, -1)
+    if best != LAW:
+        trees = rankdata(Forests(paths.pieces, output, seed).scores()).reshape(ranks.shape)
+        ranks = trees if best == FOREST else ranks + trees
+    return Opinion(best, errors, ranks)
