@@ -31,7 +31,7 @@ class LearnedNodeLaw(LearnedLaw):
 
     def _side_by_side(self) -> Law:
         """All posterior samples as one law."""
-        return self._law.several(self.posterior_samples())
+        return self._law.several(cast(list[NodeClosedForm], self.posterior_samples()))
 
     def _warn(self, states: torch.Tensor, query: Query) -> None:
         """A formula is known for all states."""
