@@ -138,10 +138,8 @@ def together(learned: list[Learned], rows: list[torch.Tensor] | None = None) -> 
         learned: the samplings, the first of all rows.
         rows: which rows each of them is of; all by default.
     """
-    whole = [
-        one if chosen is None else _placed(one, chosen, learned[0])
-        for one, chosen in zip(learned, rows or [None] * len(learned), strict=True)
-    ]
+    places = rows or [torch.arange(len(learned[0].links))] * len(learned)
+    whole = [_placed(one, chosen, learned[0]) for one, chosen in zip(learned, places, strict=True)]
     parts = {
         name: torch.stack([getattr(one, name) for one in whole])
         for name in ("probabilities", "weights", "errors", "coefficients", "links", "evidence", "score")
