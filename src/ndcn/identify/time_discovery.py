@@ -209,8 +209,10 @@ def _step_of_shots(
     def fit(wide: Equation, inputs: Inputs) -> tuple[Equation, float] | None:
         batches = [fine_enough(wide, one, tolerance) for one in _shots(data, inputs, near=at)]
         found = fit_shots(wide, batches, iterations=PRUNING_ITERATIONS)
+        if found is None:
+            return None
         last = len(wide.terms) - 1
-        return found and (found.equation, found.misfit * float(pseudo_inverse(found.normal)[last, last]) ** 0.5)
+        return (found.equation, found.misfit * float(pseudo_inverse(found.normal)[last, last]) ** 0.5)
 
     return moved_step(equation, scan.step, at, scan.window, _width(data), fit)
 
@@ -252,7 +254,8 @@ def _along(task: _TimeTask, alone: Law | None) -> FoundLaw | None:
     found = law_along(
         best.fit, data, named, f"the closed form with {_words(named(best.fit.model))}", _than(gain, judged), task.seed
     )
-    return found if _seen(found.law.equation, scan, best.kind) and found.evidence.explained else None  # type: ignore[attr-defined]
+    assert isinstance(found.law, TimedForm)
+    return found if _seen(found.law.equation, scan, best.kind) and found.evidence.explained else None
 
 
 def _than(gain: float, judged: Sequence[_Judged]) -> str:

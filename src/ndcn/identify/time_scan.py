@@ -120,7 +120,7 @@ class TimeScan:
             families = tuple(self.plain[a][k].family for k in one[3] if self.plain[a][k].coupling)
             chosen.setdefault((one[1], families), one)
         few: dict[str, int] = {}
-        kept = []
+        kept: list[tuple[float, str, float, list[int], int]] = []
         for one in chosen.values():
             few[one[1]] = few.get(one[1], 0) + 1
             if len(kept) < most or few[one[1]] == 1:
