@@ -244,8 +244,10 @@ def test_a_graph_too_large_to_explain_gives_the_command(
     page.wait_for_selector("html[data-ready]")
     page.fill("#search", "Zürich")
     page.press("#search", "Enter")
-    page.wait_for_function("document.querySelector('#node-card .node-name')?.textContent.startsWith('Z')")
-    page.wait_for_function("document.querySelector('#node-why code')?.textContent.includes('Z')")
+    page.locator(
+        "#node-card .node-name", has_text="Z"
+    ).wait_for()  # the page's policy forbids scripts in texts to wait for
+    page.locator("#node-why code", has_text="Z").wait_for()
     words = shlex.split(page.inner_text("#node-why code"))
     page.close()
     assert words == ["ndcn", "explain", "my model.ndcn", pages.HOSTILE[5]]

@@ -17,7 +17,7 @@ from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
 from .clock import hopeless, interrupted, time_is_over, time_limit
 from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
-from .equation_fit import EXPLAINED_EXCESS, FittedEquation
+from .equation_fit import EXPLAINED_EXCESS, EXPLAINED_ROUNDING, FittedEquation
 from .euler_map import euler_map, found_map
 from .inputs_or_not import with_inputs_if_needed
 from .interaction import Interaction
@@ -53,8 +53,6 @@ from .trajectory_system import HUBER
 
 # Warn above this misfit, as a share of how far states move. Free forms of docs/interaction.md, Measured, stay below 0.6 % of the states.
 POOR_MISFIT = 0.05
-# Smaller residuals along trajectories without noise are explained. Ten times ``EXPLAINED_EXCESS``, as errors of integration add up along them.
-EXPLAINED_ROUNDING = 50.0
 
 
 @dataclass(frozen=True)

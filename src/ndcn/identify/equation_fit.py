@@ -16,6 +16,8 @@ from .shooting_fit import ShotFit, Shots, fit
 # docs/interaction.md), laws of another form beyond 10 000 (Trajectories of other simulators); near 1, a few snapshots that were rounded
 # more would refuse a true law.
 EXPLAINED_EXCESS = 5.0
+# Smaller residuals along trajectories without noise are explained. Ten times ``EXPLAINED_EXCESS``, as errors of integration add up along them.
+EXPLAINED_ROUNDING = 50.0
 # A term without which residuals stay below so many times the rounding is not seen; stricter, so that what pruning leaves is explained.
 UNSEEN_EXCESS = 2.0
 # A fit above this weighted misfit is not worth going on with: a law that lets states stand still has a misfit near 1 (``shots_of``).

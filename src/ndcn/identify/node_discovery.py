@@ -12,6 +12,7 @@ from scipy import linalg
 from .._support.warn import warn
 from ..laws import Equation, NodeClosedForm, NodeEquation, Term
 from .clock import time_is_over
+from .equation_fit import EXPLAINED_ROUNDING
 from .node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
 from .node_relations import Following, following
 from .node_search import MOST_UNKNOWNS, differing
@@ -27,7 +28,6 @@ FEWEST_NODES = 6  # fewer do not tell a spread
 FEWEST_SNAPSHOTS = 8  # fewer do not tell a node's own numbers from its noise
 ROUGH_RATE = 0.05  # of dx/dt: an error that is told
 RATE_SAMPLES = 20  # from which that error is computed: to a tenth of it
-EXPLAINED_ROUNDING = 50.0  # without noise, as for laws of nodes that are alike
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 
 from ..laws import Equation, NodeEquation, Term
 from .clock import in_time, noted, time_is_over
-from .equation_fit import UNSEEN_EXCESS
+from .equation_fit import EXPLAINED_ROUNDING, UNSEEN_EXCESS
 from .mixed_model import MixedFit
 from .node_fit import NodeFit, fit_nodes_along, node_problems
 from .node_suggestions import suggested, with_varying
@@ -28,7 +28,6 @@ SETTLING_ITERATIONS = 12
 SHORT_LAWS = 3  # couplings whose shortest laws are followed too
 SHORT_SETS = 3  # of them, for each coupling
 EXPLAINED = 1.1  # times the noise: a formula that leaves no more needs no rival to be fitted
-EXPLAINED_ROUNDING = 50.0  # times the rounding, without noise: as for laws of nodes that are alike
 ROUNDING = 0.7  # times the noise: noise itself leaves 1, so that less is the rounding of data without noise
 BEST_FEW = 2  # of them that are fitted further
 ALTERNATIVES = 2  # other choices of what varies that are fitted, in each round

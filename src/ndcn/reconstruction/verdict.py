@@ -87,13 +87,7 @@ def verdict(facts: Facts) -> Verdict:
             "law is another one; the probabilities say less than they seem to"
         )
     if facts.opinion is not None and facts.opinion.best != LAW:
-        errors = facts.opinion.errors
-        by = "them" if facts.opinion.best == FOREST else "the mean of both ranks"
-        reasons.insert(
-            0,
-            f"no law of the library explains runs that were held out as well as regression trees do (mean squared errors {errors[LAW]:.2f} and "
-            f"{errors[FOREST]:.2f} of the variance of rates): links are ranked by {by}, and probabilities are not calibrated",
-        )
+        reasons.insert(0, _by_trees(facts.opinion))
         return Verdict(NOT_DECIDABLE, tuple(reasons), tuple(_helps(facts)), tuple(range(n)), False)
     if facts.gain < max(LEAST_GAIN, LEAST_GAIN_OF_NODE * n) or p.sum() < FEW_LINKS:
         why = f"each node's own past explains the data (log evidence for links {facts.gain:.0f})"
@@ -137,6 +131,14 @@ def verdict(facts: Facts) -> Verdict:
         reasons.insert(0, f"the foretold area under precision over recall is {facts.aupr:.2f}")
     claimed = not doubtful and answer != NOT_DECIDABLE
     return Verdict(answer, tuple(reasons), tuple(helps), tuple(open_rows.tolist()), claimed)
+
+
+def _by_trees(opinion: Opinion) -> str:
+    by = "them" if opinion.best == FOREST else "the mean of both ranks"
+    return (
+        f"no law of the library explains runs that were held out as well as regression trees do (mean squared errors {opinion.errors[LAW]:.2f} and "
+        f"{opinion.errors[FOREST]:.2f} of the variance of rates): links are ranked by {by}, and probabilities are not calibrated"
+    )
 
 
 def _helps(facts: Facts) -> list[str]:

@@ -185,7 +185,8 @@ addEventListener("beforeprint", () => {
 });
 
 // spec() and table() are asked when needed; table() gives rows, the first with the headings. Off screen nothing is
-// drawn. A spec with paint(surface, width, height) draws itself. pick(x) is told where on the axis of x somebody clicks or drags.
+// drawn. A spec with paint(surface, width, height) draws itself. pick(x) is told where on the axis of x somebody
+// clicks or drags.
 export class Chart {
   constructor(parent, { title, name = title, height, spec, table, legend = null, pick = null }) {
     Object.assign(this, { height, spec, table, places: null, seen: false, stale: false });

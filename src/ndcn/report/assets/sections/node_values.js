@@ -39,7 +39,7 @@ function paintNetwork(surface, width, height, values) {
   surface.shift(0, height - SCALE + 4, () => drawRamp(surface, colours, width));
 }
 
-function tableOf({ label, values, errors }, attributes, groups) {
+function linesOf({ label, values, errors }, attributes, groups) {
   const heads = [label, TEXT.error, ...attributes.map(({ name }) => name), ...(groups ? [TEXT.group] : [])];
   const lines = values.map((value, i) => {
     const known = attributes.map(({ x }) => x[i]);
@@ -53,7 +53,7 @@ function networkChart(parent, number, attributes, groups) {
     title: TEXT.onNetwork(number.label),
     height: HEIGHT,
     spec: () => ({ paint: (surface, width, height) => paintNetwork(surface, width, height, number.values) }),
-    table: () => tableOf(number, attributes, groups),
+    table: () => linesOf(number, attributes, groups),
   });
 }
 
