@@ -244,7 +244,7 @@ def _is_sum(node: ast.AST) -> bool:
 
 def _around(tree: ast.Expression, features: tuple[str, ...]) -> tuple[Formula, tuple[Formula, ...]] | None:
     """The function of sums, each a feature of its own there, and what is summed; None if there is no sum."""
-    inside = list(dict.fromkeys(ast.unparse(node.args[0]) for node in ast.walk(tree) if _is_sum(node)))  # type: ignore[attr-defined]
+    inside = list(dict.fromkeys(ast.unparse(node.args[0]) for node in ast.walk(tree) if _is_sum(node)))  # type: ignore[attr-defined]  # a call, as _is_sum has seen
     if not inside:
         return None
 
