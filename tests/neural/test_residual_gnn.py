@@ -9,6 +9,10 @@ from ndcn.models import ResidualGNN
 
 import ndcn
 from ndcn import DynamicsRegressor, Solver, laws, models, networks, operators
+from ndcn.solve.kernels import euler_compiled
+from ndcn.training import Problem
+from ndcn.training.objective import Target
+from ndcn.training.task import ReadyTerm
 from problems import GRAPHS, states
 
 GRAPH = GRAPHS["weighted"]
@@ -46,6 +50,23 @@ def test_a_layer_does_not_depend_on_the_others_asked_for(layers: list[int]) -> N
     model, x0 = ResidualGNN(hidden=3, layers=20).double(), states(GRAPH, 1)
     every = model(x0, torch.arange(21), GRAPH)
     torch.testing.assert_close(model(x0, torch.tensor(layers), GRAPH), every[layers])
+
+
+def test_it_trains_by_the_loss_of_whole_trajectories() -> None:
+    """The value and gradients that training takes without autograd are those of prediction, loss and autograd."""
+    torch.manual_seed(0)
+    model, times = ResidualGNN(hidden=4, step=0.25, layers=8).double(), 1.0 + 0.25 * torch.arange(1, 9).double()
+    target = Target(torch.rand(8, GRAPH.num_nodes, 1).double(), None, torch.full((8, 1, 1), 0.1).double())
+    problem = Problem(GRAPH, states(GRAPH, 1), 1.0, times, target)
+    objective = ndcn.Objective("l1")
+    expected = objective.loss(model(problem.x0, times, GRAPH, 1.0), target)
+    gradients = torch.autograd.grad(expected, list(model.parameters()))
+    if euler_compiled.library() is not None:
+        assert isinstance(problem.term(model, objective, 1), ReadyTerm)
+    problem.term(model, objective, 1).backward()
+    assert problem.loss(model, objective).item() == pytest.approx(expected.item(), rel=1e-12)
+    for weight, gradient in zip(model.parameters(), gradients, strict=True):
+        torch.testing.assert_close(weight.grad, gradient)
 
 
 def test_gradients() -> None:

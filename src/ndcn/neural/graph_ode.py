@@ -48,3 +48,7 @@ class GraphODE(nn.Module):
     ) -> torch.Tensor:
         """Decoded states at ``times`` from the state x0 (n, d) at t0, shape (T, n, d)."""
         return self.solve(x0, times, graph, t0, inputs).states
+
+    def solver_times(self, times: torch.Tensor, t0: float) -> tuple[torch.Tensor, float]:
+        """Times and t0 as the solver counts them: unchanged."""
+        return times, t0

@@ -38,6 +38,8 @@ class ResidualGNN(nn.Module):
         torch.Size([2, 9, 1])
     """
 
+    solver = LAYERS
+
     def __init__(
         self,
         features: int = 1,
@@ -59,5 +61,9 @@ class ResidualGNN(nn.Module):
 
     def forward(self, x0: torch.Tensor, times: torch.Tensor, graph: Graph, t0: float = 0.0) -> torch.Tensor:
         """States at ``times``, which must be t0 + k step, from the state x0 (n, d) at t0; shape (T, n, d)."""
-        layer = TimeGrid(t0, self.step).index(torch.as_tensor(times)).double()
-        return solve_and_decode(self.field, graph, self.encoder(x0), layer, LAYERS, 0.0, self.decoder).states
+        layers, first = self.solver_times(torch.as_tensor(times), t0)
+        return solve_and_decode(self.field, graph, self.encoder(x0), layers, self.solver, first, self.decoder).states
+
+    def solver_times(self, times: torch.Tensor, t0: float) -> tuple[torch.Tensor, float]:
+        """Times and t0 as the solver counts them, in layers."""
+        return TimeGrid(t0, self.step).index(times).double(), 0.0

@@ -14,13 +14,14 @@ from torch import nn
 from .._support.generators import seeded
 from ..data import Inputs, Trajectory
 from ..graph import Graph
-from ..neural import GraphODE, TemporalGNN
+from ..neural import GraphODE, ResidualGNN, TemporalGNN
 from ..solve import IntegrationError, TrajectoryLoss, inputs_of
 from .objective import Objective, Target
 from .recipes import Recipe
 from .task import ReadyTerm, Score, Task, Term
 from .together import check_alike, summed
 
+INTEGRATED = (GraphODE, ResidualGNN)  # models of an encoder, a field, a decoder and a solver
 HIDDEN = 20  # features of a hidden state where nobody knows them, as far as the number of threads is concerned
 
 
@@ -87,7 +88,7 @@ class Problem:
         if self.spread is not None:
             ahead = cast(TemporalGNN, model).one_step_ahead(self.spread)
             return objective.loss(ahead if self.rows is None else ahead[self.rows], self.target)
-        if isinstance(model, GraphODE) and (fused := self._fused(model, objective)) is not None:
+        if isinstance(model, INTEGRATED) and (fused := self._fused(model, objective)) is not None:
             loss = fused.loss(_parts(model), model.solver)
             if loss is not None:
                 return loss
@@ -97,17 +98,17 @@ class Problem:
 
     def term(self, model: nn.Module, objective: Objective, count: int) -> Term:
         """The loss divided by ``count``; its gradients come without autograd where that is possible."""
-        if isinstance(model, GraphODE) and (fused := self._fused(model, objective)) is not None:
+        if isinstance(model, INTEGRATED) and (fused := self._fused(model, objective)) is not None:
             found = fused.value_and_gradients(_parts(model), model.solver)
             if found is not None:
                 return ReadyTerm(*found, count)
         return self.loss(model, objective) / count
 
-    def _fused(self, model: GraphODE, objective: Objective) -> TrajectoryLoss | None:
+    def _fused(self, model: GraphODE | ResidualGNN, objective: Objective) -> TrajectoryLoss | None:
         """The loss as one function, if the model and the objective are of that kind."""
         if (
             inputs_of(model.field)
-            or type(model) is not GraphODE
+            or type(model) not in INTEGRATED
             or model._forward_hooks
             or model._forward_pre_hooks
             or model._backward_hooks
@@ -117,12 +118,13 @@ class Problem:
             comparison = objective.comparison(self.target)
             way = None
             if comparison is not None:
-                way = TrajectoryLoss(self.graph, self.x0, self.times.tolist(), self.t0, comparison)
+                times, t0 = model.solver_times(self.times, self.t0)
+                way = TrajectoryLoss(self.graph, self.x0, times.tolist(), t0, comparison)
             self._ways[objective] = way
         return self._ways[objective]
 
 
-def _parts(model: GraphODE) -> tuple[nn.Module, nn.Module, nn.Module]:
+def _parts(model: GraphODE | ResidualGNN) -> tuple[nn.Module, nn.Module, nn.Module]:
     return model.encoder, model.field, model.decoder
 
 
