@@ -7,9 +7,10 @@ import pytest
 import torch
 
 import ndcn
+from ndcn.identify import discover, time_or_not
 from ndcn.identify.common_driver import find_common_driver
 from ndcn.identify.library import library, ranges_of
-from ndcn.identify.observations import observed
+from ndcn.identify.observations import CLEAN_BELOW, observed, roughness_of
 from ndcn.identify.time_discovery import find_timed
 from ndcn.identify.time_or_not import over_noise_edge
 from ndcn.identify.time_scan import KINDS, TimeScan
@@ -93,6 +94,19 @@ def test_nothing_is_claimed_where_nothing_depends_on_time() -> None:
     for each in (data, noisy):
         assert find_timed([each], ndcn.Interaction(), 0, None) is None
         assert find_common_driver([each], ndcn.Interaction(), 0) is None
+
+
+def test_coarse_snapshots_that_a_law_explains_to_rounding_are_not_searched_for_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = ndcn.networks.grid(16)
+    x0 = ndcn.laws.initial_state(graph).float()
+    data = ndcn.simulate(ndcn.laws.Heat(), graph, x0, np.linspace(0, 2, 20))
+    assert roughness_of(data) > CLEAN_BELOW  # it could be noise
+    searched: list[object] = []
+    monkeypatch.setattr(time_or_not, "find_timed", lambda *given: searched.append(given))
+    assert discover([data], ndcn.Interaction()).evidence.explained
+    assert not searched
 
 
 def driven_by_unknown() -> tuple[ndcn.Trajectory, np.ndarray, np.ndarray]:

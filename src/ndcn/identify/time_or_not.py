@@ -71,7 +71,8 @@ def _nothing_left(alone: FoundLaw | None, trajectories: Sequence[Trajectory]) ->
     """Whether a law without time explains the data, and in noise also what nodes have in common."""
     if alone is None or not alone.evidence.explained:
         return False
-    if max(map(roughness_of, trajectories)) < CLEAN_BELOW:
+    to_rounding = alone.initial_state_samples is None  # explained from one snapshot to the next, which are known
+    if to_rounding or max(map(roughness_of, trajectories)) < CLEAN_BELOW:
         return True
     shares = [in_common(alone, t, x0) for t, x0 in zip(trajectories, alone.initial_states, strict=True)]
     return max(shares) < IN_COMMON

@@ -57,7 +57,7 @@ def test_the_first_sheet_with_data_or_the_one_that_is_named(edges: Path, tmp_pat
 
 
 def test_titles_above_the_header_and_places_in_messages(edges: Path, tmp_path: Path) -> None:
-    rows = [["Cases by city", "", "", ""], ["", "", "", ""], *STATES]
+    rows = [["Cases by city", "", "", ""], ["", "", "", ""], *map(list, STATES)]
     path = tmp_path / "states.xlsx"
     assert values(ndcn.read(edges, workbook(path, States=rows))) == WANTED
     rows[6][2] = "many"
