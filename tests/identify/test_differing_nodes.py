@@ -28,7 +28,7 @@ def found(data: ndcn.Trajectory, **options: object) -> ndcn.DynamicsRegressor:
         return ndcn.DynamicsRegressor(model=ndcn.Interaction(**options)).fit(data)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("noise", [0.0, pytest.param(0.02, marks=pytest.mark.slow)])
 def test_growth_rates_of_nodes(noise: float) -> None:
     b = 0.6 + 0.8 * RANDOM
     reg = found(observed(laws.Gene(b=b), noise))
@@ -77,7 +77,7 @@ def test_nodes_that_are_alike_are_not_told_apart() -> None:
 
 def test_groups_of_nodes() -> None:
     kind = (RANDOM > 0.5).long()
-    reg = found(observed(laws.SIS(beta=0.4, delta=torch.where(kind > 0, 0.4, 1.0).double()), 0.02))
+    reg = found(observed(laws.SIS(beta=0.4, delta=torch.where(kind > 0, 0.4, 1.0).double()), 0.02), nodes="differ")
     table = reg.node_values_
     assert (table["group"].to_numpy() == kind.numpy()).mean() >= 0.95
     assert (table["group probability"] <= 1).all()

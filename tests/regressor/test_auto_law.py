@@ -123,6 +123,7 @@ def test_noise_of_a_file_is_checked(reg: DynamicsRegressor, noise: list[list[flo
         chosen_law._stored_noise(stored)
 
 
+@pytest.mark.slow
 def test_update(tmp_path: Path) -> None:
     reg = DynamicsRegressor(model=Auto(horizon=3)).fit(DATA[:30])
     reg.update(DATA[30:])

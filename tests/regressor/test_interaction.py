@@ -144,7 +144,7 @@ def test_self_terms_with_a_scale_of_their_own() -> None:
 
 def test_a_law_that_no_library_holds() -> None:
     truth, seen = data_of(Cooperation(), count=20)
-    reg = DynamicsRegressor(model="interaction").fit(seen)
+    reg = DynamicsRegressor(model=Interaction(nodes="same")).fit(seen)
     assert reg.evidence_.form == "free"
     assert reg.evidence_.free < reg.evidence_.closed
     assert reg.evidence_.equation is not None

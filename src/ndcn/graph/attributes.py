@@ -161,7 +161,7 @@ def _column(name: str, values: Any, nodes: Sequence[Hashable]) -> np.ndarray:
             )
         values = values.reindex(label_index(nodes))
     try:
-        numbers = np.array(values, dtype=np.float64)
+        numbers = np.array(np.asarray(values), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name!r} must hold a number for each node, NaN where it is not known: leave out columns of texts"
