@@ -117,7 +117,10 @@ def test_a_law_is_found_in_much_noise(name: str) -> None:
     assert choice.error == pytest.approx(0.04, rel=0.15)
 
 
-LONG = ("growth at a rate of each node", "a line of each node")  # 10 s, and other tests hold nodes with rates of their own
+LONG = (  # 10 s, and other tests hold nodes with rates of their own
+    "growth at a rate of each node",
+    "a line of each node",
+)
 
 
 @pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow if one in LONG else ()) for one in WITHOUT])

@@ -15,7 +15,7 @@ from ..data import Trajectory
 from ..laws import LawODE
 from ..solve import IntegrationError
 from .clock import time_is_over
-from .common_driver import find_common_driver
+from .common_driver import LEAST_NOISE, find_common_driver
 from .interaction import Interaction
 from .observations import CLEAN_BELOW, roughness_of
 from .result import FoundLaw
@@ -51,7 +51,8 @@ def with_time_if_needed(task: _Task, of_states: Callable[[], FoundLaw | None], *
         found = find_timed(task.trajectories, task.what, task.seed, None if alone is None else alone.law)
         if found is not None:
             return found
-        found = find_common_driver(task.trajectories, task.what, task.seed)
+        if not _hides_drivers(alone, first):
+            found = find_common_driver(task.trajectories, task.what, task.seed)
         if found is not None:
             warn(
                 "an unknown driver in common to all nodes is part of the law that was found: its curve was estimated from the same data, and could also "
@@ -78,19 +79,31 @@ def _nothing_left(alone: FoundLaw | None, trajectories: Sequence[Trajectory]) ->
     return max(shares) < IN_COMMON
 
 
+def _hides_drivers(alone: FoundLaw | None, seen: Trajectory) -> bool:
+    """Whether a law without a driver is followed as closely as a driver that is estimated from snapshots can be."""
+    if alone is None or roughness_of(seen) >= CLEAN_BELOW:
+        return False
+    rest = _left_open(alone, seen, alone.initial_states[0])
+    return rest is not None and float(rest.square().mean().sqrt()) < LEAST_NOISE * float(seen.states.abs().max())
+
+
 def in_common(found: FoundLaw, seen: Trajectory, x0: torch.Tensor) -> float:
     """The first singular value of the residuals of a law over the edge of noise, (sqrt(T) + sqrt(n)) sigma; of the worst feature.
 
     0 if the law cannot be followed, or if there are gaps.
     """
+    rest = _left_open(found, seen, x0)
+    return 0.0 if rest is None else max(over_noise_edge(each) for each in rest[1:].numpy().transpose(2, 0, 1))
+
+
+def _left_open(found: FoundLaw, seen: Trajectory, x0: torch.Tensor) -> torch.Tensor | None:
+    """What a law leaves of the states, (T, n, d); None if it cannot be followed, or if there are gaps."""
     if seen.mask is not None:
-        return 0.0
+        return None
     try:
-        states = LawODE(found.law)(x0, seen.times, seen.graph, float(seen.times[0]))
+        return seen.states.double() - LawODE(found.law)(x0, seen.times, seen.graph, float(seen.times[0]))
     except (IntegrationError, ValueError):
-        return 0.0
-    rest = (seen.states.double() - states).numpy()[1:]
-    return max(over_noise_edge(rest[..., a]) for a in range(rest.shape[-1]))
+        return None
 
 
 def over_noise_edge(rest: np.ndarray) -> float:
