@@ -14,7 +14,7 @@ import torch
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parent.parent
-LONG = ("paper.md", "classification.md")  # the commands in them have tests of their own in tests/cli
+LONG = ("paper.md", "classification.md", "interaction.md")  # the commands in them have tests of their own in tests/cli
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

@@ -149,6 +149,7 @@ def test_demo_of_the_epidemic(folder, monkeypatch):
     assert '"placed": true' in (folder / "demo_epidemic" / "report.html").read_text().replace('":true', '": true')
 
 
+@pytest.mark.slow
 def test_demo_of_a_law(folder, monkeypatch):
     monkeypatch.setattr("ndcn.datasets.ieee30.TIMES", np.arange(26) / 10)
     about = parsed("demo", "power_grid", "--out", "show")

@@ -35,7 +35,7 @@ def data(missing: bool) -> Trajectory:
     return run.replaced(mask=mask)
 
 
-@pytest.mark.parametrize(("size", "missing"), [(2, True), (4, False)])
+@pytest.mark.parametrize(("size", "missing"), [(2, True), pytest.param(4, False, marks=pytest.mark.slow)])
 def test_training_in_parts_is_training_in_one_process(size: int, missing: bool, tmp_path: Path) -> None:
     run = data(missing)
     folder = tmp_path / "parts"

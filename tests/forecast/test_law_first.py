@@ -165,6 +165,7 @@ def test_a_law_that_changes_is_not_taken() -> None:
     assert "that of the first 45 snapshots misses the last 15 by" in str(choice)
 
 
+@pytest.mark.slow
 def test_nodes_with_other_laws_are_not_explained() -> None:
     data = made("sis", 0.0)
     states = data.states.clone()
@@ -183,6 +184,7 @@ def test_a_wrong_cell_that_was_held_out_is_no_noise() -> None:
     assert choice.reason == "held out"
 
 
+@pytest.mark.slow
 def test_missing_entries() -> None:
     data = made("heat", 0.01)
     states = data.states.clone()
@@ -218,7 +220,7 @@ def test_three_nodes_may_simply_differ() -> None:
     assert "3 nodes do not tell whether the 4 numbers of a formula hold for all of them" in str(choice)
 
 
-@pytest.mark.parametrize("kind", ["growth", "noisy decay"])
+@pytest.mark.parametrize("kind", [pytest.param("growth", marks=pytest.mark.slow), "noisy decay"])
 @pytest.mark.parametrize(
     ("count", "seed"),
     [(12, 1), *(pytest.param(*case, marks=pytest.mark.slow) for case in [(3, 0), (3, 1), (6, 0), (6, 1), (12, 0)])],

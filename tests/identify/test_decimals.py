@@ -27,7 +27,7 @@ def test_the_step_of_rounded_values_is_found(decimals: int, dtype: torch.dtype, 
     assert decimal_step(x.to(dtype), seen).tolist() == [0.0]
 
 
-@pytest.mark.parametrize("decimals", [1, 2, 3, 4])
+@pytest.mark.parametrize("decimals", [1, 2, *(pytest.param(d, marks=pytest.mark.slow) for d in (3, 4))])
 def test_a_law_is_found_in_rounded_data(decimals: int) -> None:
     data = ndcn.simulate(laws.Gene(), GRAPH, laws.initial_state(GRAPH), TIMES)
     states = torch.round(data.states * 10**decimals) / 10**decimals

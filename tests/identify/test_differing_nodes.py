@@ -46,6 +46,7 @@ def test_growth_rates_of_nodes(noise: float) -> None:
     assert "b_i" in reg.equations().latex()
 
 
+@pytest.mark.slow
 def test_prediction_elsewhere_has_the_spread_of_nodes(tmp_path) -> None:
     b = 0.6 + 0.8 * RANDOM
     data = observed(laws.Gene(b=b))

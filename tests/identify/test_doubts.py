@@ -73,6 +73,7 @@ def test_directions_that_are_not_seen() -> None:
     assert undecided(torch.full((2, 2), torch.nan)) == 2
 
 
+@pytest.mark.slow
 def test_white_noise_has_no_law() -> None:
     rng = np.random.default_rng(0)
     data = Trajectory(times=np.arange(20.0), states=5 + rng.standard_normal((20, 9, 1)), graph=networks.grid(9))

@@ -45,7 +45,9 @@ def data_of(inputs: ndcn.Inputs, way: str = "added", noise: float = 0.0) -> ndcn
     )
 
 
-@pytest.mark.parametrize(("kind", "way"), [("season", "times"), ("trend", "added"), ("step", "added")])
+@pytest.mark.parametrize(
+    ("kind", "way"), [pytest.param("season", "times", marks=pytest.mark.slow), ("trend", "added"), ("step", "added")]
+)
 def test_clean_laws_are_found_exactly(kind: str, way: str) -> None:
     found = find_timed([data_of(OF_TIME[kind], way)], ndcn.Interaction(), 0, None)
     assert found is not None

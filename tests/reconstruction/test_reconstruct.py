@@ -147,6 +147,7 @@ def test_independent_nodes_have_no_links() -> None:
     assert found.judgement.reasons[0].startswith("no links")
 
 
+@pytest.mark.slow
 def test_a_common_driver_is_no_network() -> None:
     rng = np.random.default_rng(5)
     strength = rng.uniform(0.5, 1.5, N)

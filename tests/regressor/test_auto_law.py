@@ -96,7 +96,7 @@ def test_groups_say_what_to_do(reg: DynamicsRegressor) -> None:
         reg.table(groups={0: "north"})
 
 
-@pytest.mark.parametrize("model", ["auto", Auto(horizon=4, seconds=20)])
+@pytest.mark.parametrize("model", ["auto", pytest.param(Auto(horizon=4, seconds=20), marks=pytest.mark.slow)])
 def test_files(tmp_path: Path, model: str | Auto) -> None:
     before = DynamicsRegressor(model=model).fit(DATA)
     before.save(tmp_path / "m")
@@ -200,6 +200,7 @@ def test_intervals_hold_observations(reg: DynamicsRegressor, tmp_path: Path) -> 
     assert torch.equal(again[1].states, upper)
 
 
+@pytest.mark.slow
 def test_wrong_cells_do_not_hide_a_law(tmp_path: Path) -> None:
     states = DATA.states.clone()
     states[7, 3] = -999.0

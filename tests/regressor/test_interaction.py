@@ -237,6 +237,7 @@ def test_closed_form_by_name(heat_data: tuple[Trajectory, Trajectory]) -> None:
     assert error_of(reg, truth) < 1e-5
 
 
+@pytest.mark.slow
 def test_a_closed_form_that_is_not_the_whole_law_is_kept_if_asked_for_and_says_so() -> None:
     few = Interaction("closed", without=[t for t in COUPLING if t not in ("x_j", "x_j - x_i")])
     with pytest.warns(UserWarning, match="it is not the whole law"):
