@@ -36,7 +36,7 @@ from .observations import (
     signed,
     some_states,
 )
-from .other_couplings import CouplingForm, other_along, other_in_snapshots, with_form
+from .other_couplings import TAKEN_FOR_NOISE, CouplingForm, other_along, other_in_snapshots, with_form
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
 from .result import Evidence, FoundLaw
@@ -188,7 +188,7 @@ def _differing(
     closed: Equation | None,
     *,
     noisy: bool,
-    explained: bool = False,
+    explained: TrajectoryFit | None = None,
 ) -> DifferingNodes | None:
     """The law of nodes that differ, if it may be looked for and they do."""
     if task.what.nodes == "same" or task.what.known is not None:
@@ -312,13 +312,15 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
         if other is not None:
             other_form, data, closed = other[0], list(other[1]), other[2]
     different: DifferingNodes | None = None
+    own_noise: TrajectoryFit | None = None  # of the formula, with the noise that it shows itself
     if noisy and search is not None and other_form is None:
         told = closed is not None and residuals_are_noise(closed)
+        own_noise = reweighted(closed) if closed is not None and told else None
         alike = closed.model if closed is not None and isinstance(closed.model, Equation) else None
         if lead is not None and not told:
             return _closed_from_snapshots(task, *lead)
         # Rounding errs alike at a node at rest, which looks like a node that differs.
-        different = None if rounded and told else _differing(task, data, search, alike, noisy=True, explained=told)
+        different = None if rounded and told else _differing(task, data, search, alike, noisy=True, explained=own_noise)
         if different is not None and (different.explained or form == "closed" or time_is_over()):
             return _of_nodes(task, data, different)
         if given and different is None:
@@ -337,7 +339,7 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
     best, chosen = _better(closed, free, noisy)
     explained = _explains(best, noisy)
     if noisy and chosen == "closed":
-        best = reweighted(best)
+        best = reweighted(best) if own_noise is None else own_noise
     reason = reason_along(closed, free, task.what.form, noisy)
     if noisy and no_motion(best):
         explained = False
@@ -375,7 +377,9 @@ def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: boo
 
 def _leaves_nothing(closed: TrajectoryFit, noisy: bool) -> bool:
     """Whether no free form needs to be fitted beside a formula."""
-    return closed.excess < NOTHING_LEFT_EXCESS and (not noisy or residuals_are_noise(closed))
+    if not noisy:
+        return closed.excess < NOTHING_LEFT_EXCESS
+    return closed.excess < TAKEN_FOR_NOISE and residuals_are_noise(closed)
 
 
 def _explains(fitted: TrajectoryFit, noisy: bool) -> bool:

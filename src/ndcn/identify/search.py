@@ -51,6 +51,8 @@ REFINING_ITERATIONS = 12
 VERIFYING_ITERATIONS = 8
 LAST_ITERATIONS = 4  # from 24 intervals to all: little is left to move
 APPROACHES = 3  # rounds of undamped and damped steps
+NOISY_SCREENING_ENOUGH = 0.01  # a formula that is nearer by 1 % is not told apart by so few intervals
+BELOW_NOISE = 0.05  # of the typical noise: errors of integration that no formula is preferred for
 SCREENING_ENOUGH = 0.03  # damped steps stop early, at 3 %: the next undamped ones lead further
 STILL_FALLING = 0.9  # another round must lower the misfit to this share
 BEST_FEW = 3  # candidates with which to go on where none explains the data
@@ -119,9 +121,14 @@ class Search:
         hard to find in noise, but not from one that it contains.
         """
         shots = self._shots(self._intervals(NOISY_SCREENING_INTERVALS, fastest_intervals))
+        noise = torch.cat([(one.noise / self.fitter.scale).flatten() for one in shots]).median()
+        accuracy = replace(SCREENING, precision=max(SCREENING.precision, BELOW_NOISE * float(noise)))
 
         def screened(equations: Iterable[Equation]) -> list[FittedEquation]:
-            fits = (self.fitter.fitted(one, shots, NOISY_SCREENING_ITERATIONS, SCREENING) for one in equations)
+            fits = (
+                self.fitter.fitted(one, shots, NOISY_SCREENING_ITERATIONS, accuracy, NOISY_SCREENING_ENOUGH)
+                for one in equations
+            )
             return [found for found in fits if found is not None]
 
         found = sorted(screened(shown(self.guesses(), "screening formulas")), key=FittedEquation.score)
