@@ -15,6 +15,7 @@ from .._support.threads import threads_for
 from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
+from ..solve import tapes_reuse_memory
 from .clock import hopeless, interrupted, time_is_over, time_limit
 from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, EXPLAINED_ROUNDING, FittedEquation
@@ -91,7 +92,7 @@ def discover(
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
     check_numbers(trajectories)
     limit = time_limit(what.seconds, trial=trial, progress=progress)
-    with limit, threads_for(max(t.graph.num_nodes for t in trajectories)):
+    with limit, tapes_reuse_memory(), threads_for(max(t.graph.num_nodes for t in trajectories)):
         try:
             task = _Task(trajectories, what, seed)
             found = with_inputs_if_needed(
@@ -326,11 +327,8 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
         if given and different is None:
             closed = closed_form_along(search, data, tolerance)
     free: TrajectoryFit | None = None
-    if (
-        form != "closed"
-        and other_form is None
-        and (closed is None or (not _leaves_nothing(closed, noisy) and not time_is_over()))
-    ):
+    asked = form != "closed" and other_form is None
+    if asked and (closed is None or (not _leaves_nothing(closed, noisy) and not time_is_over())):
         free = free_form_along(data, tolerance, base)
     if different is not None and (free is None or not residuals_are_noise(free)):
         return _of_nodes(task, data, different)
@@ -377,9 +375,8 @@ def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: boo
 
 def _leaves_nothing(closed: TrajectoryFit, noisy: bool) -> bool:
     """Whether no free form needs to be fitted beside a formula."""
-    if not noisy:
-        return closed.excess < NOTHING_LEFT_EXCESS
-    return closed.excess < TAKEN_FOR_NOISE and residuals_are_noise(closed)
+    limit = TAKEN_FOR_NOISE if noisy else NOTHING_LEFT_EXCESS
+    return closed.excess < limit and (not noisy or residuals_are_noise(closed))
 
 
 def _explains(fitted: TrajectoryFit, noisy: bool) -> bool:
