@@ -15,6 +15,7 @@ from .._support.threads import threads_for
 from .._support.warn import warn
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
+from ..solve import tapes_reuse_memory
 from .clock import hopeless, interrupted, time_is_over, time_limit
 from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, EXPLAINED_ROUNDING, FittedEquation
@@ -36,7 +37,7 @@ from .observations import (
     signed,
     some_states,
 )
-from .other_couplings import CouplingForm, other_along, other_in_snapshots, with_form
+from .other_couplings import TAKEN_FOR_NOISE, CouplingForm, other_along, other_in_snapshots, with_form
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
 from .result import Evidence, FoundLaw
@@ -91,7 +92,7 @@ def discover(
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
     check_numbers(trajectories)
     limit = time_limit(what.seconds, trial=trial, progress=progress)
-    with limit, threads_for(max(t.graph.num_nodes for t in trajectories)):
+    with limit, tapes_reuse_memory(), threads_for(max(t.graph.num_nodes for t in trajectories)):
         try:
             task = _Task(trajectories, what, seed)
             found = with_inputs_if_needed(
@@ -188,7 +189,7 @@ def _differing(
     closed: Equation | None,
     *,
     noisy: bool,
-    explained: bool = False,
+    explained: TrajectoryFit | None = None,
 ) -> DifferingNodes | None:
     """The law of nodes that differ, if it may be looked for and they do."""
     if task.what.nodes == "same" or task.what.known is not None:
@@ -312,23 +313,22 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
         if other is not None:
             other_form, data, closed = other[0], list(other[1]), other[2]
     different: DifferingNodes | None = None
+    own_noise: TrajectoryFit | None = None  # of the formula, with the noise that it shows itself
     if noisy and search is not None and other_form is None:
         told = closed is not None and residuals_are_noise(closed)
+        own_noise = reweighted(closed) if closed is not None and told else None
         alike = closed.model if closed is not None and isinstance(closed.model, Equation) else None
         if lead is not None and not told:
             return _closed_from_snapshots(task, *lead)
         # Rounding errs alike at a node at rest, which looks like a node that differs.
-        different = None if rounded and told else _differing(task, data, search, alike, noisy=True, explained=told)
+        different = None if rounded and told else _differing(task, data, search, alike, noisy=True, explained=own_noise)
         if different is not None and (different.explained or form == "closed" or time_is_over()):
             return _of_nodes(task, data, different)
         if given and different is None:
             closed = closed_form_along(search, data, tolerance)
     free: TrajectoryFit | None = None
-    if (
-        form != "closed"
-        and other_form is None
-        and (closed is None or (not _leaves_nothing(closed, noisy) and not time_is_over()))
-    ):
+    asked = form != "closed" and other_form is None
+    if asked and (closed is None or (not _leaves_nothing(closed, noisy) and not time_is_over())):
         free = free_form_along(data, tolerance, base)
     if different is not None and (free is None or not residuals_are_noise(free)):
         return _of_nodes(task, data, different)
@@ -337,7 +337,7 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
     best, chosen = _better(closed, free, noisy)
     explained = _explains(best, noisy)
     if noisy and chosen == "closed":
-        best = reweighted(best)
+        best = reweighted(best) if own_noise is None else own_noise
     reason = reason_along(closed, free, task.what.form, noisy)
     if noisy and no_motion(best):
         explained = False
@@ -375,7 +375,8 @@ def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: boo
 
 def _leaves_nothing(closed: TrajectoryFit, noisy: bool) -> bool:
     """Whether no free form needs to be fitted beside a formula."""
-    return closed.excess < NOTHING_LEFT_EXCESS and (not noisy or residuals_are_noise(closed))
+    limit = TAKEN_FOR_NOISE if noisy else NOTHING_LEFT_EXCESS
+    return closed.excess < limit and (not noisy or residuals_are_noise(closed))
 
 
 def _explains(fitted: TrajectoryFit, noisy: bool) -> bool:

@@ -21,6 +21,7 @@ from .observations import Observations, some_states
 from .posterior import POSTERIOR_SAMPLES
 from .result import Evidence, FoundLaw
 from .stretches import doubt_in_noise
+from .trajectory_fit import TrajectoryFit
 
 # Of BIC, by which nodes that differ must be likelier: "very strong" evidence of Kass and Raftery (J. Am. Stat. Assoc. 90, 1995).
 EVIDENCE = 10.0
@@ -62,17 +63,22 @@ def differing_nodes(
     attributes: Mapping[str, np.ndarray],
     *,
     noisy: bool,
-    explained: bool,
+    explained: TrajectoryFit | None = None,
 ) -> DifferingNodes | None:
     """The law whose nodes differ, if they do, and whether their numbers follow ``attributes``.
 
-    ``closed`` is the best law of nodes that are alike, which may have ``explained`` the data.
+    ``closed`` is the best law of nodes that are alike, and ``explained`` its fit, with the noise that it shows itself, if it explains the
+    data: then nodes differ only if it looks like it.
     """
     if not may_differ(data) or time_is_over():
         return None
+    if closed is not None and explained is not None:
+        gain, _ = best_alone(NodeEquation(closed, (), features), explained.problems)
+        if gain <= 0:
+            return None
     alike = None if closed is None else _alike(closed, data, tolerance, features)
     # By the noise that the law itself shows: where a smooth path misjudges noise, nodes seem to differ.
-    if explained and (alike is None or not _hinted(with_own_noise(alike, rounds=1, iterations=4))):
+    if explained is not None and (alike is None or not _hinted(with_own_noise(alike, rounds=1, iterations=4))):
         return None
     known = [] if closed is None else [closed]
     found = differing(data, terms, tolerance, features, known, noisy=noisy)
@@ -106,7 +112,7 @@ def _alike(
 
 def _hinted(alike: NodeFit) -> bool:
     """Whether a law that leaves nothing but noise is likelier if one of its numbers varies."""
-    gain, varying = best_alone(alike)
+    gain, varying = best_alone(alike.model, alike.problems)
     if gain <= 0:
         return False
     model, u, spread = with_varying(alike, varying)

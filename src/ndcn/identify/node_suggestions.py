@@ -20,14 +20,13 @@ MOST_VARYING = 3  # at once
 ADDED_AT_ONCE = 2
 
 
-def own_grams(fitted: NodeFit) -> NodeGrams | None:
+def own_grams(model: NodeEquation, u: torch.Tensor, problems: Sequence[TrajectoryProblem]) -> NodeGrams | None:
     """Least squares of each node on what its own numbers do to its own states, initial states taken out."""
-    model = fitted.model
     rows, sides, count = [], [], 0
-    q = fitted.deviations.shape[1]
+    q = u.shape[1]
     P = len(model.parameters)
-    for problem in fitted.problems:
-        found = _own_rows(model, fitted.deviations, problem)
+    for problem in problems:
+        found = _own_rows(model, u, problem)
         if found is None:
             return None
         W, y = found
@@ -36,7 +35,7 @@ def own_grams(fitted: NodeFit) -> NodeGrams | None:
         count += int((y != 0).sum())
     W, y = np.concatenate(rows, 1), np.concatenate(sides, 1)
     if q:
-        y = y + np.einsum("nkq,nq->nk", W[..., list(model.varying)], fitted.deviations.numpy())
+        y = y + np.einsum("nkq,nq->nk", W[..., list(model.varying)], u.numpy())
     assert W.shape[-1] == P
     return NodeGrams.of(W, y, max(count, 2))
 
@@ -93,7 +92,7 @@ def _own_rows(model: NodeEquation, u: torch.Tensor, problem: TrajectoryProblem) 
 
 def suggested(fitted: NodeFit, most: int) -> list[tuple[int, ...]]:
     """Sets of numbers that may vary, likeliest first, and likelier than now: one or two more, one less, or one exchanged."""
-    grams = own_grams(fitted)
+    grams = own_grams(fitted.model, fitted.deviations, fitted.problems)
     if grams is None:
         return []
     P = len(fitted.model.parameters)
@@ -110,12 +109,13 @@ def suggested(fitted: NodeFit, most: int) -> list[tuple[int, ...]]:
     return [fit.varying for fit in sorted(better, key=lambda one: one.score)][:most]
 
 
-def best_alone(fitted: NodeFit) -> tuple[float, tuple[int, ...]]:
-    """By how much BIC falls if the numbers vary that seem to, and which: a hint that nodes differ, quickly found."""
-    grams = own_grams(fitted)
+def best_alone(model: NodeEquation, problems: Sequence[TrajectoryProblem]) -> tuple[float, tuple[int, ...]]:
+    """By how much BIC falls if the number varies that seems to, and which: a hint that nodes differ, quickly found."""
+    u = torch.zeros(problems[0].x0.shape[0], 0, dtype=torch.float64)
+    grams = own_grams(model, u, problems)
     if grams is None:
         return 0.0, ()
-    members = tuple(range(len(fitted.model.parameters)))
+    members = tuple(range(len(model.parameters)))
     common = grams.fitted(members)
     fits: Sequence[MixedFit] = [grams.fitted(members, (k,)) for k in members]
     best = min(fits, key=lambda one: one.score, default=common)

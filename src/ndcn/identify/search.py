@@ -24,6 +24,8 @@ from .weak_form import weak_form
 
 logger = logging.getLogger(__name__)
 
+Families = tuple[tuple[str, bool, int], ...]
+
 # Intervals of all trajectories together, and of each trajectory at least.
 WEAK_FORM_INTERVALS = 40  # the weak form is cheap, and each interval has as many rows as the graph has nodes
 SCREENING_INTERVALS = 8  # every candidate is shot over these (docs/interaction.md, How it works, 4)
@@ -46,11 +48,15 @@ NEAR_MISFIT = 0.1  # a candidate below it is worth integrating better
 # Iterations of Gauss-Newton. Fits end by themselves where steps lower the misfit no more; these are bounds on time.
 UNDAMPED_ITERATIONS = 8
 SCREENING_ITERATIONS = 15
+NOISY_FIRST_ITERATIONS = 4
+SCREENED_FURTHER = 12  # formulas: of a kind, no more than 8 are followed along trajectories once one is near
 NOISY_SCREENING_ITERATIONS = 12
 REFINING_ITERATIONS = 12
 VERIFYING_ITERATIONS = 8
 LAST_ITERATIONS = 4  # from 24 intervals to all: little is left to move
 APPROACHES = 3  # rounds of undamped and damped steps
+NOISY_SCREENING_ENOUGH = 0.01  # a formula that is nearer by 1 % is not told apart by so few intervals
+BELOW_NOISE = 0.05  # of the typical noise: errors of integration that no formula is preferred for
 SCREENING_ENOUGH = 0.03  # damped steps stop early, at 3 %: the next undamped ones lead further
 STILL_FALLING = 0.9  # another round must lower the misfit to this share
 BEST_FEW = 3  # candidates with which to go on where none explains the data
@@ -115,20 +121,30 @@ class Search:
     def shortlist(self) -> list[FittedEquation]:
         """For noisy observations: guesses fitted to the fastest intervals, best first.
 
-        They are fitted from their first values only, which noise would not let become better. A family of two parameters is
-        hard to find in noise, but not from one that it contains.
+        They are fitted from their first values only, which noise would not let become better, by a few iterations, and the best by more of
+        them. A family of two parameters is hard to find in noise, but not from one that it contains.
         """
         shots = self._shots(self._intervals(NOISY_SCREENING_INTERVALS, fastest_intervals))
+        noise = torch.cat([(one.noise / self.fitter.scale).flatten() for one in shots]).median()
+        accuracy = replace(SCREENING, precision=max(SCREENING.precision, BELOW_NOISE * float(noise)))
 
-        def screened(equations: Iterable[Equation]) -> list[FittedEquation]:
-            fits = (self.fitter.fitted(one, shots, NOISY_SCREENING_ITERATIONS, SCREENING) for one in equations)
-            return [found for found in fits if found is not None]
+        def screened(equations: Iterable[Equation], iterations: int) -> list[FittedEquation]:
+            fits = (
+                self.fitter.fitted(one, shots, iterations, accuracy, NOISY_SCREENING_ENOUGH)
+                for one in in_time(equations)
+            )
+            return sorted((found for found in fits if found is not None), key=FittedEquation.score)
 
-        found = sorted(screened(shown(self.guesses(), "screening formulas")), key=FittedEquation.score)
+        first: dict[Families, FittedEquation] = {}
+        for one in screened(shown(self.guesses(), "screening formulas"), NOISY_FIRST_ITERATIONS):
+            first.setdefault(one.equation.families, one)
+        listed = list(first.values())
         if time_is_over():
-            return found
-        wider = {e.families: e for one in found[:BEST_FEW] for e in richer(one.equation, self.data, self.terms)}
-        return sorted(found + screened(wider.values()), key=FittedEquation.score)
+            return listed
+        best = screened((one.equation for one in listed[:SCREENED_FURTHER]), NOISY_SCREENING_ITERATIONS)
+        wider = {e.families: e for one in best[:BEST_FEW] for e in richer(one.equation, self.data, self.terms)}
+        every = best + listed[SCREENED_FURTHER:] + screened(wider.values(), NOISY_SCREENING_ITERATIONS)
+        return sorted(every, key=FittedEquation.score)
 
     # Without noise ------------------------------------------------------------------------------------------------
 

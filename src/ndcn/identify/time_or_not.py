@@ -18,6 +18,7 @@ from .clock import time_is_over
 from .common_driver import LEAST_NOISE, find_common_driver
 from .interaction import Interaction
 from .observations import CLEAN_BELOW, roughness_of
+from .residual_noise import likely_noise
 from .result import FoundLaw
 from .time_discovery import find_timed
 
@@ -83,25 +84,38 @@ def _hides_drivers(alone: FoundLaw | None, seen: Trajectory) -> bool:
     """Whether a law without a driver is followed as closely as a driver that is estimated from snapshots can be."""
     if alone is None or roughness_of(seen) >= CLEAN_BELOW:
         return False
-    rest = _left_open(alone, seen, alone.initial_states[0])
-    return rest is not None and float(rest.square().mean().sqrt()) < LEAST_NOISE * float(seen.states.abs().max())
+    states = _followed(alone, seen, alone.initial_states[0])
+    if states is None:
+        return False
+    rest = seen.states.double() - states
+    return float(rest.square().mean().sqrt()) < LEAST_NOISE * float(seen.states.abs().max())
 
 
 def in_common(found: FoundLaw, seen: Trajectory, x0: torch.Tensor) -> float:
     """The first singular value of the residuals of a law over the edge of noise, (sqrt(T) + sqrt(n)) sigma; of the worst feature.
 
-    0 if the law cannot be followed, or if there are gaps.
+    Residuals count in units of the noise that they show at states of such a size: proportional noise is larger where all states are large,
+    which nodes would seem to have in common. 0 if the law cannot be followed, or if there are gaps.
     """
-    rest = _left_open(found, seen, x0)
-    return 0.0 if rest is None else max(over_noise_edge(each) for each in rest[1:].numpy().transpose(2, 0, 1))
+    states = _followed(found, seen, x0)
+    if states is None:
+        return 0.0
+    shares = []
+    for a in range(states.shape[-1]):
+        level = states[1:, :, a]
+        rest = seen.states[1:, :, a].double() - level
+        additive, share = likely_noise(level.flatten(), rest.flatten())
+        size = (additive**2 + (share * level).square()).sqrt().clamp(min=1e-300)
+        shares.append(over_noise_edge((rest / size).numpy()))
+    return max(shares)
 
 
-def _left_open(found: FoundLaw, seen: Trajectory, x0: torch.Tensor) -> torch.Tensor | None:
-    """What a law leaves of the states, (T, n, d); None if it cannot be followed, or if there are gaps."""
+def _followed(found: FoundLaw, seen: Trajectory, x0: torch.Tensor) -> torch.Tensor | None:
+    """The states of a law at the times seen, (T, n, d); None if it cannot be followed, or if there are gaps."""
     if seen.mask is not None:
         return None
     try:
-        return seen.states.double() - LawODE(found.law)(x0, seen.times, seen.graph, float(seen.times[0]))
+        return LawODE(found.law)(x0, seen.times, seen.graph, float(seen.times[0]))
     except (IntegrationError, ValueError):
         return None
 

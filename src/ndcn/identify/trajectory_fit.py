@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ COMMON_CG = 40
 SAMPLING_CG = 25  # as above: samples need no more digits than standard errors have
 # Of the Gauss-Newton step that are tried; shorter ones would gain less than ``enough``.
 STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05, 0.01)
+BEYOND_PROMISE = 3.0  # times the fall of chi^2 that the linear model promises: further it does not get
 TYPICAL_UNIT = 1.5  # a normal distribution has its median |residual| at 1 / 1.48
 
 
@@ -121,11 +123,12 @@ def fit_trajectories(
     prior: Prior | None = None,
     enough: float = 1e-4,
     cg: int = COMMON_CG,
+    least: float = math.inf,
 ) -> TrajectoryFit | None:
     """Parameters and initial states with the least chi^2; None if the model diverges along the data.
 
-    By at most so many iterations of Gauss-Newton; one that lowers chi^2 by less than a share ``enough`` is the last. Initial states may move
-    if ``move_initial``, and are eliminated by ``cg`` steps of conjugate gradients.
+    By at most so many iterations of Gauss-Newton; one that lowers chi^2 by less than a share ``enough`` is the last, as is one after which chi^2
+    will not fall to ``least``. Initial states may move if ``move_initial``, and are eliminated by ``cg`` steps of conjugate gradients.
     """
     problems = list(problems)
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
@@ -136,8 +139,11 @@ def fit_trajectories(
         along = [tape.states for tape in tapes]
         unit = _unit(problems, along)
         equations = normal_equations(model, tapes, problems, move_initial=move_initial, cg=cg, unit=unit)
+        del tapes  # the next ones take their memory
         normal = equations.normal
         problems = [replace(p, elimination=e) for p, e in zip(problems, equations.eliminations, strict=True)]
+        if math.isfinite(least) and prior is None and _beyond(problems, along, equations, least):
+            break
         better = _step(model, problems, along, equations, prior, unit)
         if better is None:
             break
@@ -146,6 +152,20 @@ def fit_trajectories(
             break
     total = objective(model, problems)
     return None if total is None else TrajectoryFit(model, tuple(problems), total[0], total[1], normal, prior)
+
+
+def _beyond(
+    problems: Sequence[TrajectoryProblem], along: Sequence[torch.Tensor], equations: NormalEquations, least: float
+) -> bool:
+    """Whether chi^2 will not fall to ``least``, by several times what the linear model promises."""
+    here = sum(_chi2(problem, states, 1.0) for problem, states in zip(problems, along, strict=True))
+    if here <= least:
+        return False
+    b = equations.gradient[:, 0]
+    if not (equations.normal.isfinite().all() and b.isfinite().all()):
+        return False
+    promised = float(b @ _solve(equations.normal, b)) + equations.initial_gain
+    return here - BEYOND_PROMISE * promised > least
 
 
 def _step(

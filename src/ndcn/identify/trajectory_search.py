@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -12,10 +13,10 @@ from ..laws import Equation
 from .clock import followed, in_time, noted, shown, time_is_over
 from .observations import Observations
 from .posterior import pseudo_inverse
-from .search import Search
+from .search import Families, Search
 from .trajectory_fit import TrajectoryFit, fit_trajectories
 from .trajectory_problem import problems_for
-from .trajectory_stages import coarse, fit_horizon, score, with_exact_steps
+from .trajectory_stages import chi2_for, coarse, fit_horizon, score, with_exact_steps
 from .variants import simpler, without_terms
 
 logger = logging.getLogger(__name__)
@@ -27,6 +28,7 @@ FORMULA_HORIZONS = (0.2, 0.45, 0.7, 1.0)
 # 1 / sqrt(2 * 32000) = 0.4 %; what remains is for noise that a smooth path underestimates.
 NOTHING_LEFT_EXCESS = 1.05
 AS_GOOD = 1.05  # times the residuals of splines: a formula within 5 % of them explains as much, and says more
+EXPLAINED = NOTHING_LEFT_EXCESS**2  # of chi^2, for each residual
 NEAR_EXCESS = 2.0  # a candidate below it shows that good ones are among the first: fewer of the others are tried
 TRIED_IF_NEAR = 8  # candidates of each kind in noise, once one is near, and of curved ones in any case
 TRIED = 16  # else: those that come first may all be wrong
@@ -63,19 +65,22 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
         candidates = _through_noise(search, data, tolerance)
     unexplained: list[TrajectoryFit] = []
     complete: list[TrajectoryFit | None] = []
+    seen: set[Families] = set()
     for fitted in in_time(candidates):
+        assert isinstance(fitted.model, Equation)
+        seen.add(fitted.model.families)
         logger.debug("along trajectories %.3f %s", fitted.excess, fitted.model)
         (noted if gaps else followed)(fitted.excess)
         if fitted.excess >= NOTHING_LEFT_EXCESS:
             unexplained.append(fitted)
             continue
-        done = _completed(_settled(fitted), data, tolerance, search)
+        done = _completed(_settled(fitted), data, tolerance, search, seen)
         if done is not None and done.excess < NOTHING_LEFT_EXCESS:
             return done
         complete.append(done)
     settled = [_settled(fitted) for fitted in in_time(sorted(unexplained, key=score)[:SETTLED])]
     if settled:
-        complete.append(_completed(min(settled, key=score), data, tolerance, search))
+        complete.append(_completed(min(settled, key=score), data, tolerance, search, seen))
     return min((one for one in complete if one is not None), key=score, default=None)
 
 
@@ -84,6 +89,7 @@ def _through_noise(search: Search, data: Sequence[Observations], tolerance: torc
     known = all(bool(one.seen[0].all()) for one in data)  # good enough to compare models; moved only for the best
     tried: list[bool] = []
     near = False
+    scores: list[float] = []
     listed = [*search.leads, *_in_turn(search, [found.equation for found in search.shortlist()])]
     for equation in shown(list(listed), "following trajectories"):
         curved = _curved(equation)
@@ -93,8 +99,19 @@ def _through_noise(search: Search, data: Sequence[Observations], tolerance: torc
         problems = problems_for(data, equation, tolerance)
         if problems is None:
             continue
-        fitted = _fit(equation, problems, iterations=SCREENING_ITERATIONS, move_initial=not known)
+        count = sum(int(problem.data.seen[1:].sum()) for problem in problems)
+        best = sorted(scores)[SETTLED - 1] if len(scores) >= SETTLED else math.inf  # others are not fitted further
+        least = chi2_for(best, len(equation.parameters), count) if math.isfinite(best) else math.inf
+        fitted = _fit(
+            equation,
+            problems,
+            iterations=SCREENING_ITERATIONS,
+            move_initial=not known,
+            least=max(least, EXPLAINED * count),
+        )
         if fitted is not None:
+            if fitted.excess >= NOTHING_LEFT_EXCESS:
+                scores.append(score(fitted))
             near = near or fitted.excess < NEAR_EXCESS
             yield fitted
 
@@ -156,14 +173,18 @@ def _settled(fitted: TrajectoryFit) -> TrajectoryFit:
 
 
 def _completed(
-    fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor, search: Search
+    fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor, search: Search, seen: set[Families]
 ) -> TrajectoryFit | None:
-    """As plain as can be, and fitted to the data themselves, with all steps that takes; None if they lead nowhere."""
+    """As plain as can be, and fitted to the data themselves, with all steps that takes; None if they lead nowhere.
+
+    Plainer equations of families ``seen`` before, which were fitted from better starts, are not tried again.
+    """
     assert isinstance(fitted.model, Equation)
     if time_is_over():
         return fitted
-    for equation in simpler(fitted.model, data, search.terms):
-        plainer = _fit(equation, fitted.problems, iterations=PLAINER_ITERATIONS)
+    nearest = {one.families: one for one in reversed(simpler(fitted.model, data, search.terms))}
+    for equation in (one for families, one in nearest.items() if families not in seen):
+        plainer = _rival(equation, fitted, PLAINER_ITERATIONS)
         if plainer is not None and score(plainer) < score(fitted):
             fitted = _pruned(plainer)
     problems = with_exact_steps(fitted, data, tolerance)
@@ -193,10 +214,16 @@ def _without_some(fitted: TrajectoryFit) -> TrajectoryFit | None:
     model = fitted.model
     assert isinstance(model, Equation)
     for drop in _droppable(fitted, model):
-        trial = _fit(without_terms(model, drop), fitted.problems, iterations=SCREENING_ITERATIONS)
+        trial = _rival(without_terms(model, drop), fitted, SCREENING_ITERATIONS)
         if trial is not None and score(trial) < score(fitted):
             return trial
     return None
+
+
+def _rival(equation: Equation, fitted: TrajectoryFit, iterations: int) -> TrajectoryFit | None:
+    """Another equation, fitted to the same, as far as it may be better."""
+    least = chi2_for(score(fitted), len(equation.parameters), fitted.count)
+    return _fit(equation, fitted.problems, iterations=iterations, least=least)
 
 
 def _droppable(fitted: TrajectoryFit, model: Equation) -> list[list[int]]:

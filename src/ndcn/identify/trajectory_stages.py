@@ -86,6 +86,17 @@ def score(fitted: TrajectoryFit) -> float:
     return fitted.chi2 / unit + freedom(fitted) * math.log(fitted.count) + fitted.count * math.log(unit)
 
 
+def chi2_for(least: float, parameters: int, count: int) -> float:
+    """The chi^2 with which a fit of so many parameters to so many residuals has this ``score``.
+
+    Example:
+        >>> round(chi2_for(100 + 2 * math.log(100), 2, 100), 6), round(chi2_for(100 + 100 * math.log(4.0), 0, 100), 6)
+        (100.0, 400.0)
+    """
+    left = least - parameters * math.log(count)
+    return left if left <= count else count * math.exp(min(left / count - 1, 100.0))
+
+
 def freedom(fitted: TrajectoryFit) -> float:
     """Parameters; those that a penalty holds count less: tr((I + P)^-1 I) of information I and precision P."""
     if fitted.prior is None:

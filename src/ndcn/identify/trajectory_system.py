@@ -29,6 +29,7 @@ class NormalEquations:
         np.ndarray
     ]  # Y of each initial state, (n d, P): it moves by - Y delta besides when the parameters move by delta
     eliminations: list[Elimination | None]  # of each initial state, for the next iteration
+    initial_gain: float = 0.0  # by how much chi^2 falls, to first order, if initial states move alone
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def normal_equations(
     moves: list[torch.Tensor] = []
     columns: list[np.ndarray] = []
     eliminations: list[Elimination | None] = []
+    gain = 0.0
     for problem, tape in zip(problems, tapes, strict=True):
         sides = _right_sides(problem, tape, unit, draws)
         S = tape.sensitivities()
@@ -96,12 +98,13 @@ def normal_equations(
             Y[free], elimination = best_initial_state(
                 tape, sides.weights, sides.prior, right, free, cg, slow=problem.data.gaps, before=elimination
             )
+            gain += float(right[:, P] @ Y[:, P])
         _add(normal, gradient, tape, sides, S, Y)
         moves.append(torch.from_numpy(Y[:, P:].T.copy()).reshape(R, *problem.x0.shape))
         columns.append(Y[:, :P])
         eliminations.append(elimination)
     symmetric = torch.from_numpy((normal + normal.T) / 2)
-    return NormalEquations(symmetric, torch.from_numpy(gradient), moves, columns, eliminations)
+    return NormalEquations(symmetric, torch.from_numpy(gradient), moves, columns, eliminations, gain)
 
 
 def _right_sides(problem: TrajectoryProblem, tape: Tape, unit: float, draws: NoiseDraws | None) -> _RightSides:

@@ -21,6 +21,7 @@ from .kernels.law_compiled import (
     Steps as Steps,
     law_kernel_in_use as law_kernel_in_use,
 )
+from .kernels.tape_memory import tapes_reuse_memory as tapes_reuse_memory
 from .methods.tableau import DOPRI5 as DOPRI5, RK4 as RK4, TSIT5 as TSIT5, Tableau as Tableau
 from .solver import IntegrationError, Solution, Solver
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..._support.shared_library import shared_library
 from ..methods.tableau import Tableau
 from .law_arrays import GraphArrays, LawArrays, numbers, pointer
+from .tape_memory import give_back, given_back_with, piece
 
 ABI = 2
 
@@ -185,12 +186,15 @@ class LawKernel:
         x = states[0].copy()
         width = padded(self.law.parameters)
         own = np.empty((4 * steps.total, n, d, d))
-        edges = np.empty((4 * steps.total, self.graph.edges, d, d))
+        memory, edges = piece((4 * steps.total, self.graph.edges, d, d))
         sensitivities = np.zeros((len(states), n * d, width))
         out = (pointer(states[1:]), pointer(own), pointer(edges), width, pointer(sensitivities[1:]))
         if self._call("record", len(steps.count), pointer(steps.count), pointer(steps.h), pointer(x), *out):
+            give_back(memory)
             return None
-        return CompiledTape(self.graph, states, steps, own, edges, sensitivities[..., : self.law.parameters])
+        tape = CompiledTape(self.graph, states, steps, own, edges, sensitivities[..., : self.law.parameters])
+        given_back_with(tape, memory)
+        return tape
 
 
 @dataclass(frozen=True, eq=False)
