@@ -17,6 +17,7 @@ from .equation_fit import EXPLAINED_ROUNDING, UNSEEN_EXCESS
 from .mixed_model import MixedFit
 from .node_factored import factored
 from .node_fit import NodeFit, fit_nodes_along, node_problems
+from .node_inner import inner_starts
 from .node_suggestions import suggested, with_varying
 from .node_weak_form import NodeForm, node_form
 from .observations import Observations, largest
@@ -113,7 +114,7 @@ def _starts(
 ) -> Iterator[Start]:
     """Laws to be followed along trajectories, the most promising first.
 
-    Sets of terms that the weak form grew; then the shortest laws with its best couplings; then those with couplings that are plain
+    Sets of terms that the weak form grew; those with a parameter inside a coupling that varies; then the shortest laws with its best couplings; then those with couplings that are plain
     products or sines, as the weak form says little of couplings where a path through the data misses fast transients. Without noise the
     third are laws that were followed as if there were some.
     """
@@ -126,7 +127,9 @@ def _starts(
         yield NodeEquation(equation, (), features), torch.zeros(n, 0, dtype=torch.float64), np.zeros(0)
     if len(forms) > 1:
         return
-    if not noisy:
+    if noisy:
+        yield from inner_starts(data, forms[0], 0, features, noisy=True)
+    else:
         yield from _as_if_noisy(data, terms, features)
     (form,), (fits,) = forms, ranked
     best = [k for fit in fits[:SHORT_LAWS] for k in fit.members if form.terms[k].coupling]
@@ -146,10 +149,18 @@ def _as_if_noisy(data: Sequence[Observations], terms: Sequence[Term], features: 
     noise = Noise(PRETENDED / 10 * size, torch.full_like(size, PRETENDED))
     soft = [replace(one, measured=noise) for one in data]
     forms = [node_form(soft, terms, feature, noisy=True) for feature in range(len(features))]
-    begun = []
-    for chosen in itertools.zip_longest(*(form.ranked()[:TRIED] for form in forms)):
-        fits = [fit or form.ranked()[0] for fit, form in zip(chosen, forms, strict=True)]
-        fitted = _followed(soft, *_start(forms, fits, features), PRETENDED / 100 * size, SETTLING_ITERATIONS)
+    ranked = [form.ranked()[:TRIED] for form in forms]
+    begun, starts = (
+        [],
+        [
+            _start(forms, [fit or fits[0] for fit, fits in zip(chosen, ranked, strict=True)], features)
+            for chosen in itertools.zip_longest(*ranked)
+        ],
+    )
+    if len(forms) == 1:
+        starts += inner_starts(soft, forms[0], 0, features, noisy=True)
+    for start in starts:
+        fitted = _followed(soft, *start, PRETENDED / 100 * size, SETTLING_ITERATIONS)
         if fitted is None or time_is_over():
             continue
         begun.append(fitted)
