@@ -98,6 +98,16 @@ def measured(law: str, kind: str, noise: float, seed: int) -> dict[str, object]:
     rows = reg.equations().coefficients if closed else []
     claimed = [one for one in rows if re.search(r"\b(rain|idle)", one.term)]
     row["idle"] = any("idle" in one.term for one in claimed)
+    tied = [
+        one
+        for one in claimed
+        if way == "on the coupling" and one.term in {f"(1 + s*rain)*({g})" for g in COUPLINGS[base]}
+    ]
+    if len(tied) == len(claimed) == 1:  # c (1 + s u) g: s is the strength
+        law = reg.law_.equation
+        inside = next(t for t in law.terms if t.formula.text == tied[0].term)
+        off = abs(dict(zip(inside.formula.parameters, inside.values, strict=True))["s"] / STRENGTH - 1)
+        return row | {"right": True, "off": off}
     wanted = {"added": ("rain",), "times x": ("rain*x",)}.get(way) or tuple(_times(g) for g in COUPLINGS[base])
     if way == "none":
         return row | {"right": not claimed}

@@ -188,8 +188,15 @@ def run(cell: dict) -> dict:
         out |= judged(reg.node_values_, truth("differ", DIFFERING[case], n, seed)[1].numpy())
     if rates is not None:
         t, x = torch.from_numpy(times), torch.from_numpy(states)[..., None]
+        takes = reg.law_.inputs  # one that was found in the data itself
+        driven = reg.driver_.inputs(*reg.driver_.curve.to_numpy().T) if takes else None
         with torch.no_grad():
-            found = torch.stack([reg.law_(a, b, graph) for a, b in zip(t, x, strict=True)])[..., 0].numpy()
+            every = [
+                reg.law_(a, b, graph, driven.at(a)) if takes else reg.law_(a, b, graph)
+                for a, b in zip(t, x, strict=True)
+            ]
+        found = torch.stack(every)
+        found = found[..., 0].numpy()
         out["off"] = 100 * float(np.abs(found - rates[kept]).mean() / np.abs(rates[kept]).mean())
     return {**out, "wrong": not told and out.get("off", np.inf) > WRONG_ABOVE}
 

@@ -237,13 +237,14 @@ def _along(task: DrivenTask) -> FoundLaw | None:
         found: list[tuple[TrajectoryFit, InputTerm]] = []
         for new in _promising(search, best, taken):
             wider = fit_trajectories(
-                search.extended(_equation(best), new),
+                search.tied(search.extended(_equation(best), new)),
                 best.problems,
                 iterations=TRAJECTORY_ITERATIONS,
                 enough=1e-3,
                 cg=CG,
             )
-            others = best_along(task, data, [guess.equation for guess in search.ranked([*taken, new])], tolerance)
+            guesses = [search.tied(guess.equation) for guess in search.ranked([*taken, new])]
+            others = best_along(task, data, guesses, tolerance)
             found += [(fitted, new) for fitted in (wider, others) if fitted is not None]
         if not found:
             break

@@ -28,6 +28,7 @@ COUPLINGS_KEPT = (
 WORTH_TRYING = 1e-4
 ALIKE = 0.05  # share of its squares by which a coupling with parameters may differ from one without that is tried in its place
 SOME_STATES = 10
+LARGEST_SHARE = 100.0  # of u g in a coupling: with more it acts without u hardly at all, and there is nothing to tie
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,28 @@ class InputSearch:
         return replace(
             equation, terms=(*equation.terms, *added), coefficients=torch.cat([equation.coefficients, zeros])
         )
+
+    def tied(self, equation: Equation) -> Equation:
+        """With c (1 + s u) g in the place of a g with parameters inside and u g, whose parameters are the same."""
+        terms, numbers = list(equation.terms), equation.coefficients.tolist()
+        for name in self.names[self.d :]:
+            for k, term in enumerate(terms):
+                text = times_text(name, term.formula.text)
+                pair = [
+                    m for m, t in enumerate(terms) if t.formula.text == text and t.output == term.output and t.coupling
+                ]
+                if not (term.coupling and term.values and pair and not self.driven(term)):
+                    continue
+                share = numbers[pair[0]] / numbers[k] if numbers[k] else math.inf
+                if abs(share) > LARGEST_SHARE:
+                    continue
+                free = next(s for s in ("s", "q", "r", "p") if s not in (*term.formula.parameters, *self.names))
+                formula = Formula(f"(1 + {free}*{name})*({term.formula.text})", self.names)
+                values = dict(zip(term.formula.parameters, term.values, strict=True)) | {free: share}
+                terms[k] = replace(term, formula=formula, values=tuple(values[one] for one in formula.parameters))
+                del terms[pair[0]], numbers[pair[0]]
+                return replace(equation, terms=tuple(terms), coefficients=torch.tensor(numbers, dtype=torch.float64))
+        return equation
 
     def nearly(self, term: Term) -> list[Term]:
         """Couplings without parameters that are much the same as one with some at the states seen, the nearest first."""

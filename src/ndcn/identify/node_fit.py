@@ -18,10 +18,10 @@ from ..laws import NodeEquation
 from .clock import in_time
 from .data_smoothing import Noise
 from .node_design import Design
+from .node_paths import followed, recorded
 from .node_spreads import inverse, likeliest_spreads, solved
 from .observations import Observations
 from .residual_noise import likely_noise
-from .tape import record, roll
 from .trajectory_problem import TrajectoryProblem, problem_of, steps_along
 from .trajectory_system import HUBER
 
@@ -97,14 +97,7 @@ class NodeFit:
 
     def states(self, problem: TrajectoryProblem) -> torch.Tensor | None:
         """The trajectory, (T, n, d)."""
-        d = problem.x0.shape[1]
-        one = problem.data
-        found = roll(self.model, one.network, _both(problem.x0, self.deviations), one.spans, problem.steps)
-        return None if found is None else found[..., :d]
-
-
-def _both(x0: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
-    return torch.cat([x0, u], dim=1).contiguous()
+        return followed(self.model, problem, self.deviations)
 
 
 def node_problems(
@@ -140,24 +133,19 @@ def _linearised(
     F, g = np.zeros((n * q + P, n * q + P)), np.zeros(n * q + P)
     back, factors = [], []
     for problem in problems:
-        one = problem.data
         d = problem.x0.shape[1]
-        D = d + q
-        tape = record(model, one.network, _both(problem.x0, u), one.spans, problem.steps)
-        if tape is None:
+        path = recorded(model, problem, u)
+        if path is None:
             return None
-        rows = (np.arange(n)[:, None] * D + np.arange(d)).ravel()
-        states = tape.states[..., :d]
-        weights, r = _weighted(problem, states, unit)
-        size = n * D + P
+        weights, r = _weighted(problem, path.states, unit)
+        size = n * (d + q) + P
         A, b = np.zeros((size, size)), np.zeros(size)
         chunk, sides = [], []
         held = 0
-        S = tape.sensitivities()
-        for k, T in enumerate(tape.node_tangent(d), start=1):
+        for k, rows in enumerate(path.derivatives(), start=1):
             w = np.sqrt(weights[k])
             seen = w > 0
-            chunk.append(np.hstack([T, S[k][rows]])[seen] * w[seen, None])
+            chunk.append(rows[seen] * w[seen, None])
             sides.append(r[k][seen] * w[seen])
             held += int(seen.sum())
             if held > 4000 or k == len(weights) - 1:
@@ -207,10 +195,9 @@ def _chi2(
     total, count, sizes, noise = 0.0, 0, [], []
     for m, problem in enumerate(problems):
         one = problem.data
-        found = roll(model, one.network, _both(problem.x0, u), one.spans, problem.steps)
-        if found is None:
+        states = followed(model, problem, u)
+        if states is None:
             return None
-        states = found[..., : problem.x0.shape[1]]
         sigma = problem.sigma(states) if sigmas is None else sigmas[m]
         noise.append(sigma)
         r = ((one.states - states) / sigma)[1:][one.seen[1:]]

@@ -12,12 +12,15 @@ import torch
 
 from ..laws import Equation, NodeEquation, Term
 from .clock import in_time, noted, time_is_over
+from .data_smoothing import Noise
 from .equation_fit import EXPLAINED_ROUNDING, UNSEEN_EXCESS
 from .mixed_model import MixedFit
+from .node_factored import factored
 from .node_fit import NodeFit, fit_nodes_along, node_problems
+from .node_inner import inner_starts
 from .node_suggestions import suggested, with_varying
 from .node_weak_form import NodeForm, node_form
-from .observations import Observations
+from .observations import Observations, largest
 from .variants import without_terms
 
 logger = logging.getLogger(__name__)
@@ -30,6 +33,10 @@ SHORT_SETS = 3  # of them, for each coupling
 EXPLAINED = 1.1  # times the noise: a formula that leaves no more needs no rival to be fitted
 ROUNDING = 0.7  # times the noise: noise itself leaves 1, so that less is the rounding of data without noise
 BEST_FEW = 2  # of them that are fitted further
+FACTORED = 2  # of them whose cubic polynomials are also written as products
+PRETENDED = 0.01  # noise, as a share, with which laws are first followed where there is none
+FOLLOWED_CLOSELY = 0.1  # times that noise: what is left is to be explained by fits to rounding
+PRODUCT_ITERATIONS = 8  # its roots are those of the mean polynomial, and its nodes are alike at first
 ALTERNATIVES = 2  # other choices of what varies that are fitted, in each round
 ROUNDS = 4
 DOUBTFUL_Z = 10.0  # terms in common with coefficients below so many standard errors are left out on trial
@@ -66,12 +73,31 @@ def differing(
         if not noisy and fitted.excess < explained and fitted.model.varying:
             break
     best: NodeFit | None = None
-    for fitted in in_time(sorted(begun, key=lambda one: one.score)[:BEST_FEW]):
+    for fitted in in_time(_with_products(begun)[:BEST_FEW]):
         done = _refined(fitted, data, tolerance)
         if best is None or done.score < best.score:
             best = done
         if best.excess < explained:
             break
+    return best
+
+
+def _with_products(begun: Sequence[NodeFit]) -> list[NodeFit]:
+    """Fits, best first, and the best of them with products in the place of polynomials."""
+    ranked = sorted(begun, key=lambda one: one.score)
+    products = [_as_product(fitted) for fitted in in_time(ranked[:FACTORED])]
+    return sorted([*ranked, *(one for one in products if one is not None)], key=lambda one: one.score)
+
+
+def _as_product(fitted: NodeFit) -> NodeFit | None:
+    """The likeliest law with a product in the place of its cubic polynomial, if it is likelier."""
+    best: NodeFit | None = None
+    for model, u, spread in in_time(factored(fitted)):
+        trial = fit_nodes_along(model, u, fitted.problems, spread, iterations=PRODUCT_ITERATIONS)
+        if trial is not None:
+            logger.debug("nodes differ, as a product: %.1f %.3f %s", trial.score, trial.excess, trial.model.equation)
+        if trial is not None and trial.score < (best or fitted).score:
+            best = trial
     return best
 
 
@@ -88,8 +114,9 @@ def _starts(
 ) -> Iterator[Start]:
     """Laws to be followed along trajectories, the most promising first.
 
-    Sets of terms that the weak form grew; then the shortest laws with its best couplings; then those with couplings that are plain
-    products or sines, as the weak form says little of couplings where a path through the data misses fast transients.
+    Sets of terms that the weak form grew; those with a parameter inside a coupling that varies; then the shortest laws with its best couplings; then those with couplings that are plain
+    products or sines, as the weak form says little of couplings where a path through the data misses fast transients. Without noise the
+    third are laws that were followed as if there were some.
     """
     n = data[0].level.shape[1]
     forms = [node_form(data, terms, feature, noisy=noisy) for feature in range(len(features))]
@@ -100,6 +127,10 @@ def _starts(
         yield NodeEquation(equation, (), features), torch.zeros(n, 0, dtype=torch.float64), np.zeros(0)
     if len(forms) > 1:
         return
+    if noisy:
+        yield from inner_starts(data, forms[0], 0, features, noisy=True)
+    else:
+        yield from _as_if_noisy(data, terms, features)
     (form,), (fits,) = forms, ranked
     best = [k for fit in fits[:SHORT_LAWS] for k in fit.members if form.terms[k].coupling]
     plain = [k for k, term in enumerate(form.terms) if term.coupling and not term.values and term.formula.text != "1"]
@@ -107,6 +138,37 @@ def _starts(
         short = sorted(form.shortest(coupling), key=lambda fit: fit.score)
         for fit in short[: SHORT_SETS if coupling in best else 1]:
             yield _start(forms, [fit], features)
+
+
+def _as_if_noisy(data: Sequence[Observations], terms: Sequence[Term], features: tuple[str, ...]) -> Iterator[Start]:
+    """Laws followed with the tolerance that noise would leave, by states and not by increments.
+
+    Where states soon rest, most increments are nothing but errors of the path; and units of rounding make the valleys of chi^2 narrow.
+    """
+    size = largest(data)
+    noise = Noise(PRETENDED / 10 * size, torch.full_like(size, PRETENDED))
+    soft = [replace(one, measured=noise) for one in data]
+    forms = [node_form(soft, terms, feature, noisy=True) for feature in range(len(features))]
+    ranked = [form.ranked()[:TRIED] for form in forms]
+    begun, starts = (
+        [],
+        [
+            _start(forms, [fit or fits[0] for fit, fits in zip(chosen, ranked, strict=True)], features)
+            for chosen in itertools.zip_longest(*ranked)
+        ],
+    )
+    if len(forms) == 1:
+        starts += inner_starts(soft, forms[0], 0, features, noisy=True)
+    for start in starts:
+        fitted = _followed(soft, *start, PRETENDED / 100 * size, SETTLING_ITERATIONS)
+        if fitted is None or time_is_over():
+            continue
+        begun.append(fitted)
+        logger.debug("as if noisy: %.1f %.3f %s", fitted.score, fitted.excess, fitted.model.equation)
+        if fitted.excess < FOLLOWED_CLOSELY:
+            break
+    for fitted in _with_products(begun)[:BEST_FEW]:
+        yield fitted.model, fitted.deviations, fitted.spread
 
 
 def _start(forms: Sequence[NodeForm], fits: Sequence[MixedFit], features: tuple[str, ...]) -> Start:

@@ -12,7 +12,7 @@ import torch
 from ..laws import NodeEquation
 from .mixed_model import MixedFit, NodeGrams
 from .node_fit import NodeFit
-from .tape import roll
+from .node_paths import visited_along
 from .trajectory_problem import TrajectoryProblem
 from .trajectory_system import HUBER
 
@@ -44,15 +44,13 @@ def _own_rows(model: NodeEquation, u: torch.Tensor, problem: TrajectoryProblem) 
     one = problem.data
     n, d = problem.x0.shape
     P = len(model.parameters)
-    visited: list[torch.Tensor] = []
-    start = torch.cat([problem.x0, u], dim=1)
-    states = roll(model, one.network, start, one.spans, problem.steps, visited)
-    if states is None:
+    found = visited_along(model, problem, u)
+    if found is None:
         return None
-    states = states[..., :d]
+    states, visited, lengths = found
     kernel = model.kernel(one.network)
     parts = []
-    for some in torch.cat(visited).split(one.network.together(2)):
+    for some in visited.split(one.network.together(2)):
         if kernel is not None:
             _, own, _, columns = kernel.slopes(some.numpy())
         else:
@@ -67,9 +65,8 @@ def _own_rows(model: NodeEquation, u: torch.Tensor, problem: TrajectoryProblem) 
     source = np.concatenate([np.zeros((*C.shape[:3], d)), C], axis=3)
     out, sides = [], []
     stage = 0
-    for k, (span, count) in enumerate(zip(one.spans.tolist(), problem.steps, strict=True)):
-        h = span / count
-        for _ in range(count):
+    for k, taken in enumerate(lengths):
+        for h in taken:
             k1 = J[stage] @ S + source[stage]
             k2 = J[stage + 1] @ (S + h / 2 * k1) + source[stage + 1]
             k3 = J[stage + 2] @ (S + h / 2 * k2) + source[stage + 2]

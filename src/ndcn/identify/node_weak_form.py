@@ -18,6 +18,7 @@ from .weak_form import OVERFLOW
 COUPLINGS_TRIED = 6  # families of couplings from which sets of terms are grown
 MOST_VARYING = 2  # numbers that vary among nodes at most, at first: more of them explain whatever a node does
 VARYING_PRICE = 1.0  # of a variance, for each node: errors of the path differ among nodes too, and look like variation
+SLOPE_STEP = 1e-3  # of a parameter inside a term, as a share of it, for derivatives by it
 WITHIN = 1e-9  # of the diagonal, for terms that are alike at a node
 
 
@@ -121,10 +122,18 @@ def _changes(
             yield (*members, k), (*varying, k)
 
 
-def node_form(data: Sequence[Observations], terms: Sequence[Term], feature: int, *, noisy: bool) -> NodeForm:
+def node_form(
+    data: Sequence[Observations],
+    terms: Sequence[Term],
+    feature: int,
+    *,
+    noisy: bool,
+    slopes: Sequence[tuple[int, int]] = (),
+) -> NodeForm:
     """The weak form of one feature; all trajectories are of the same nodes.
 
     With noise, y_i(t) - x0_i is the integral of the law, x0_i being taken out by what nodes are on average; without it, increments are.
+    After the columns of terms come those of their derivatives by inner parameters, ``slopes``: (term, parameter).
     """
     own = [term for term in terms if term.output == feature]
     rows, sides, count = [], [], 0
@@ -133,9 +142,16 @@ def node_form(data: Sequence[Observations], terms: Sequence[Term], feature: int,
         flat = inner.reshape(-1, *inner.shape[2:])
         cache: dict[str, torch.Tensor] = {}
         K, n = len(one.spans), one.level.shape[1]
-        W = np.empty((n, K + noisy, len(own)))
-        for k, term in enumerate(own):
-            values = term_values(term, flat, one.network, cache).reshape(inner.shape[:3])
+        W = np.empty((n, K + noisy, len(own) + len(slopes)))
+
+        columns = (*((term, None) for term in own), *((own[k], m) for k, m in slopes))
+        for k, (term, m) in enumerate(columns):
+            values = term_values(term, flat, one.network, cache)
+            if m is not None:
+                step = SLOPE_STEP * max(abs(term.values[m]), SLOPE_STEP)
+                moved = replace(term, values=(*term.values[:m], term.values[m] + step, *term.values[m + 1 :]))
+                values = (term_values(moved, flat, one.network, cache) - values) / step
+            values = values.reshape(inner.shape[:3])
             each = integrals(values, one.spans).numpy()
             W[:, noisy:, k] = (np.cumsum(each, 0) if noisy else each).T
             W[:, :noisy, k] = 0.0

@@ -19,6 +19,7 @@ from .network import Network
 from .terms import Term
 
 COEFFICIENT = "coefficient_"  # how a coefficient that varies is called inside its formula
+SLOPE = "slope_"  # and the slope of an input, by which it moves between its knots
 DEVIATION = "deviation_"  # and what is added to a number at each node: a feature that does not change
 
 
@@ -32,7 +33,8 @@ class NodeEquation:
     Args:
         equation: terms, and the numbers in common.
         varying: which of ``equation.parameters`` deviate, in order.
-        features: names of the d features.
+        features: names of the d features, and then of inputs.
+        inputs: how many inputs; they and, after them, their slopes are carried along as features too: (x, u, slope of u, deviations).
 
     Example:
         >>> terms = (Term(Formula("x"), False), Term(Formula("x_j - x_i"), True))
@@ -44,6 +46,7 @@ class NodeEquation:
     equation: Equation
     varying: tuple[int, ...]
     features: tuple[str, ...] = ("x",)
+    inputs: int = 0
 
     @property
     def parameters(self) -> torch.Tensor:
@@ -57,7 +60,8 @@ class NodeEquation:
     @functools.cached_property
     def _parts(self) -> tuple[Equation, np.ndarray]:
         """The equation of states and deviations, and which of its parameters are those of this one, in their order."""
-        names = (*self.features, *(f"{DEVIATION}{k}" for k in range(len(self.varying))))
+        moving = [f"{SLOPE}{k}" for k in range(self.inputs)]
+        names = (*self.features, *moving, *(f"{DEVIATION}{k}" for k in range(len(self.varying))))
         count = len(self.equation.terms)
         numbers = self.equation.parameters.tolist()
         terms, coefficients, places = [], [], []  # places: of each parameter, "coefficient" or the term and name
@@ -83,10 +87,13 @@ class NodeEquation:
             coefficients.append(coefficient)
             places.append((k, COEFFICIENT) if k in self.varying else None)
             inner += [(k, name) for name in term.formula.parameters]
+        for m, name in enumerate(moving, start=len(self.features) - self.inputs):
+            terms.append(Term(_formula(name, names), False, m))
+            coefficients.append(1.0)
         made = Equation(tuple(terms), torch.tensor(coefficients, dtype=torch.float64), len(names))
         where = {}
-        at = count
-        for k, term in enumerate(made.terms):
+        at = len(terms)
+        for k, term in enumerate(made.terms[:count]):
             for name in term.formula.parameters:
                 where[k, name] = at
                 at += 1
