@@ -91,7 +91,10 @@ def simulated(law: str, case: dict, seed: int) -> tuple[list[ndcn.Trajectory], n
         ndcn.simulate(field, graph, torch.tensor(rng.uniform(low, high, (n, 1))), times).states.numpy()
         for _ in range(case["runs"])
     ]
-    size = noise * np.std(np.concatenate([states.ravel() for states in clean]))
+    every = np.concatenate([states.ravel() for states in clean])
+    if law == "kuramoto":  # phases that wind have no standard deviation of their own
+        every = np.angle(np.exp(1j * every))
+    size = noise * np.std(every)
     empty = ndcn.Graph(sparse.csr_array((n, n)))
     noisy = [states + size * rng.normal(size=states.shape) for states in clean]
     return [ndcn.Trajectory(times=times, states=states, graph=empty) for states in noisy], A, field

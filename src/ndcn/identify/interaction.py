@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from .._support.checks import check_number
 from ..laws import Law
@@ -25,10 +26,12 @@ class Interaction:
             nodes may differ (docs/interaction.md, Nodes that differ).
         seconds: after so many the search ends, with the best law so far and a warning; it may take somewhat longer, as
             what was begun is completed. None by default: it ends by itself, for most laws in seconds, for some in many minutes.
+        network: what ``ndcn.reconstruct`` returned, for data whose network is not known: the law is found on its ``graph()``, and
+            intervals and standard errors carry the doubt about links, by networks drawn from their probabilities.
 
     Raises:
         ValueError: an unknown form, another word for nodes, a known law with unknown parameters, or a time limit that is no positive number.
-        TypeError: formulas that are no list of texts, or a known law that is no law.
+        TypeError: formulas that are no list of texts, a known law that is no law, or a network that ``reconstruct`` did not return.
 
     Example:
         >>> import ndcn
@@ -45,6 +48,7 @@ class Interaction:
     known: Law | None = None
     seconds: float | None = None
     nodes: str = "auto"
+    network: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_number("seconds", self.seconds, "a number of seconds > 0", lambda x: x > 0)
@@ -58,6 +62,11 @@ class Interaction:
             if not (listed and all(isinstance(text, str) for text in value)):
                 raise TypeError(f'{name} must be a list of formulas such as ["x_i*x_j"], got {value!r}')
             object.__setattr__(self, name, tuple(value))
+        if self.network is not None and not (hasattr(self.network, "sample") and hasattr(self.network, "graph")):
+            raise TypeError(
+                f"network must be what ndcn.reconstruct returned, got {type(self.network).__name__}; a network that is known for sure "
+                "belongs to the data"
+            )
         if self.known is None:
             return
         if not isinstance(self.known, Law):

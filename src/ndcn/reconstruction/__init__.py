@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .calibration import Calibration, average_precision as average_precision
+from .continued import coefficients as coefficients
 from .finding import reconstruct
 from .result import Reconstruction
 from .trees import Opinion

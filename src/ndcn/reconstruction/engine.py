@@ -14,7 +14,7 @@ from .common import START_DENSITY
 from .driver import Driver, common_driver, price
 from .families import AGAIN, SECOND_ROWS, Scored, closer_look, couplings, quick_look, rows_of, scored
 from .increments import Grams, Increments
-from .learning import Learned, narrowed, resettled, searched, settled, soft_fit
+from .learning import Learned, narrowed, resettled, searched, settled, soft_fit, softened
 from .null import null_evidence
 from .paths import Paths
 from .screening import SCREENED, screened
@@ -124,7 +124,7 @@ def _links(
     if thorough:
         told("links, from several starts")
         rows = resettled(rows, searched(rows, soft.prior, steps=20, most=3).links, soft.prior)
-    learned = searched(rows, soft.prior)
+    learned = softened(searched(rows, soft.prior), rows, soft.prior)
     total = float(learned.evidence.sum())
     if increments.extra is None:
         driver = common_driver(increments)

@@ -59,6 +59,6 @@ class Soft:
         self.precision = self.precision + DAMPING * (new - self.precision)
         self.shift = self.shift + DAMPING * (mean * (new + cavity) - eta - self.shift)
         self.probabilities = p * self.possible
-        self.weights = mean_on
+        self.weights, self.variances, self.coefficients = mean_on, on, mu[:, m:]
         if learn:
             self.shared = maximised(grams, shared, self.probabilities, (mean_on, on), (mu, S), self.prior)

@@ -171,11 +171,11 @@ class DynamicsRegressor(Learned, Answers, BaseEstimator):
 
         A fit that fails, or is stopped, before it has learned anything leaves the estimator as it was.
         """
-        trajectories = checked_data(data)
         if not isinstance(data, (Trajectory, Dataset)):
-            data = trajectories
+            data = checked_data(data)
         settings = self._settings(resume)
-        trajectories = driven_data(trajectories, settings.kind, settings.model)
+        data = settings.kind.prepared(data, settings.model)
+        trajectories = driven_data(checked_data(data), settings.kind, settings.model)
         try:
             with torch.inference_mode(False), torch.enable_grad():
                 fitted = fit_kind(data, trajectories, settings)

@@ -233,6 +233,10 @@ class Kind(ABC):
     def restore(self, stored: Stored, settings: Settings) -> Fitted:
         """What ``Fitted.state`` wrote, read again."""
 
+    def prepared(self, data: Data, model: object) -> Data:
+        """The data that ``model`` learns from; those that were given, for most."""
+        return data
+
     def accepts(self, model: object) -> bool:
         """Whether an object, given as ``model``, is one of this kind."""
         return False

@@ -25,10 +25,11 @@ from ...laws import (
 )
 from ...training import History
 from ..initial import InitialCondition
-from ..kind import Can, Fitted, Kind, State, Stored, TrainingData, untrained
+from ..kind import Can, Data, Fitted, Kind, State, Stored, TrainingData, untrained
 from ..query import Prediction, Query
 from ..settings import Settings
 from ..stored_checks import check_law
+from .found_network import NetworkSamples, on_network, on_one_law, with_networks
 from .learned_law import LearnedLaw
 from .node_law import learned_law
 
@@ -91,14 +92,22 @@ class IdentifiedLaw(Kind):
         """Options of the search."""
         return isinstance(model, Interaction)
 
+    def prepared(self, data: Data, model: object) -> Data:
+        """The data on the network that was found, where one was."""
+        network = model.network if isinstance(model, Interaction) else None
+        return data if network is None else on_network(data, network)
+
     def fit(self, data: TrainingData, settings: Settings) -> FittedLaw:
         """Find it."""
         options = settings.model if self.accepts(settings.model) else Interaction(self.form)
-        found = discover(data.trajectories, options, settings.seed)
+        options = options if options.network is None else on_one_law(options)
+        found, networks = discover(data.trajectories, options, settings.seed), None
+        if options.network is not None:
+            found, networks = with_networks(found, options.network, settings.seed)
         initial = with_states(data.trajectories, found.initial_states)
         if found.drivers is not None:
             initial = [replace(one, inputs=inputs) for one, inputs in zip(initial, found.drivers, strict=True)]
-        return FittedLaw(self.can, initial, History(seconds=found.seconds), learned_law(found))
+        return FittedLaw(self.can, initial, History(seconds=found.seconds), learned_law(found, networks))
 
     def configured(self, options: Mapping[str, Any]) -> Any:
         """Its name, or options with a time limit."""
@@ -107,7 +116,9 @@ class IdentifiedLaw(Kind):
         return plain if rest == options else Interaction(self.form, seconds=options["seconds"])
 
     def words(self, model: object) -> list[str] | None:
-        """Its name, and the time limit if there is nothing else to say."""
+        """Its name, and the time limit if there is nothing else to say; None on a network that was found."""
+        if isinstance(model, Interaction) and model.network is not None:
+            return None
         if not isinstance(model, Interaction) or model != Interaction(model.form, seconds=model.seconds):
             return super().words(model)
         name = {"auto": "interaction", "closed": "closed_form", "free": "free_form"}[model.form]
@@ -119,7 +130,9 @@ class IdentifiedLaw(Kind):
             raise ValueError("a law is found by fit, and there is none")
         form = stored.about["law"]["form"]
         kind = next((law for key, law in LAWS.items() if key in form), ClosedForm)
-        return fitted_law(self.can, learned_law(stored_law(kind.from_description(form), stored)), stored)
+        found = stored_law(kind.from_description(form), stored)
+        networks = NetworkSamples.restored(stored.tensors, stored.initial[0].graph, len(found.posterior_samples))
+        return fitted_law(self.can, learned_law(found, networks), stored)
 
     def plain(self, model: object) -> Any:
         """Options as JSON can hold them."""

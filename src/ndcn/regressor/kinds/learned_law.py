@@ -16,6 +16,7 @@ from ...identify import Estimates, Evidence, FoundLaw, Functions, functions_of
 from ...laws import ClosedForm, Corrected, DrivenForm, Equations, FreeForm, Law, LawODE
 from ...solve import IntegrationError, Solver
 from ..query import Prediction, Query
+from .found_network import NetworkSamples
 
 
 class NoLawError(ValueError, AttributeError):
@@ -28,9 +29,10 @@ MARGIN = 0.05  # of the range of states seen, within which functions are taken t
 
 @dataclass(frozen=True)
 class LearnedLaw:
-    """A law as a formula or as splines, alone or beside a known one, with what is known of its errors."""
+    """A law as a formula or as splines, alone or beside a known one, with what is known of its errors and of the network."""
 
     found: FoundLaw
+    networks: NetworkSamples | None = None  # where the network was found, those that go with posterior samples
 
     @property
     def law(self) -> Law:
@@ -94,7 +96,8 @@ class LearnedLaw:
         inputs: Inputs | None = None,
     ) -> list[torch.Tensor]:
         """States of posterior samples, without those far out: on small graphs side by side, if none is."""
-        side_by_side = self._side_by_side()
+        side_by_side = None if self.networks is not None else self._side_by_side()
+        graphs = [graph] * len(x0) if self.networks is None else self.networks.for_query(graph)
         small = graph.num_nodes + graph.num_edges < SMALL
         if side_by_side is not None and small and solver.method == "dopri5":
             try:
@@ -102,9 +105,9 @@ class LearnedLaw:
             except IntegrationError:
                 pass  # one that is far out stops them all
         every = []
-        for law, start in zip(self.posterior_samples(), x0, strict=True):
+        for law, start, network in zip(self.posterior_samples(), x0, graphs, strict=True):
             try:
-                every.append(LawODE(law, inputs).by(solver, start, times, graph, t0))
+                every.append(LawODE(law, inputs).by(solver, start, times, network, t0))
             except IntegrationError:
                 continue  # the others say how wide the band is
         return every
@@ -175,4 +178,5 @@ class LearnedLaw:
         found = self.found
         tensors = {"law.covariance": found.covariance, "law.draws": found.posterior_samples, "law.states": found.states}
         samples = enumerate(found.initial_state_samples or [])
-        return tensors | {f"law.start_draws.{k}": some for k, some in samples}
+        tensors |= {f"law.start_draws.{k}": some for k, some in samples}
+        return tensors if self.networks is None else tensors | self.networks.tensors()

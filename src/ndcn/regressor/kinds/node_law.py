@@ -10,6 +10,7 @@ import torch
 from ...identify import FoundLaw, Functions, functions_of, groups_of
 from ...laws import ClosedForm, Law, NodeClosedForm, NodeEquations
 from ..query import Query
+from .found_network import NetworkSamples
 from .learned_law import LearnedLaw
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class LearnedNodeLaw(LearnedLaw):
             [found.posterior_samples[:, :count], values.expand(len(found.posterior_samples), -1)], dim=1
         )
         errors = torch.cat([found.errors[:count], torch.zeros_like(values)])
-        return LearnedNodeLaw(replace(found, law=law, posterior_samples=samples, errors=errors))
+        return LearnedNodeLaw(replace(found, law=law, posterior_samples=samples, errors=errors), self.networks)
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """Errors of values of nodes beside what every law has."""
@@ -81,6 +82,7 @@ class LearnedNodeLaw(LearnedLaw):
         return self._law.description()
 
 
-def learned_law(found: FoundLaw) -> LearnedLaw:
+def learned_law(found: FoundLaw, networks: NetworkSamples | None = None) -> LearnedLaw:
     """What was found, by its kind."""
-    return LearnedNodeLaw(found) if isinstance(found.law, NodeClosedForm) else LearnedLaw(found)
+    kind = LearnedNodeLaw if isinstance(found.law, NodeClosedForm) else LearnedLaw
+    return kind(found, networks)
