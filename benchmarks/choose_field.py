@@ -1,6 +1,6 @@
 """How to choose between fields where neighbours differ, compared on training and validation nodes only, never on test nodes.
 
-    python benchmarks/choose_field.py FOLDER [texas wisconsin] [--splits 10] [--store FOLDER]
+    python benchmarks/choose_field.py FOLDER [texas wisconsin film] [--splits 10] [--store FOLDER]
 
 FOLDER holds files of Geom-GCN. Each field is trained once for each published split, and its logits on the validation nodes are kept for
 each epoch. Then one half of these nodes chooses the epoch of each field and the field, and the other half measures; four cuts into halves, both
@@ -90,7 +90,7 @@ def chosen(epochs: dict[str, torch.Tensor], labels: torch.Tensor, seen: torch.Te
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("graphs", nargs="*", default=["texas", "wisconsin"])
+    parser.add_argument("graphs", nargs="*", default=["texas", "wisconsin", "film"])
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument(
         "--store", type=Path, default=Path("choose_field"), help="folder of the logits, to continue from"
