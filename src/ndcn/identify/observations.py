@@ -193,8 +193,19 @@ def largest(data: Sequence[Observations]) -> torch.Tensor:
 def some_states(data: Sequence[Observations], most: int = STATES_KEPT) -> torch.Tensor:
     """Some of the states seen, the least and largest among them, (N, d)."""
     every = torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data])
-    chosen = torch.linspace(0, len(every) - 1, min(most, len(every))).long()
+    chosen = even_places(len(every), most)
     return every[torch.cat([chosen, every.argmin(0), every.argmax(0)])]
+
+
+def even_places(count: int, most: int) -> torch.Tensor:
+    """Up to ``most`` places from 0 to count - 1, evenly spread with both ends; exact for any count.
+
+    Example:
+        >>> even_places(40_000_000, 3)
+        tensor([       0, 19999999, 39999999])
+    """
+    kept = min(most, count)
+    return torch.arange(kept) * (count - 1) // max(kept - 1, 1)
 
 
 def _filled(level: torch.Tensor) -> torch.Tensor:
