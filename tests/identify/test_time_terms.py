@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,7 @@ from ndcn.identify.common_driver import find_common_driver
 from ndcn.identify.library import library, ranges_of
 from ndcn.identify.observations import CLEAN_BELOW, observed, roughness_of
 from ndcn.identify.time_discovery import find_timed
-from ndcn.identify.time_or_not import over_noise_edge
+from ndcn.identify.time_or_not import IN_COMMON, in_common, over_noise_edge
 from ndcn.identify.time_scan import KINDS, TimeScan
 
 GRAPH = ndcn.networks.power_law(20, seed=3)
@@ -141,6 +143,23 @@ def test_what_nodes_have_in_common_stands_out_of_noise() -> None:
     noise = np.random.default_rng(0).standard_normal((60, 40))
     assert 0.9 < over_noise_edge(noise) < 1.1
     assert over_noise_edge(noise + np.sin(np.arange(60.0) / 5)[:, None]) > 2
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_proportional_noise_is_not_in_common_where_all_states_are_large(share: float) -> None:
+    graph = ndcn.networks.grid(64)
+    law = ndcn.laws.Gene()
+    x0 = ndcn.laws.initial_state(graph).double()
+    truth = ndcn.simulate(law, graph, x0, ndcn.sampling.irregular_times(5.0, 60, seed=0))
+    noise = torch.randn(truth.states.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    season = torch.sin(2 * truth.times)[:, None, None]
+    found = SimpleNamespace(law=law)
+
+    def seen(extra: torch.Tensor | float) -> float:
+        states = (truth.states + extra) * (1 + share * noise)
+        return in_common(found, truth.replaced(states=states), x0)  # type: ignore[arg-type]
+
+    assert seen(0.0) < IN_COMMON < seen(share * season * truth.states)
 
 
 @pytest.mark.slow

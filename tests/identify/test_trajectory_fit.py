@@ -296,3 +296,16 @@ def test_poor_laws_through_gaps_are_said_to_be_so() -> None:
         _warn_if_poor(wrong, noisy=False)
     with pytest.warns(UserWarning, match="times the noise"):
         _warn_if_poor(wrong, noisy=True)
+
+
+def test_a_fit_that_cannot_come_near_enough_is_given_up() -> None:
+    wrong = equation((-0.5, "x", False))
+    one, _ = problem(laws.Heat(k=0.7), HEAT, noise=0.02)
+    whole = fit_trajectories(wrong, [one], iterations=20)
+    assert whole is not None
+    soon = fit_trajectories(wrong, [one], iterations=20, least=whole.chi2 / 100)
+    late = fit_trajectories(wrong, [one], iterations=20, least=whole.chi2 * 1.001)
+    assert soon is not None
+    assert late is not None
+    assert soon.chi2 > whole.chi2 / 100
+    assert late.chi2 == pytest.approx(whole.chi2)

@@ -22,7 +22,7 @@ typedef double Block[B];
 #define EACH for (int l = 0; l < B; l++)
 
 typedef struct {
-    int64_t n, edges;
+    int64_t n, edges, ones;            /* whether all weights are 1: they need not be read then */
     const int32_t *ptr, *idx, *row;    /* CSR: j of each edge of i, and i of each edge */
     const double *weight, *degree;     /* A_ij, and the sum of them by i */
     const int32_t *tptr, *trow, *tperm; /* the same by j: i, and the number of the edge */

@@ -19,7 +19,7 @@ _INT = ctypes.c_int64
 
 
 class _Graph(ctypes.Structure):
-    _fields_ = [("n", _INT), ("edges", _INT)] + [
+    _fields_ = [("n", _INT), ("edges", _INT), ("ones", _INT)] + [
         (name, _POINTER) for name in ("ptr", "idx", "row", "weight", "degree", "tptr", "trow", "tperm")
     ]
 
@@ -92,7 +92,8 @@ class GraphArrays:
             row[perm],
             perm,
         )
-        return GraphArrays(n, edges, _Graph(n, edges, *map(pointer, kept)), kept)
+        ones = int((matrix.data == 1).all())
+        return GraphArrays(n, edges, _Graph(n, edges, ones, *map(pointer, kept)), kept)
 
 
 @dataclass(frozen=True, eq=False)

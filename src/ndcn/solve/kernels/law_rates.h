@@ -68,8 +68,12 @@ INLINE void load_ends(const Graph *graph, int64_t d, const double *x, int64_t fi
 /* out_i += the sum of A_ij v_ij over the edges of a block that are i's; out has so many numbers for each node. */
 INLINE void add_to_nodes(const Graph *graph, int64_t first, int64_t count, const double *v, double *out, int64_t stride)
 {
-    double weighted[B];
-    for (int64_t l = 0; l < count; l++) weighted[l] = graph->weight[first + l] * v[l];
+    double products[B];
+    const double *weighted = v;
+    if (!graph->ones) {
+        for (int64_t l = 0; l < count; l++) products[l] = graph->weight[first + l] * v[l];
+        weighted = products;
+    }
     for (int64_t l = 0; l < count;) {
         const int64_t i = graph->row[first + l], left = graph->ptr[i + 1] - first, end = left < count ? left : count;
         double even = 0, odd = 0;
@@ -79,19 +83,26 @@ INLINE void add_to_nodes(const Graph *graph, int64_t first, int64_t count, const
     }
 }
 
-/* out_i = sum_j A_ij v_j */
+/* out_i = sum_j A_ij v_j, in four sums, as each addition waits for the one before. */
+INLINE void neighbours_of(const int ones, const Graph *graph, const double *restrict v, double *restrict out)
+{
+    const int32_t *idx = graph->idx;
+    const double *weight = graph->weight;
+    for (int64_t i = 0; i < graph->n; i++) {
+        double sums[4] = {0};
+        int32_t e = graph->ptr[i];
+        const int32_t end = graph->ptr[i + 1];
+        for (; e + 3 < end; e += 4)
+            for (int l = 0; l < 4; l++) sums[l] += (ones ? 1.0 : weight[e + l]) * v[idx[e + l]];
+        for (int l = 0; e < end; e++, l++) sums[l] += (ones ? 1.0 : weight[e]) * v[idx[e]];
+        out[i] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+}
+
 INLINE void neighbours(const Graph *graph, const double *v, double *out)
 {
-    for (int64_t i = 0; i < graph->n; i++) {
-        double even = 0, odd = 0;
-        int32_t e = graph->ptr[i];
-        for (; e + 1 < graph->ptr[i + 1]; e += 2) {
-            even += graph->weight[e] * v[graph->idx[e]];
-            odd += graph->weight[e + 1] * v[graph->idx[e + 1]];
-        }
-        if (e < graph->ptr[i + 1]) even += graph->weight[e] * v[graph->idx[e]];
-        out[i] = even + odd;
-    }
+    if (graph->ones) neighbours_of(1, graph, v, out);
+    else neighbours_of(0, graph, v, out);
 }
 
 #define BLOCKS(total) for (int64_t first = 0, count = B; first < (total) && (count = (total) - first < B ? (total) - first : B); first += B)
