@@ -9,9 +9,11 @@ import torch
 
 import ndcn
 from ndcn.identify.library import library, ranges_of
+from ndcn.identify.node_discovery import _of_couplings
 from ndcn.identify.node_inner import inner_starts
 from ndcn.identify.node_weak_form import node_form
 from ndcn.identify.observations import observed
+from ndcn.laws import Equation, Formula, NodeEquation, Term
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from real_systems import Hill
@@ -42,6 +44,13 @@ def test_the_weak_form_tells_a_parameter_that_varies() -> None:
     model, u, _ = starts[0]
     assert "x_j^2/(K^2 + x_j^2)" in {term.formula.text for term in model.equation.terms}
     assert np.corrcoef(u[:, -1], K)[0, 1] > 0.7
+
+
+def test_numbers_of_couplings_are_told_from_those_of_self_terms() -> None:
+    terms = (Term(Formula("x"), False), Term(Formula("x_j/(K + x_j)"), True, values=(1.0,)))
+    equation = Equation(terms, torch.tensor([-1.0, 1.0], dtype=torch.float64))
+    assert _of_couplings(NodeEquation(equation, (0, 1, 2))) == [1, 2]
+    assert _of_couplings(NodeEquation(equation, (0,))) == []
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from ..data import Inputs, Trajectory
-from ..laws import DrivenForm, Equation, Formula
+from ..laws import DrivenForm, Equation, Formula, Term
 from .clock import in_time, shown, time_is_over
 from .driven_problem import STRAIGHT, driven_problems
 from .driven_shots import DrivenFit, DrivenShots, fine_enough, fit_shots
@@ -84,15 +84,20 @@ class DrivenTask:
         return self.trajectories[0].num_features
 
 
-def find_driven(trajectories: Sequence[Trajectory], what: Interaction, seed: int) -> FoundLaw | None:
-    """A law in which inputs act, or None where none of them is needed to explain the data or none varies."""
+def driven_task(trajectories: Sequence[Trajectory], what: Interaction, seed: int) -> DrivenTask | None:
+    """What is to be found, with the inputs that vary; None where there are none."""
     driven = [one.inputs for one in trajectories if one.inputs is not None]
     if len(driven) < len(trajectories):
         return None
     varying = [name for name in driven[0].names if not all(one[name].constant for one in driven)]
-    if not varying:
+    return DrivenTask(trajectories, [one.only(varying) for one in driven], what, seed) if varying else None
+
+
+def find_driven(trajectories: Sequence[Trajectory], what: Interaction, seed: int) -> FoundLaw | None:
+    """A law in which inputs act, or None where none of them is needed to explain the data or none varies."""
+    task = driven_task(trajectories, what, seed)
+    if task is None:
         return None
-    task = DrivenTask(trajectories, [one.only(varying) for one in driven], what, seed)
     rough = max(roughness_of(one) for one in trajectories)
     if rough < SURELY_NOISY and all(one.mask is None for one in trajectories):
         settled, found = _from_snapshots(task, sure=rough < NOISY_ABOVE)
@@ -127,11 +132,15 @@ def _evidence(
     return Evidence("closed", reason, noise, excess, None, str(equation), explained)
 
 
+def used_inputs(task: DrivenTask, terms: Sequence[Term]) -> list[int]:
+    """Which inputs are in some terms."""
+    words = {word for term in terms for word in re.findall(r"[A-Za-z_]\w*", term.formula.text)}
+    return [k for k in range(len(task.inputs[0].drivers)) if task.names[task.d + k] in words]
+
+
 def _law(task: DrivenTask, equation: Equation) -> DrivenForm | None:
     """The law with the inputs that are in it; None if there are none."""
-    names = task.names
-    words = {word for term in equation.terms for word in re.findall(r"[A-Za-z_]\w*", term.formula.text)}
-    used = [k for k in range(len(task.inputs[0].drivers)) if names[task.d + k] in words]
+    names, used = task.names, used_inputs(task, equation.terms)
     if not used:
         return None
     kept = (*names[: task.d], *(names[task.d + k] for k in used))

@@ -9,6 +9,7 @@ from .._support.warn import warn
 from ..data import Trajectory
 from .doubts import warn_of_law
 from .driven_discovery import find_driven
+from .driven_node_discovery import find_driven_nodes
 from .interaction import Interaction
 from .result import FoundLaw
 
@@ -27,7 +28,13 @@ def with_inputs_if_needed(
     driven = find_driven(trajectories, what, seed)
     if driven is not None and driven.evidence.explained:
         return driven
-    alone = of_states()
+    # Inputs that help, and do not suffice, may act on nodes that differ.
+    differing = None if driven is None else find_driven_nodes(trajectories, what, seed)
+    alone = of_states() if differing is None else None
+    if driven is None and (alone is None or not alone.evidence.explained):
+        differing = find_driven_nodes(trajectories, what, seed)
+    if differing is not None:
+        return differing
     if driven is None or (alone is not None and (alone.evidence.explained or _nearer(alone, driven))):
         if alone is None:
             return None

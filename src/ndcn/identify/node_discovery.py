@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..laws import Equation, NodeClosedForm, NodeEquation, Term
 from .clock import time_is_over
 from .equation_fit import EXPLAINED_ROUNDING
 from .node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
+from .node_paths import features_at
 from .node_relations import Following, following
 from .node_search import MOST_UNKNOWNS, differing
 from .node_suggestions import best_alone, with_varying
@@ -88,7 +89,7 @@ def differing_nodes(
         return None
     if noisy:
         found = with_own_noise(found)
-    common = _with_none(found)
+    common = with_none(found)
     gain = float("inf") if common is None else common.score - found.score
     if gain < EVIDENCE:
         return None
@@ -120,17 +121,25 @@ def _hinted(alike: NodeFit) -> bool:
     return trial is not None and trial.score < alike.score - EVIDENCE
 
 
-def _with_none(found: NodeFit) -> NodeFit | None:
+def with_none(found: NodeFit) -> NodeFit | None:
+    """The same law with the same numbers at every node."""
     model, u, spread = with_varying(found, ())
     return fit_nodes_along(model, u, found.problems, spread)
 
 
 def found_law(
-    found: DifferingNodes, data: Sequence[Observations], features: tuple[str, ...], nodes: Sequence[Hashable], seed: int
+    found: DifferingNodes,
+    data: Sequence[Observations],
+    features: tuple[str, ...],
+    nodes: Sequence[Hashable],
+    seed: int,
+    *,
+    made: Callable[..., NodeClosedForm] = NodeClosedForm,
+    also: str = "",
 ) -> FoundLaw:
-    """The law with its errors, posterior samples and evidence."""
+    """The law, as it is ``made``, with its errors, posterior samples and evidence, which ``also`` has."""
     fit, follows = found.following.fit, found.following
-    law = NodeClosedForm(
+    law = made(
         fit.model.equation, fit.model.varying, fit.values, follows.spreads(), nodes, features, follows.relations()
     )
     n, q = fit.deviations.shape
@@ -144,7 +153,7 @@ def found_law(
     what = " and ".join(law.labels)
     reason = (
         f"{what} {'varies' if q == 1 else 'vary'} among nodes: with the same value at every node BIC is {found.gain:.3g} higher"
-        f"{follows.words(law)}; the closed form leaves residuals of {fit.excess:.2f} times {left}"
+        f"{follows.words(law)}{also}; the closed form leaves residuals of {fit.excess:.2f} times {left}"
     )
     if found.explained and (off := rate_error(fit, samples)) > ROUGH_RATE:
         reason += f"; the data leave its rates of change open by about {100 * off:.2g} %"
@@ -152,10 +161,23 @@ def found_law(
             f"values of nodes are known so roughly that rates of change have an error of about {100 * off:.2g} %: take more snapshots while "
             "states change, or more exact ones"
         )
+    if found.noisy and found.explained and len(coupled := _of_couplings(fit.model)) > 1:
+        named = " and ".join(law.labels[k] for k in coupled)
+        reason += f"; {named} both belong to the coupling, and vary as they would where links are wrong or missing"
+        warn(
+            f"{named} both belong to the coupling: they also seem to vary where links are wrong or missing. Check the network"
+        )
     noise = tuple(fit.problems[0].data.measured.share.tolist())
     evidence = Evidence("closed", reason, noise, fit.excess, None, str(fit.model.equation), found.explained)
     kept = initial_samples if found.noisy else None
     return FoundLaw(law, covariance, errors, samples, initial, kept, evidence, some_states(data))
+
+
+def _of_couplings(model: NodeEquation) -> list[int]:
+    """Which of the numbers that vary belong to couplings."""
+    terms = model.equation.terms
+    own = [*range(len(terms)), *(k for k, term in enumerate(terms) for _ in term.values)]
+    return [m for m, place in enumerate(model.varying) if terms[own[place]].coupling]
 
 
 def rate_error(fit: NodeFit, samples: torch.Tensor) -> float:
@@ -166,7 +188,7 @@ def rate_error(fit: NodeFit, samples: torch.Tensor) -> float:
 
     def rates(model: NodeEquation, u: torch.Tensor) -> torch.Tensor:
         every = [
-            model.rate(torch.cat([x, u.expand(len(x), n, q)], -1), problem.data.network)[..., : x.shape[-1]].flatten()
+            model.rate(features_at(problem, x, u), problem.data.network)[..., : x.shape[-1]].flatten()
             for problem, x in paths
         ]
         return torch.cat(every)

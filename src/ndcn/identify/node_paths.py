@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from ..laws import NodeEquation
 from .input_quadrature import pieces_of
 from .observations import Observations
 from .tape import Tape, record, roll
-from .trajectory_problem import TrajectoryProblem
+from .trajectory_problem import LOST_SHARE, MOST_STEPS, TrajectoryProblem, problem_of, steps_along
 
 SAME_SLOPE = 1e-6  # of the largest value of an input, for each unit of time: slopes that differ by less are one
 
@@ -38,6 +38,39 @@ class NodeProblem(TrajectoryProblem):
     """A trajectory with inputs, as the stretches between their knots."""
 
     stretches: tuple[Stretch, ...] = field(default=(), kw_only=True)
+    driven: torch.Tensor = field(kw_only=True)  # inputs at the snapshots, and 0 for their slopes, (T, n or 1, 2 p)
+
+
+def features_at(problem: TrajectoryProblem, states: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+    """States at snapshots (T, n, d) with all further features of a law whose nodes differ."""
+    T, n = states.shape[:2]
+    driven = [problem.driven.expand(T, n, -1)] if isinstance(problem, NodeProblem) else []
+    return torch.cat([states, *driven, u.expand(T, *u.shape)], dim=-1)
+
+
+def driven_problems(
+    data: Sequence[Observations],
+    inputs: Sequence[Inputs],
+    model: NodeEquation,
+    u: torch.Tensor,
+    tolerance: torch.Tensor,
+    straight: float,
+) -> list[TrajectoryProblem] | None:
+    """Trajectories with inputs, with the steps that the model needs along the data; None if it is too fast."""
+    rest = torch.full((2 * model.inputs + u.shape[1],), torch.inf, dtype=torch.float64)
+    out: list[TrajectoryProblem] = []
+    for one, own in zip(data, inputs, strict=True):
+        values = torch.stack(torch.broadcast_tensors(*own.at(one.times).values()), dim=-1).double()
+        driven = torch.cat([values, torch.zeros_like(values)], -1)
+        plain = problem_of(one, [1] * len(one.spans))
+        parts = {name: getattr(plain, name) for name in ("data", "x0", "guess", "error", "bounds")}
+        ready = NodeProblem(**parts, steps=plain.steps, driven=driven)
+        steps = steps_along(model, one, features_at(ready, one.level, u), torch.cat([tolerance, rest]), MOST_STEPS)
+        if (steps == 0).float().mean() > LOST_SHARE:
+            return None
+        counts = tuple(torch.where(steps == 0, 2 * MOST_STEPS, steps).tolist())
+        out.append(replace(ready, steps=counts, stretches=stretches_of(one, own, counts, straight)))
+    return out
 
 
 def stretches_of(one: Observations, inputs: Inputs, steps: Sequence[int], straight: float) -> tuple[Stretch, ...]:

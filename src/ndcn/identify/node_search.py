@@ -73,8 +73,8 @@ def differing(
         if not noisy and fitted.excess < explained and fitted.model.varying:
             break
     best: NodeFit | None = None
-    for fitted in in_time(_with_products(begun)[:BEST_FEW]):
-        done = _refined(fitted, data, tolerance)
+    for fitted in in_time(with_products(begun)[:BEST_FEW]):
+        done = refined(fitted, data, tolerance)
         if best is None or done.score < best.score:
             best = done
         if best.excess < explained:
@@ -82,7 +82,7 @@ def differing(
     return best
 
 
-def _with_products(begun: Sequence[NodeFit]) -> list[NodeFit]:
+def with_products(begun: Sequence[NodeFit]) -> list[NodeFit]:
     """Fits, best first, and the best of them with products in the place of polynomials."""
     ranked = sorted(begun, key=lambda one: one.score)
     products = [_as_product(fitted) for fitted in in_time(ranked[:FACTORED])]
@@ -167,7 +167,7 @@ def _as_if_noisy(data: Sequence[Observations], terms: Sequence[Term], features: 
         logger.debug("as if noisy: %.1f %.3f %s", fitted.score, fitted.excess, fitted.model.equation)
         if fitted.excess < FOLLOWED_CLOSELY:
             break
-    for fitted in _with_products(begun)[:BEST_FEW]:
+    for fitted in with_products(begun)[:BEST_FEW]:
         yield fitted.model, fitted.deviations, fitted.spread
 
 
@@ -202,7 +202,7 @@ def _followed(
     return fit_nodes_along(model, u, problems, np.maximum(spread, 1e-9), iterations=iterations)
 
 
-def _refined(fitted: NodeFit, data: Sequence[Observations], tolerance: torch.Tensor) -> NodeFit:
+def refined(fitted: NodeFit, data: Sequence[Observations], tolerance: torch.Tensor) -> NodeFit:
     """Fitted further, without terms it does not need, and with those numbers varying that BIC wants to."""
     best = _again(fitted, SETTLING_ITERATIONS)
     tried: set[tuple] = set()
@@ -305,6 +305,18 @@ def _without(fitted: NodeFit, k: int, own: Sequence[int], iterations: int = SCRE
     return fit_nodes_along(
         shorter, fitted.deviations[:, columns], fitted.problems, fitted.spread[columns], iterations=iterations
     )
+
+
+def without_these(fitted: NodeFit, terms: Sequence[int]) -> NodeFit | None:
+    """Without some terms."""
+    inner, left = _inner_places(fitted.model.equation), fitted
+    for k in sorted(terms, reverse=True):
+        last = k == min(terms)
+        shorter = _without(left, k, [k, *inner[k]], SETTLING_ITERATIONS if last else 1)
+        if shorter is None:
+            return None
+        left, inner = shorter, _inner_places(shorter.model.equation)
+    return left
 
 
 def _inner_places(equation: Equation) -> list[list[int]]:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from ..data import Inputs
 from ..laws import Term, term_values
 from .candidates import is_polynomial
+from .input_quadrature import input_weights
 from .mixed_model import MixedFit, NodeGrams
 from .observations import Observations, integrals
 from .weak_form import OVERFLOW
@@ -34,9 +36,9 @@ class NodeForm:
         """Self terms that are products of features."""
         return [k for k, term in enumerate(self.terms) if not term.coupling and is_polynomial(term)]
 
-    def gains(self, *, own: bool) -> np.ndarray:
-        """What each coupling explains beyond polynomials, 0 for other terms; ``own``: each node having its own polynomials."""
-        S = self.polynomials
+    def gains(self, *, own: bool, beside: Sequence[int] = ()) -> np.ndarray:
+        """What each coupling explains beyond polynomials and other columns, 0 for other terms; ``own``: each node having its own of them."""
+        S = [*self.polynomials, *beside]
         G, b = self.grams.gram, self.grams.moment
         if not own:
             G, b = G.sum(0, keepdims=True), b.sum(0, keepdims=True)
@@ -50,6 +52,7 @@ class NodeForm:
         total = left.sum(0)
         gain = np.where(total > 1e-9 * np.einsum("nmm->m", G), c.sum(0) ** 2 / np.maximum(total, 1e-300), 0.0)
         kind = np.array([term.coupling for term in self.terms])
+        gain = gain[: len(kind)]  # not of derivatives, nor of what inputs do
         gain[~kind] = 0.0
         return gain
 
@@ -64,7 +67,7 @@ class NodeForm:
                     chosen.setdefault((self.terms[k].family, own), int(k))
         best: dict[tuple[str, bool, int], MixedFit] = {}
         for k in dict.fromkeys(chosen.values()):
-            fits = [self.grams.fitted((*S, k), some) for some in _contexts(S, k)]
+            fits = [self.grams.fitted((*S, k), some) for some in contexts(S, k)]
             fit = min(fits, key=lambda one: one.score)
             family = self.terms[k].family
             best[family] = min(best.get(family, fit), fit, key=lambda one: one.score)
@@ -96,7 +99,7 @@ class NodeForm:
             fit = best
 
 
-def _contexts(polynomials: Sequence[int], coupling: int) -> Iterator[tuple[int, ...]]:
+def contexts(polynomials: Sequence[int], coupling: int) -> Iterator[tuple[int, ...]]:
     """What may vary while couplings are ranked: nothing, one of the terms, or two of the first polynomials."""
     yield ()
     for k in (*polynomials, coupling):
@@ -129,30 +132,36 @@ def node_form(
     *,
     noisy: bool,
     slopes: Sequence[tuple[int, int]] = (),
+    driven: Sequence[tuple[int, str]] = (),
+    inputs: Sequence[Inputs] = (),
 ) -> NodeForm:
     """The weak form of one feature; all trajectories are of the same nodes.
 
     With noise, y_i(t) - x0_i is the integral of the law, x0_i being taken out by what nodes are on average; without it, increments are.
-    After the columns of terms come those of their derivatives by inner parameters, ``slopes``: (term, parameter).
+    After the columns of terms come those of their derivatives by inner parameters, ``slopes``: (term, parameter), then of terms times an
+    input, ``driven``: (term, name of one of the ``inputs`` of each trajectory).
     """
     own = [term for term in terms if term.output == feature]
     rows, sides, count = [], [], 0
-    for one in data:
+    for which, one in enumerate(data):
         inner = one.inner[:]
+        acting = input_weights(inputs[which], one.times) if driven else {}
         flat = inner.reshape(-1, *inner.shape[2:])
         cache: dict[str, torch.Tensor] = {}
         K, n = len(one.spans), one.level.shape[1]
-        W = np.empty((n, K + noisy, len(own) + len(slopes)))
+        W = np.empty((n, K + noisy, len(own) + len(slopes) + len(driven)))
 
-        columns = (*((term, None) for term in own), *((own[k], m) for k, m in slopes))
-        for k, (term, m) in enumerate(columns):
+        columns: list[tuple[Term, int | None, str | None]] = [(term, None, None) for term in own]
+        columns += [(own[k], m, None) for k, m in slopes]
+        columns += [(own[k], None, name) for k, name in driven]
+        for k, (term, m, name) in enumerate(columns):
             values = term_values(term, flat, one.network, cache)
             if m is not None:
                 step = SLOPE_STEP * max(abs(term.values[m]), SLOPE_STEP)
                 moved = replace(term, values=(*term.values[:m], term.values[m] + step, *term.values[m + 1 :]))
                 values = (term_values(moved, flat, one.network, cache) - values) / step
             values = values.reshape(inner.shape[:3])
-            each = integrals(values, one.spans).numpy()
+            each = (integrals(values, one.spans) if name is None else (values * acting[name]).sum(1)).numpy()
             W[:, noisy:, k] = (np.cumsum(each, 0) if noisy else each).T
             W[:, :noisy, k] = 0.0
         W[~(np.abs(W) < OVERFLOW)] = 0.0

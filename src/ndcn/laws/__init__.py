@@ -9,6 +9,7 @@ from .closed_form import ClosedForm, Equation as Equation
 from .corrected import Corrected, described as described, law_from as law_from, law_of as law_of
 from .divided import divided as divided
 from .driven_form import DrivenForm
+from .driven_node_form import DrivenNodeForm
 from .epidemics import SIR, SIS, MetapopulationSIR
 from .formula import Formula as Formula, plain_names as plain_names
 from .free_form import FreeForm, FreeModel as FreeModel
@@ -41,6 +42,7 @@ __all__ = [
     "Consensus",
     "Corrected",
     "DrivenForm",
+    "DrivenNodeForm",
     "Equations",
     "FitzHughNagumo",
     "FreeForm",

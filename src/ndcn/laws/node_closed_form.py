@@ -91,12 +91,27 @@ class NodeClosedForm(Law):
         self.register_buffer("spread", wide.clone())
         self._seed: int | None = None  # of values of new nodes; None takes the mean
         self._last: tuple[Graph, torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+        self._laws: list[NodeClosedForm] | None = None  # several side by side, see ``several``
+        self._on: tuple[Graph, torch.Tensor] | None = None
 
     @property
     def equation(self) -> Equation:
         """Terms and numbers in common, and the means of the others."""
         numbers = torch.cat([self.coefficients, self.inner]).double().cpu()
-        return replace(self._equation, features=len(self.features or ()), base=None).with_parameters(numbers)
+        return replace(self._equation, base=None).with_parameters(numbers)
+
+    @property
+    def printed_inputs(self) -> dict[str, bool]:
+        """Names of inputs in formulas, each with whether every node has its own."""
+        return {}
+
+    def _like(
+        self, equation: Equation, values: Any, nodes: Sequence[Hashable], relations: Sequence[Relation]
+    ) -> NodeClosedForm:
+        """The same law with other numbers."""
+        made = NodeClosedForm(equation, self.varying, values, self.spread, nodes, self.features or (), relations)
+        made.map_step = self.map_step
+        return made
 
     @property
     def mean(self) -> ClosedForm:
@@ -125,21 +140,16 @@ class NodeClosedForm(Law):
         count = len(self.coefficients) + len(self.inner)
         slopes = parameters[count : count + len(self.relations)].tolist()
         values = parameters[count + len(slopes) :].reshape(len(self.varying), -1).T
-        made = NodeClosedForm(
-            self.equation.with_parameters(parameters[:count]),
-            self.varying,
-            values,
-            self.spread,
-            self.nodes,
-            self.features or (),
-            [one.with_slope(slope) for one, slope in zip(self.relations, slopes, strict=True)],
-        )
-        made._seed, made.map_step = seed, self.map_step
+        relations = [one.with_slope(slope) for one, slope in zip(self.relations, slopes, strict=True)]
+        made = self._like(self.equation.with_parameters(parameters[:count]), values, self.nodes, relations)
+        made._seed = seed
         return made
 
     def several(self, laws: Sequence[NodeClosedForm]) -> NodeClosedForm:
         """Laws of the same form with other numbers side by side: states and rates are (R, n, d)."""
-        return _SideBySide(self, laws)
+        made = self._like(self.equation, self.node_values, self.nodes, ())
+        made._laws = list(laws)
+        return made
 
     def with_node_values(self, table: Any) -> NodeClosedForm:
         """With values of other nodes: a table by node with a column for each of ``labels``, as ``reg.node_values_``.
@@ -162,9 +172,7 @@ class NodeClosedForm(Law):
         values = torch.tensor(frame[list(self.labels)].to_numpy(dtype=float))
         nodes, unknown = list(frame.index), (float("nan"),) * len(frame)  # given values stay, whatever the attribute
         relations = [replace(one, values=unknown) for one in self.relations]
-        made = NodeClosedForm(self.equation, self.varying, values, self.spread, nodes, self.features or (), relations)
-        made.map_step = self.map_step
-        return made
+        return self._like(self.equation, values, nodes, relations)
 
     def table(self) -> pd.DataFrame:
         """Values by node, one column for each number that varies.
@@ -178,11 +186,15 @@ class NodeClosedForm(Law):
         return pd.DataFrame(self.node_values.cpu().numpy(), index=list(self.nodes), columns=list(self.labels))
 
     def parameters_on(self, graph: Graph) -> torch.Tensor:
-        """All numbers at each node of a graph, (n, P).
+        """All numbers at each node of a graph, (n, P); of laws side by side (R, n, P).
 
         Raises:
             ValueError: a value follows an attribute that the graph does not have, or that is not known of a new node.
         """
+        if self._laws is not None:
+            if self._on is None or self._on[0] is not graph:
+                self._on = graph, torch.stack([law.parameters_on(graph) for law in self._laws])
+            return self._on[1]
         if self._last is None or self._last[0] is not graph:
             rows = self._rows(graph)
             self._last = graph, rows, *self._followed(graph, rows)
@@ -290,21 +302,6 @@ class NodeClosedForm(Law):
         """The equation, for printing."""
         shown = NodeEquations(self.equation, self.features or (), varying=self.varying, law=self)
         return str(shown).replace("\n", ";  ")
-
-
-class _SideBySide(NodeClosedForm):
-    """Several laws of one form, of states (R, n, d)."""
-
-    def __init__(self, form: NodeClosedForm, laws: Sequence[NodeClosedForm]) -> None:
-        super().__init__(form.equation, form.varying, form.node_values, form.spread, form.nodes, form.features or ())
-        self._laws, self.map_step = list(laws), form.map_step
-        self._on: tuple[Graph, torch.Tensor] | None = None
-
-    def parameters_on(self, graph: Graph) -> torch.Tensor:
-        """All numbers at each node in each law, (R, n, P)."""
-        if self._on is None or self._on[0] is not graph:
-            self._on = graph, torch.stack([law.parameters_on(graph) for law in self._laws])
-        return self._on[1]
 
 
 def _key(node: Hashable) -> Hashable:

@@ -10,7 +10,7 @@ import torch
 
 from .node_equation import parameter_names
 from .node_relation import intercept
-from .printing import Equations, PrintedSums, parameter_labels, signed_sum, state_names, with_error
+from .printing import Equations, PrintedSums, parameter_labels, signed_sum, with_error
 from .styles import Text, short
 
 if TYPE_CHECKING:
@@ -61,9 +61,10 @@ class NodeEquations(Equations):
         count = len(equation.parameters)
         self._covariance = None if covariance is None else torch.as_tensor(covariance, dtype=torch.float64)
         own = None if self._covariance is None else self._covariance[:count, :count]
-        super().__init__(equation, features, own, step=None if law is None else law.map_step)
+        inputs = {} if law is None else law.printed_inputs
+        super().__init__(equation, features, own, step=None if law is None else law.map_step, inputs=inputs)
         self.varying = tuple(varying)
-        self.names = dict(zip(self.varying, node_labels(equation.terms, varying, features), strict=True))
+        self.names = dict(zip(self.varying, node_labels(equation.terms, varying, (*features, *inputs)), strict=True))
         self.law = law
 
     def _line(self, feature: str, style: Text) -> str:
@@ -78,7 +79,7 @@ class NodeEquations(Equations):
             if row.feature != feature:
                 continue
             labels = [self.names.get(place, label) for place, label in zip(places, self._labels[k], strict=True)]
-            names = {**state_names(self.features), **dict(zip(term.formula.parameters, labels, strict=True))}
+            names = {**self._shown, **dict(zip(term.formula.parameters, labels, strict=True))}
             if k in self.names:
                 number, negative = style.name(self.names[k]), False
             else:

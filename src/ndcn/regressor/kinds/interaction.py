@@ -15,6 +15,7 @@ from ...laws import (
     ClosedForm,
     Corrected,
     DrivenForm,
+    DrivenNodeForm,
     FreeForm,
     Law,
     LawODE,
@@ -36,6 +37,7 @@ from .node_law import learned_law
 # by a key of their descriptions
 LAWS: dict[str, type[ClosedForm | Corrected | FreeForm | NodeClosedForm]] = {
     "correction": Corrected,
+    "driven_nodes": DrivenNodeForm,
     "knots": FreeForm,
     "node_values": NodeClosedForm,
     "inputs": DrivenForm,
