@@ -48,7 +48,7 @@ from .stretches import doubt_in_noise
 from .time_or_not import with_time_if_needed
 from .tolerances import tolerance_along
 from .trajectory_fit import TrajectoryFit, posterior_samples
-from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along
+from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along, pruned_again
 from .trajectory_splines import free_form_along
 from .trajectory_system import HUBER
 
@@ -312,12 +312,12 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
         other = other_along(data, lambda some: _search(task, some, None), closed, tolerance)
         if other is not None:
             other_form, data, closed = other[0], list(other[1]), other[2]
-    different: DifferingNodes | None = None
-    own_noise: TrajectoryFit | None = None  # of the formula, with the noise that it shows itself
+    different, own_noise = None, None  # nodes that differ, and the formula fitted with the noise that it shows itself
     if noisy and search is not None and other_form is None:
         told = closed is not None and residuals_are_noise(closed)
-        own_noise = reweighted(closed) if closed is not None and told else None
-        alike = closed.model if closed is not None and isinstance(closed.model, Equation) else None
+        own_noise = pruned_again(reweighted(closed)) if closed is not None and told else None
+        likely = own_noise or closed
+        alike = likely.model if likely is not None and isinstance(likely.model, Equation) else None
         if lead is not None and not told:
             return _closed_from_snapshots(task, *lead)
         # Rounding errs alike at a node at rest, which looks like a node that differs.

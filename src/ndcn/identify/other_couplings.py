@@ -41,7 +41,7 @@ def other_in_snapshots(
     data: Sequence[Observations], make: MakeSearch
 ) -> tuple[CouplingForm, Sequence[Observations], FittedEquation] | None:
     """The form of the coupling with which a formula explains observations without noise, the data with it, and the formula."""
-    if data[0].level.shape[1] > LARGE:
+    if data[0].level.shape[1] > LARGE or time_is_over():
         return None
     found = PairSearch(data, make(data).terms).run()
     if found is not None and found.explains():
@@ -63,7 +63,7 @@ def other_along(
     Beside a formula that leaves residuals like noise, but far larger ones than expected, it must leave no more than expected, and BIC
     must prefer it by far.
     """
-    if data[0].level.shape[1] > LARGE:
+    if data[0].level.shape[1] > LARGE or time_is_over():
         return None
     poor = closed is None or not residuals_are_noise(closed)
     if closed is not None and not poor and closed.excess < TAKEN_FOR_NOISE:

@@ -21,6 +21,8 @@ SAMPLING_CG = 25  # as above: samples need no more digits than standard errors h
 # Of the Gauss-Newton step that are tried; shorter ones would gain less than ``enough``.
 STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05, 0.01)
 BEYOND_PROMISE = 3.0  # times the fall of chi^2 that the linear model promises: further it does not get
+SLOW_AFTER = 2  # iterations: the first steps may be short ones
+FASTER = 2.0  # times what the last step gained, in each iteration that is left
 TYPICAL_UNIT = 1.5  # a normal distribution has its median |residual| at 1 / 1.48
 
 
@@ -132,7 +134,8 @@ def fit_trajectories(
     """
     problems = list(problems)
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
-    for _ in in_time(range(iterations)):
+    chi2s: list[float] = []  # of iterations before
+    for done in in_time(range(iterations)):
         tapes = recorded(model, problems)
         if tapes is None:
             return None
@@ -142,8 +145,10 @@ def fit_trajectories(
         del tapes  # the next ones take their memory
         normal = equations.normal
         problems = [replace(p, elimination=e) for p, e in zip(problems, equations.eliminations, strict=True)]
-        if math.isfinite(least) and prior is None and _beyond(problems, along, equations, least):
-            break
+        if math.isfinite(least) and prior is None:
+            chi2s.append(sum(_chi2(problem, states, 1.0) for problem, states in zip(problems, along, strict=True)))
+            if _beyond(chi2s, equations, least, iterations - done):
+                break
         better = _step(model, problems, along, equations, prior, unit)
         if better is None:
             break
@@ -154,13 +159,13 @@ def fit_trajectories(
     return None if total is None else TrajectoryFit(model, tuple(problems), total[0], total[1], normal, prior)
 
 
-def _beyond(
-    problems: Sequence[TrajectoryProblem], along: Sequence[torch.Tensor], equations: NormalEquations, least: float
-) -> bool:
-    """Whether chi^2 will not fall to ``least``, by several times what the linear model promises."""
-    here = sum(_chi2(problem, states, 1.0) for problem, states in zip(problems, along, strict=True))
+def _beyond(chi2s: Sequence[float], equations: NormalEquations, least: float, left: int) -> bool:
+    """Whether chi^2 will not fall to ``least``: by several times what the linear model promises, or what the last step gained."""
+    here = chi2s[-1]
     if here <= least:
         return False
+    if len(chi2s) > SLOW_AFTER and here - FASTER * left * (chi2s[-2] - here) > least:
+        return True
     b = equations.gradient[:, 0]
     if not (equations.normal.isfinite().all() and b.isfinite().all()):
         return False

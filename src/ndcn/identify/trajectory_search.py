@@ -42,6 +42,8 @@ SETTLING_ITERATIONS = 10
 PLAINER_ITERATIONS = 6
 LAST_ITERATIONS = 30
 
+# Rivals that may come so near are fitted to the end: noise that depends on the states moves with them, which the linear model leaves out.
+NEARLY = 1.01
 DOUBTFUL_Z = 3.0  # terms with coefficients below so many standard errors: chance goes as far once in 370 times
 # Doubtful terms that are dropped one by one; if there are more, half of them at once, then a quarter, ....
 DROPPED_SINGLY = 4
@@ -101,7 +103,7 @@ def _through_noise(search: Search, data: Sequence[Observations], tolerance: torc
             continue
         count = sum(int(problem.data.seen[1:].sum()) for problem in problems)
         best = sorted(scores)[SETTLED - 1] if len(scores) >= SETTLED else math.inf  # others are not fitted further
-        least = chi2_for(best, len(equation.parameters), count) if math.isfinite(best) else math.inf
+        least = NEARLY * chi2_for(best, len(equation.parameters), count) if math.isfinite(best) else math.inf
         fitted = _fit(
             equation,
             problems,
@@ -197,6 +199,14 @@ def _completed(
     return fit_trajectories(plain.model, plain.problems, iterations=LAST_ITERATIONS) or plain
 
 
+def pruned_again(fitted: TrajectoryFit) -> TrajectoryFit:
+    """Without the terms that it does not need by the noise which it has now: a term may have been there for noise that was misjudged."""
+    plain = _pruned(fitted)
+    if plain is fitted or time_is_over():
+        return plain
+    return fit_trajectories(plain.model, plain.problems, iterations=LAST_ITERATIONS) or plain
+
+
 def as_good(closed: TrajectoryFit, free: TrajectoryFit) -> bool:
     """Whether what splines explain beyond a formula is little, or no more than so many of them explain of noise."""
     return closed.excess < AS_GOOD * free.excess or score(closed) < score(free)
@@ -222,7 +232,7 @@ def _without_some(fitted: TrajectoryFit) -> TrajectoryFit | None:
 
 def _rival(equation: Equation, fitted: TrajectoryFit, iterations: int) -> TrajectoryFit | None:
     """Another equation, fitted to the same, as far as it may be better."""
-    least = chi2_for(score(fitted), len(equation.parameters), fitted.count)
+    least = NEARLY * chi2_for(score(fitted), len(equation.parameters), fitted.count)
     return _fit(equation, fitted.problems, iterations=iterations, least=least)
 
 
