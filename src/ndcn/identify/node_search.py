@@ -37,6 +37,9 @@ FACTORED = 2  # of them whose cubic polynomials are also written as products
 PRETENDED = 0.01  # noise, as a share, with which laws are first followed where there is none
 FOLLOWED_CLOSELY = 0.1  # times that noise: what is left is to be explained by fits to rounding
 PRODUCT_ITERATIONS = 8  # its roots are those of the mean polynomial, and its nodes are alike at first
+STAGES = (0.1, 0.25, 0.5)  # shares of the snapshots along which a law that explodes is fitted first
+STAGE_ITERATIONS = 6
+FEWEST_OF_A_STAGE = 6  # snapshots
 ALTERNATIVES = 2  # other choices of what varies that are fitted, in each round
 ROUNDS = 4
 DOUBTFUL_Z = 10.0  # terms in common with coefficients below so many standard errors are left out on trial
@@ -197,9 +200,19 @@ def _followed(
     iterations: int,
 ) -> NodeFit | None:
     problems = node_problems(data, model, u, tolerance)
-    if problems is None:
-        return None
-    return fit_nodes_along(model, u, problems, np.maximum(spread, 1e-9), iterations=iterations)
+    spread = np.maximum(spread, 1e-9)
+    fitted = None if problems is None else fit_nodes_along(model, u, problems, spread, iterations=iterations)
+    if fitted is not None or problems is None:
+        return fitted
+    for share in in_time(STAGES):  # it explodes: first along the beginning, where it has not gone far astray
+        some = [one.until(max(FEWEST_OF_A_STAGE, round(share * len(one.times)))) for one in data]
+        problems = node_problems(some, model, u, tolerance)
+        fitted = None if problems is None else fit_nodes_along(model, u, problems, spread, iterations=STAGE_ITERATIONS)
+        if fitted is None:
+            return None
+        model, u, spread = fitted.model, fitted.deviations, fitted.spread
+    problems = node_problems(data, model, u, tolerance)
+    return None if problems is None else fit_nodes_along(model, u, problems, spread, iterations=iterations)
 
 
 def refined(fitted: NodeFit, data: Sequence[Observations], tolerance: torch.Tensor) -> NodeFit:
