@@ -63,7 +63,7 @@ def test_a_file_keeps_the_networks(fitted: ndcn.DynamicsRegressor, tmp_path: obj
 
 
 def test_what_is_no_network_that_was_found_is_refused(runs: list[ndcn.Trajectory], found: ndcn.Reconstruction) -> None:
-    with pytest.raises(TypeError, match="what ndcn.reconstruct returned"):
+    with pytest.raises(TypeError, match=r"what ndcn\.reconstruct returned"):
         ndcn.Interaction(network=runs[0].graph)
     strangers = ndcn.Graph.from_dense(np.zeros((NODES, NODES)), directed=True, nodes=list("abcdef"))
     data = [run.replaced(graph=strangers) for run in runs]

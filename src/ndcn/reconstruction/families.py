@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from ..identify import library
 from ..laws import Term
 from .increments import Grams, Increments
-from .learning import soft_fit
+from .learning import diffuse, soft_fit
 from .screening import SCREENED, first_candidates
 from .slab import Rows
 from .soft import Soft
@@ -46,11 +46,15 @@ def couplings(features: Sequence[str], ranges: np.ndarray, output: int) -> list[
 
 
 def score(grams: Grams, soft: Soft, generator: torch.Generator) -> float:
-    """Log evidence of rows, summed: of the sets of links that are more probable than not, over their share of the posterior."""
+    """Log evidence of rows, summed: of the sets of links that are more probable than not, over their share of the posterior.
+
+    Where a row's posterior is spread over many sets, that share is a poor estimate (SIS, 10 runs, 5 % noise, seed 11: a wrong coupling by 418
+    nats): the evidence there is that of expectation propagation.
+    """
     rows = Rows(grams, soft.shared, soft.probabilities > 0.5, generator)
     p = soft.probabilities.clamp(1e-12, 1 - 1e-12)
     share = torch.where(rows.links, p, 1 - p).log() * rows.possible
-    return float((rows.log_posterior - share.sum(1)).sum())
+    return float(torch.where(diffuse(soft), soft.log_evidence(), rows.log_posterior - share.sum(1)).sum())
 
 
 def quick_look(
@@ -98,8 +102,8 @@ def closer_look(increments: Increments, first: Sequence[Scored], seed: int, coun
     if longer:
         alike = [one for one in first[count:] if _complexity(one)[:2] < _complexity(longer[0])[:2]]
         alike = [one for one in alike if _same(increments, longer[0].term, one.term)]
-        again = (scored(increments, one.term, more, generator, 20) for one in alike)
-        longer += [one for one in again if one is not None]
+        simpler = (scored(increments, one.term, more, generator, 20) for one in alike)
+        longer += [one for one in simpler if one is not None]
     longer = _simplest(increments, longer)
     scale = len(more) / len(first[0].soft.grams.rows)
     best = longer[0].evidence if longer else 0.0
