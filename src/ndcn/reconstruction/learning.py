@@ -217,10 +217,10 @@ def softened(learned: Learned, rows: Rows, prior: bool) -> Learned:
     that for the whole. Where many rows are so, the numbers in common are those of soft links too."""
     soft = _annealed(Rows(rows.grams, learned.shared, rows.links, rows.generator), prior, perturbed=False)
     soft.run(10, learn=False)
-    diffuse = _entropy(soft.probabilities) > DIFFUSE
-    if not bool(diffuse.any()):
+    spread = diffuse(soft)
+    if not bool(spread.any()):
         return learned
-    many = float(diffuse.double().mean()) > MANY_DIFFUSE
+    many = float(spread.double().mean()) > MANY_DIFFUSE
     if many:
         soft.run(20, learn=True)
     p = soft.probabilities
@@ -231,8 +231,13 @@ def softened(learned: Learned, rows: Rows, prior: bool) -> Learned:
         "coefficients": soft.coefficients,
         "links": p > 0.5,
     }
-    new = {name: torch.where(diffuse.unsqueeze(1), part, getattr(learned, name)) for name, part in parts.items()}
+    new = {name: torch.where(spread.unsqueeze(1), part, getattr(learned, name)) for name, part in parts.items()}
     return replace(learned, shared=soft.shared if many else learned.shared, **new)
+
+
+def diffuse(soft: Soft) -> torch.Tensor:
+    """Rows whose posterior is spread over many sets of links, (B,) of bool."""
+    return _entropy(soft.probabilities) > DIFFUSE
 
 
 def _entropy(p: torch.Tensor) -> torch.Tensor:

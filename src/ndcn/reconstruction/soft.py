@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from .common import maximised
@@ -62,3 +64,32 @@ class Soft:
         self.weights, self.variances, self.coefficients = mean_on, on, mu[:, m:]
         if learn:
             self.shared = maximised(grams, shared, self.probabilities, (mean_on, on), (mu, S), self.prior)
+
+    def log_evidence(self) -> torch.Tensor:
+        """Log marginal likelihood of each row by expectation propagation, (B,)."""
+        grams, shared, m = self.grams, self.shared, self.grams.m
+        noise = shared.noise.view(-1, 1)
+        B = len(noise)
+        P = grams.G / noise.unsqueeze(2)
+        P.diagonal(dim1=1, dim2=2).add_(torch.cat([self.precision, (1 / shared.variance).expand(B, -1)], dim=1))
+        lower = torch.linalg.cholesky(P)
+        S = torch.cholesky_inverse(lower)
+        h = grams.b / noise + torch.cat([self.shift, (shared.mean / shared.variance).expand(B, -1)], dim=1)
+        mu = torch.matmul(S, h.unsqueeze(2)).squeeze(2)
+        d = S.diagonal(dim1=1, dim2=2)[:, :m]
+        cavity = (1 / d - self.precision).clamp(min=1e-10 / shared.spike)
+        eta = mu[:, :m] / d - self.shift
+        log_on, log_off = (torch.nn.functional.logsigmoid(sign * shared.log_odds) for sign in (1.0, -1.0))
+        on = log_on + evidence(cavity, eta, shared.c, shared.s**2)
+        off = log_off + evidence(cavity, eta, 0.0, shared.spike)
+        sites = torch.where(self.possible, torch.logaddexp(on, off), 0.0)  # those of the node itself are no part of it
+        sites = sites - 0.5 * (2 * math.pi * d).log() - 0.5 * mu[:, :m].square() / d
+        return (
+            sites.sum(1)
+            + 0.5 * (h * mu).sum(1)
+            - lower.diagonal(dim1=1, dim2=2).log().sum(1)
+            + 0.5 * m * math.log(2 * math.pi)
+            - 0.5 * (shared.variance.log() + shared.mean.square() / shared.variance).sum()
+            - 0.5 * grams.yy / shared.noise
+            - 0.5 * grams.count * (2 * math.pi * shared.noise).log()
+        )
