@@ -73,6 +73,7 @@ def test_such_laws_are_printed_kept_and_run_elsewhere() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_from_data_to_a_file(noise: float, tmp_path) -> None:
     found = discover([observed(noise)], ndcn.Interaction())

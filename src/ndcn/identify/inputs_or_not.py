@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -30,11 +31,17 @@ def with_inputs_if_needed(
         return driven
     # Inputs that help, and do not suffice, may act on nodes that differ.
     differing = None if driven is None else find_driven_nodes(trajectories, what, seed)
-    alone = of_states() if differing is None else None
+    if differing is not None:
+        return differing
+    with warnings.catch_warnings(record=True) as said:  # of a law that another may take the place of
+        warnings.simplefilter("always")
+        alone = of_states()
     if driven is None and (alone is None or not alone.evidence.explained):
         differing = find_driven_nodes(trajectories, what, seed)
     if differing is not None:
         return differing
+    for one in said:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     if driven is None or (alone is not None and (alone.evidence.explained or _nearer(alone, driven))):
         if alone is None:
             return None
