@@ -74,3 +74,11 @@ def test_what_is_no_network_that_was_found_is_refused(runs: list[ndcn.Trajectory
 def test_clean_data_tell_differences_from_states(found: ndcn.Reconstruction) -> None:
     """Both explain the data: x_j - x_i with one f, x_j with a decay of each node's own."""
     assert found.families[0][0] == "x_j - x_i"
+
+
+def test_a_node_that_never_moves_is_no_failure() -> None:
+    states = np.random.default_rng(0).random((12, 3, 1))
+    states[:, 1] = 5.0
+    graph = ndcn.Graph.from_dense(np.zeros((3, 3)), directed=True)
+    run = ndcn.Trajectory(times=np.arange(12.0), states=states, graph=graph)
+    assert ndcn.reconstruct(run, coupling="x_j - x_i", calibrate=False).verdict == "not decidable"

@@ -15,7 +15,7 @@ def null_evidence(grams: Grams, rounds: int = 15) -> float:
     m = grams.m
     G, b = grams.G[:, m:, m:], grams.b[:, m:]
     q = b.shape[1]
-    noise = grams.yy / grams.count + 1e-300
+    noise = pooled(grams.yy / grams.count, grams)  # not 0 for a node that never moves
     mean = torch.zeros(q, dtype=torch.float64)
     variance = torch.full((q,), 10 * float(noise.mean()), dtype=torch.float64)
     total = -math.inf
