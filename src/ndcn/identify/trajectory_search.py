@@ -63,8 +63,9 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
     if gaps:
         rough, coarse_data = coarse(data, tolerance)
         candidates = _through_gaps(search, coarse_data, rough)
-    else:
-        candidates = _through_noise(search, data, tolerance)
+    explained: list[TrajectoryFit] = []  # best last
+    if not gaps:
+        candidates = _through_noise(search, data, tolerance, explained)
     unexplained: list[TrajectoryFit] = []
     complete: list[TrajectoryFit | None] = []
     seen: set[Families] = set()
@@ -76,18 +77,28 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
         if fitted.excess >= NOTHING_LEFT_EXCESS:
             unexplained.append(fitted)
             continue
-        done = _completed(_settled(fitted), data, tolerance, search, seen)
-        if done is not None and done.excess < NOTHING_LEFT_EXCESS:
+        near = _settled(fitted)
+        if explained and score(near) >= score(explained[-1]):
+            continue
+        done = _completed(near, data, tolerance, search, seen)
+        if done is None or done.excess >= NOTHING_LEFT_EXCESS:
+            complete.append(done)
+        elif gaps:
             return done
-        complete.append(done)
+        elif not explained or score(done) < score(explained[-1]):
+            explained.append(done)
+    if explained:
+        return explained[-1]
     settled = [_settled(fitted) for fitted in in_time(sorted(unexplained, key=score)[:SETTLED])]
     if settled:
         complete.append(_completed(min(settled, key=score), data, tolerance, search, seen))
     return min((one for one in complete if one is not None), key=score, default=None)
 
 
-def _through_noise(search: Search, data: Sequence[Observations], tolerance: torch.Tensor) -> Iterator[TrajectoryFit]:
-    """Candidates that a few intervals speak for, followed along the data."""
+def _through_noise(
+    search: Search, data: Sequence[Observations], tolerance: torch.Tensor, explained: Sequence[TrajectoryFit]
+) -> Iterator[TrajectoryFit]:
+    """Candidates that a few intervals speak for, followed along the data, as far as they may be better than those that ``explained`` it."""
     known = all(bool(one.seen[0].all()) for one in data)  # good enough to compare models; moved only for the best
     tried: list[bool] = []
     near = False
@@ -104,13 +115,10 @@ def _through_noise(search: Search, data: Sequence[Observations], tolerance: torc
         count = sum(int(problem.data.seen[1:].sum()) for problem in problems)
         best = sorted(scores)[SETTLED - 1] if len(scores) >= SETTLED else math.inf  # others are not fitted further
         least = NEARLY * chi2_for(best, len(equation.parameters), count) if math.isfinite(best) else math.inf
-        fitted = _fit(
-            equation,
-            problems,
-            iterations=SCREENING_ITERATIONS,
-            move_initial=not known,
-            least=max(least, EXPLAINED * count),
-        )
+        least = max(least, EXPLAINED * count)
+        if explained:
+            least = NEARLY * chi2_for(score(explained[-1]), len(equation.parameters), count)
+        fitted = _fit(equation, problems, iterations=SCREENING_ITERATIONS, move_initial=not known, least=least)
         if fitted is not None:
             if fitted.excess >= NOTHING_LEFT_EXCESS:
                 scores.append(score(fitted))
