@@ -16,7 +16,7 @@ from .posterior import pseudo_inverse
 from .search import Families, Search
 from .trajectory_fit import TrajectoryFit, fit_trajectories
 from .trajectory_problem import problems_for
-from .trajectory_stages import chi2_for, coarse, fit_horizon, score, with_exact_steps
+from .trajectory_stages import chi2_for, coarse, fit_horizon, freedom, score, with_exact_steps
 from .variants import simpler, without_terms
 
 logger = logging.getLogger(__name__)
@@ -42,6 +42,8 @@ SETTLING_ITERATIONS = 10
 PLAINER_ITERATIONS = 6
 LAST_ITERATIONS = 30
 
+# Of BIC, "very strong" evidence of Kass and Raftery (J. Am. Stat. Assoc. 90, 1995): of many rivals with one number more, one is better by chance.
+FAR = 10.0
 # Rivals that may come so near are fitted to the end: noise that depends on the states moves with them, which the linear model leaves out.
 NEARLY = 1.01
 DOUBTFUL_Z = 3.0  # terms with coefficients below so many standard errors: chance goes as far once in 370 times
@@ -78,14 +80,14 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
             unexplained.append(fitted)
             continue
         near = _settled(fitted)
-        if explained and score(near) >= score(explained[-1]):
+        if explained and not _likelier(near, explained[-1]):
             continue
         done = _completed(near, data, tolerance, search, seen)
         if done is None or done.excess >= NOTHING_LEFT_EXCESS:
             complete.append(done)
         elif gaps:
             return done
-        elif not explained or score(done) < score(explained[-1]):
+        elif not explained or _likelier(done, explained[-1]):
             explained.append(done)
     if explained:
         return explained[-1]
@@ -93,6 +95,11 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
     if settled:
         complete.append(_completed(min(settled, key=score), data, tolerance, search, seen))
     return min((one for one in complete if one is not None), key=score, default=None)
+
+
+def _likelier(one: TrajectoryFit, than: TrajectoryFit) -> bool:
+    """Whether BIC prefers it, and by far if it has more numbers."""
+    return score(one) < score(than) - FAR * (freedom(one) > freedom(than))
 
 
 def _through_noise(
