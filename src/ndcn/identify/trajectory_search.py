@@ -13,7 +13,7 @@ from ..laws import Equation
 from .clock import followed, in_time, noted, shown, time_is_over
 from .observations import Observations
 from .posterior import pseudo_inverse
-from .search import Families, Search
+from .search import Search
 from .trajectory_fit import TrajectoryFit, fit_trajectories
 from .trajectory_problem import problems_for
 from .trajectory_stages import chi2_for, coarse, fit_horizon, freedom, score, with_exact_steps
@@ -70,10 +70,8 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
         candidates = _through_noise(search, data, tolerance, explained)
     unexplained: list[TrajectoryFit] = []
     complete: list[TrajectoryFit | None] = []
-    seen: set[Families] = set()
     for fitted in in_time(candidates):
         assert isinstance(fitted.model, Equation)
-        seen.add(fitted.model.families)
         logger.debug("along trajectories %.3f %s", fitted.excess, fitted.model)
         (noted if gaps else followed)(fitted.excess)
         if fitted.excess >= NOTHING_LEFT_EXCESS:
@@ -82,19 +80,22 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
         near = _settled(fitted)
         if explained and not _likelier(near, explained[-1]):
             continue
-        done = _completed(near, data, tolerance, search, seen)
+        done = _completed(near, data, tolerance, search)
         if done is None or done.excess >= NOTHING_LEFT_EXCESS:
             complete.append(done)
         elif gaps:
             return done
         elif not explained or _likelier(done, explained[-1]):
             explained.append(done)
-    if explained:
-        return explained[-1]
     settled = [_settled(fitted) for fitted in in_time(sorted(unexplained, key=score)[:SETTLED])]
+    settled = [one for one in settled if not explained or _likelier(one, explained[-1])]
     if settled:
-        complete.append(_completed(min(settled, key=score), data, tolerance, search, seen))
-    return min((one for one in complete if one is not None), key=score, default=None)
+        complete.append(_completed(min(settled, key=score), data, tolerance, search))
+    best = explained[-1] if explained else None
+    for done in complete:
+        if done is not None and (best is None or _likelier(done, best)):
+            best = done
+    return best
 
 
 def _likelier(one: TrajectoryFit, than: TrajectoryFit) -> bool:
@@ -190,17 +191,14 @@ def _settled(fitted: TrajectoryFit) -> TrajectoryFit:
 
 
 def _completed(
-    fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor, search: Search, seen: set[Families]
+    fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor, search: Search
 ) -> TrajectoryFit | None:
-    """As plain as can be, and fitted to the data themselves, with all steps that takes; None if they lead nowhere.
-
-    Plainer equations of families ``seen`` before, which were fitted from better starts, are not tried again.
-    """
+    """As plain as can be, and fitted to the data themselves, with all steps that takes; None if they lead nowhere."""
     assert isinstance(fitted.model, Equation)
     if time_is_over():
         return fitted
     nearest = {one.families: one for one in reversed(simpler(fitted.model, data, search.terms))}
-    for equation in (one for families, one in nearest.items() if families not in seen):
+    for equation in nearest.values():
         plainer = _rival(equation, fitted, PLAINER_ITERATIONS)
         if plainer is not None and score(plainer) < score(fitted):
             fitted = _pruned(plainer)
