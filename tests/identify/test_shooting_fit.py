@@ -8,7 +8,7 @@ import torch
 from ndcn import Graph, Trajectory, laws, networks, simulate
 from ndcn.identify.observations import Observations, observed
 from ndcn.identify.shooting import COARSER_DERIVATIVES, derivatives
-from ndcn.identify.shooting_fit import Shots, fit, grouped_by_steps, misfit_of, shots_of
+from ndcn.identify.shooting_fit import Shots, ends_of, fit, grouped_by_steps, misfit_of, shots_of
 from ndcn.laws import Equation, Term
 from ndcn.laws.formula import Formula
 
@@ -86,12 +86,12 @@ def test_batches_can_be_divided() -> None:
 def test_groups_have_equal_steps_and_lose_nothing() -> None:
     _, batch = shots(laws.Heat(), span=4.0)
     model = equation((1.0, "x_j - x_i", True, []))
-    groups = grouped_by_steps(model, [batch], TOLERANCE)
-    assert groups is not None
+    groups, reached = grouped_by_steps(model, [batch], TOLERANCE) or ([], [])
     assert sum(len(b.start) for b, _ in groups) == len(batch.start)
     assert len({steps for _, steps in groups}) == len(groups)
-    assert misfit_of(model, groups) < 1e-5
-    assert misfit_of(equation((0.9, "x_j - x_i", True, [])), groups) > 1e-3
+    assert all(torch.equal(a, b) for a, b in zip(reached, ends_of(model, groups), strict=True))
+    assert misfit_of(groups, reached) < 1e-5
+    assert misfit_of(groups, ends_of(equation((0.9, "x_j - x_i", True, [])), groups)) > 1e-3
 
 
 def test_a_model_that_explodes_is_not_fitted() -> None:
@@ -108,7 +108,7 @@ def test_derivatives_by_steps_too_coarse_to_be_stable_are_not_believed() -> None
     batch = shots_of(one, torch.arange(1))
     cubic = equation((-0.19, "x^3", False, []))
     loose = 1e5 * TOLERANCE
-    ((_, steps),) = grouped_by_steps(cubic, [batch], loose) or []
+    ((_, steps),), _ = grouped_by_steps(cubic, [batch], loose) or ([], [])
     coarse = derivatives(cubic, batch.network, batch.start, batch.spans, steps // COARSER_DERIVATIVES)
     assert 1e100 < coarse.abs().max() < float("inf")
     found = fit(cubic, [batch], tolerance=loose)

@@ -159,9 +159,9 @@ def _first_models(model: KnownLaw, few: Sequence[Shots], tolerance: torch.Tensor
     tried = []
     for scales in every:
         trial = model.with_parameters(torch.tensor(scales, dtype=torch.float64) * apart)
-        groups = grouped_by_steps(trial, few, tolerance, TRIAL_STEPS)
-        if groups:
-            tried.append((misfit_of(trial, groups), trial))
+        grouped = grouped_by_steps(trial, few, tolerance, TRIAL_STEPS)
+        if grouped is not None:
+            tried.append((misfit_of(*grouped), trial))
     best = sorted(tried, key=lambda one: one[0])[:BEST_STARTS]
     return [trial for misfit, trial in best if misfit < float("inf")]
 

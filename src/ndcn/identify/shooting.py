@@ -5,7 +5,7 @@ An explicit Runge-Kutta method with a number of equal steps that is found for ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -52,6 +52,21 @@ def steps_needed(
     Spans for which ``most`` do not suffice get 0: the model is too fast there, or explodes.
     """
     found = torch.zeros(len(x), dtype=torch.int64)
+    for steps, which, _ in accurate_ends(model, network, x, spans, tolerance, most, method):
+        found[which] = steps
+    return found
+
+
+def accurate_ends(
+    model: Model,
+    network: Network,
+    x: torch.Tensor,
+    spans: torch.Tensor,
+    tolerance: torch.Tensor,
+    most: int = MOST_STEPS,
+    method: Tableau = TSIT5,
+) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
+    """Steps, the spans that need so many, and where they end, as by ``ends``: from few steps to many, see ``steps_needed``."""
     left = torch.arange(len(x))
     steps = 1
     coarse = ends(model, network, x, spans, 1, method)
@@ -60,10 +75,10 @@ def steps_needed(
         fine = ends(model, network, x[left], spans[left], steps, method)
         moved = ((fine - coarse).abs() / tolerance).amax(dim=(1, 2))
         good = moved < 2**method.order  # by so much the finer solution is nearer
-        found[left[good]] = steps
+        if good.any():
+            yield steps, left[good], fine[good]
         left = left[~good]
         coarse = fine[~good]
-    return found
 
 
 def derivatives(model: Model, network: Network, x: torch.Tensor, spans: torch.Tensor, steps: int) -> torch.Tensor:

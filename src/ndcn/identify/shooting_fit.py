@@ -10,7 +10,7 @@ import torch
 from ..laws import Model, Network
 from .clock import in_time
 from .observations import Observations
-from .shooting import COARSER_DERIVATIVES, FEWEST_DERIVATIVE_STEPS, MOST_STEPS, derivatives, ends, steps_needed
+from .shooting import COARSER_DERIVATIVES, FEWEST_DERIVATIVE_STEPS, MOST_STEPS, accurate_ends, derivatives, ends
 
 CONVERGED_EXCESS = 0.7  # residuals of so many times the noise have nothing more to say: the noise itself would leave 1
 # Derivatives by a parameter larger than so many times the states come from steps too coarse to be stable: 1e250 times where states race to
@@ -91,15 +91,19 @@ class ShotFit:
 
 def grouped_by_steps(
     model: Model, batches: Sequence[Shots], tolerance: torch.Tensor, most_steps: int = MOST_STEPS
-) -> list[tuple[Shots, int]] | None:
-    """The batches in groups of equal numbers of steps; None if the model cannot be integrated over most of them."""
-    groups = []
-    lost = 0
+) -> tuple[list[tuple[Shots, int]], list[torch.Tensor]] | None:
+    """The batches in groups of equal numbers of steps, and where each ends; None if the model cannot be integrated over most of them."""
+    groups, reached = [], []
     for batch in batches:
-        steps = steps_needed(model, batch.network, batch.start, batch.spans, tolerance, most_steps)
-        lost += int((steps == 0).sum())
-        groups += [(batch[steps == count], count) for count in steps.unique().tolist() if count]
-    return None if 2 * lost > sum(len(batch.start) for batch in batches) else groups
+        for steps, which, there in accurate_ends(model, batch.network, batch.start, batch.spans, tolerance, most_steps):
+            groups.append((batch[which], steps))
+            reached.append(there)
+    all_shots = sum(len(batch.start) for batch in batches)
+    return (groups, reached) if groups and 2 * _shots(groups) >= all_shots else None
+
+
+def _shots(groups: Sequence[tuple[Shots, int]]) -> int:
+    return sum(len(batch.start) for batch, _ in groups)
 
 
 def ends_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> list[torch.Tensor]:
@@ -107,12 +111,8 @@ def ends_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> list[torch.Ten
     return [ends(model, batch.network, batch.start, batch.spans, steps) for batch, steps in groups]
 
 
-def misfit_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> float:
-    """Root mean square of weighted residuals."""
-    return _misfit(groups, ends_of(model, groups))
-
-
-def _misfit(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
+def misfit_of(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
+    """Root mean square of weighted residuals of shots that end there."""
     total = sum(float(batch.residual(end).square().sum()) for (batch, _), end in zip(groups, reached, strict=True))
     count = _count(groups)
     return (total / count) ** 0.5 if count and total == total else float("inf")
@@ -133,11 +133,11 @@ def fit(
     ``tolerance`` (d,) is the absolute error of integration, ``ridge`` (P, P) a penalty matrix on the parameters. It stops when a step moves
     the misfit by less than a share ``enough``.
     """
-    groups = grouped_by_steps(model, batches, tolerance, most_steps)
-    if not groups:
+    grouped = grouped_by_steps(model, batches, tolerance, most_steps)
+    if grouped is None:
         return None
-    reached = ends_of(model, groups)
-    here = _misfit(groups, reached)
+    groups, reached = grouped
+    here = misfit_of(groups, reached)
     if here == float("inf"):
         return None
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
@@ -163,7 +163,7 @@ def fit(
                 break
             other = model.with_parameters(p + step)
             there = ends_of(other, groups)
-            value = _misfit(groups, there)
+            value = misfit_of(groups, there)
             kept = (before - _penalised(value, other, ridge)) / promised  # of what the linear model promised
             if kept > 0:
                 trial = other
@@ -179,12 +179,11 @@ def fit(
             break
         if iteration in REGROUPED_AFTER:
             again = grouped_by_steps(model, batches, tolerance, most_steps)
-            if not again:
+            if again is None:
                 return None
-            groups = again
-            reached = ends_of(model, groups)
-            here = _misfit(groups, reached)
-    lost = sum(len(b.start) for b in batches) - sum(len(b.start) for b, _ in groups)
+            groups, reached = again
+            here = misfit_of(groups, reached)
+    lost = sum(len(b.start) for b in batches) - _shots(groups)
     return ShotFit(model, here, _excess(groups, reached), normal, _count(groups), ridge, lost)
 
 
@@ -246,11 +245,11 @@ def undamped_gauss_newton(
     best = model
     least = float("inf")
     for _ in in_time(range(iterations + 1)):
-        groups = grouped_by_steps(model, batches, tolerance, most_steps)
-        if not groups:
+        grouped = grouped_by_steps(model, batches, tolerance, most_steps)
+        if grouped is None:
             break
-        reached = ends_of(model, groups)
-        misfit = _misfit(groups, reached)
+        groups, reached = grouped
+        misfit = misfit_of(groups, reached)
         if misfit < least:
             best = model
             least = misfit

@@ -262,7 +262,7 @@ def _ridge(normal: torch.Tensor, moment: torch.Tensor, penalty: torch.Tensor) ->
 
 
 def _held_out(model: FreeModel, held: Sequence[Shots], tolerance: torch.Tensor) -> float:
-    groups = grouped_by_steps(model, held, tolerance, SPLINE_STEPS)
-    if groups is None or sum(len(b.start) for b, _ in groups) < sum(len(b.start) for b in held):
+    grouped = grouped_by_steps(model, held, tolerance, SPLINE_STEPS)
+    if grouped is None or sum(len(b.start) for b, _ in grouped[0]) < sum(len(b.start) for b in held):
         return math.inf
-    return misfit_of(model, groups)
+    return misfit_of(*grouped)
