@@ -53,6 +53,27 @@ class Elimination:
         return near
 
 
+@dataclass(frozen=True, eq=False)
+class Solutions:
+    """Of systems for an initial state, as they were for other parameters: the next one begins where they lead."""
+
+    right: np.ndarray  # (n d, C)
+    found: np.ndarray  # (n d, C), near A^-1 right
+
+    def start(self, right: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """The combination of these solutions that is nearest to that of other right-hand sides: of those entries that may move."""
+        known = self.found[free]
+        among = known.T @ np.hstack([self.right[free], right])
+        count = known.shape[1]
+        size = np.sqrt(np.abs(np.diag(among[:, :count])))[:, None] + 1e-100
+        scaled = among / size / np.hstack([size.T, np.ones((1, right.shape[1]))])
+        if not np.isfinite(scaled).all():
+            return np.zeros_like(right)
+        shares, *_ = np.linalg.lstsq(scaled[:, :count], scaled[:, count:], rcond=1e-8)
+        out: np.ndarray = known @ (shares / size)
+        return out
+
+
 def best_initial_state(
     tape: Tape,
     weights: Sequence[np.ndarray],
@@ -62,13 +83,16 @@ def best_initial_state(
     cg: int,
     *,
     slow: bool,
-    before: Elimination | None = None,
-) -> tuple[np.ndarray, Elimination | None]:
+    negligible: np.ndarray,
+    before: Elimination | Solutions | None = None,
+) -> tuple[np.ndarray, Elimination | Solutions | None]:
     """(sum_k T_k^T w_k T_k + prior)^-1 right for those initial states that may move, T_k leading to the k-th snapshot.
 
     By conjugate gradients of at most ``cg`` steps; or exactly, for as many unknowns as fit into a small matrix, where
     gradients converge slowly, as in gaps (``slow``), or would take more columns along, as for few nodes and many parameters.
-    The matrix of an exact solution is given back, and guides the gradients of the next one, if that has it ``before``.
+    The matrix of an exact solution is given back, and guides the gradients of the next one, if that has it ``before``; else the
+    solutions are, and the next ones begin from them. Of a column, less than ``negligible`` (C,) need not be explained, in the norm of the
+    inverse: of residuals this is the root of a chi^2.
     """
 
     def times(v: np.ndarray) -> np.ndarray:
@@ -79,8 +103,8 @@ def best_initial_state(
     def diagonal() -> np.ndarray:
         return (prior + tape.memory(weights))[free]
 
-    if before is not None and (guide := before.guide(free, diagonal)) is not None:
-        found, left = _conjugate_gradients(times, right[free], guide, GUIDED_STEPS, GUIDED_TOLERANCE)
+    if isinstance(before, Elimination) and (guide := before.guide(free, diagonal)) is not None:
+        found, left = _conjugate_gradients(times, right[free], guide, GUIDED_STEPS, GUIDED_TOLERANCE, 0 * negligible)
         if left < GUIDED_LEFT:
             return found, before
     count = int(free.sum())
@@ -89,7 +113,11 @@ def best_initial_state(
         size = np.sqrt(np.diag(exact.matrix))[:, None]
         return np.linalg.solve(exact.matrix / (size * size.T), right[free] / size) / size, exact
     each = diagonal()
-    return _conjugate_gradients(times, right[free], lambda v: v / each, cg, CG_TOLERANCE)[0], None
+    start = before.start(right[free], free) if isinstance(before, Solutions) else None
+    found, _ = _conjugate_gradients(times, right[free], lambda v: v / each, cg, CG_TOLERANCE, negligible, start)
+    whole = np.zeros((len(free), found.shape[1]))
+    whole[free] = found
+    return found, Solutions(right, whole)
 
 
 def _matrix(tape: Tape, weights: Sequence[np.ndarray], prior: np.ndarray, free: np.ndarray) -> np.ndarray:
@@ -111,16 +139,29 @@ def _conjugate_gradients(
     guide: Callable[[np.ndarray], np.ndarray],
     most: int,
     tolerance: float,
+    negligible: np.ndarray,
+    start: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
-    """A^-1 right for each column, preconditioned by ``guide``, which is near A^-1; and the largest share of a column that is left."""
+    """A^-1 right for each column, preconditioned by ``guide``, which is near A^-1; and the largest share of a column that is left.
+
+    Columns begin from ``start`` where that leaves less than 0 does.
+    """
     x = np.zeros_like(right)
     r = right.copy()
     z = guide(r)
-    p = z.copy()
     rz = (r * z).sum(0)
-    first = np.sqrt(rz) + 1e-300
-    left = 1.0
+    first = np.maximum(np.sqrt(rz), negligible / tolerance) + 1e-300
+    if start is not None:
+        begun = right - times(start)
+        guided = guide(begun)
+        size = (begun * guided).sum(0)
+        nearer = size < rz
+        x, r, z, rz = (np.where(nearer, a, b) for a, b in ((start, x), (begun, r), (guided, z), (size, rz)))
+    p = z.copy()
+    left = float((np.sqrt(rz) / first).max())
     for _ in range(most):
+        if left < tolerance:
+            break
         Ap = times(p)
         alpha = rz / np.maximum((p * Ap).sum(0), 1e-300)
         x += alpha * p
@@ -128,8 +169,6 @@ def _conjugate_gradients(
         z = guide(r)
         new = (r * z).sum(0)
         left = float((np.sqrt(new) / first).max())
-        if left < tolerance:
-            break
         p = z + (new / np.maximum(rz, 1e-300)) * p
         rz = new
     return x, left

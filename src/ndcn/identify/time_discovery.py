@@ -55,7 +55,7 @@ from .shooting_fit import shots_of
 from .step_time import Step, moved_step
 from .time_scan import KINDS, TURN, TimeGuess, TimeScan
 from .trajectory_fit import TrajectoryFit, fit_trajectories
-from .trajectory_stages import score
+from .trajectory_stages import begun_from, score
 
 logger = logging.getLogger(__name__)
 
@@ -363,11 +363,8 @@ def _again(
     iterations: int = PRUNING_ITERATIONS,
 ) -> TrajectoryFit | None:
     """A few more iterations with other inputs, from the initial states of the fit before."""
-    problems = driven_problems(data, [inputs] * len(data), equation, tolerance)
-    ready = [
-        replace(p, x0=old.x0, elimination=old.elimination) for p, old in zip(problems, before.problems, strict=True)
-    ]
-    return fit_trajectories(equation, ready, iterations=iterations, enough=1e-3, cg=CG)
+    problems = begun_from(before, driven_problems(data, [inputs] * len(data), equation, tolerance))
+    return fit_trajectories(equation, problems, iterations=iterations, enough=1e-3, cg=CG)
 
 
 def _step_along(

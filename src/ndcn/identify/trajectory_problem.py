@@ -10,7 +10,7 @@ import torch
 
 from ..laws import Model, Network
 from ..solve import RK4
-from .initial_states import Elimination
+from .initial_states import Elimination, Solutions
 from .observations import Observations
 from .shooting import steps_needed
 from .tape import Tape, record, roll
@@ -36,7 +36,7 @@ class TrajectoryProblem:
     )  # what is known of it before: observations of the first snapshot, or where there are none, of any other
     error: torch.Tensor  # of that guess
     bounds: tuple[torch.Tensor, torch.Tensor]  # least and largest initial state of each feature
-    elimination: Elimination | None = None  # of the initial state in the iteration before
+    elimination: Elimination | Solutions | None = None  # of the initial state in the iteration before
 
     def followed(self, model: Model) -> torch.Tensor | None:
         """The states of the model from the initial one on, (T, n, d); None if they explode."""

@@ -16,8 +16,8 @@ from .posterior import pseudo_inverse
 from .search import Search
 from .trajectory_fit import TrajectoryFit, fit_trajectories
 from .trajectory_problem import problems_for
-from .trajectory_stages import chi2_for, coarse, fit_horizon, freedom, score, with_exact_steps
-from .variants import simpler, without_terms
+from .trajectory_stages import begun_from, chi2_for, coarse, fit_horizon, freedom, score, with_exact_steps
+from .variants import grown_from, simpler, without_terms
 
 logger = logging.getLogger(__name__)
 
@@ -46,11 +46,7 @@ LAST_ITERATIONS = 30
 FAR = 10.0
 # Rivals that may come so near are fitted to the end: noise that depends on the states moves with them, which the linear model leaves out.
 NEARLY = 1.01
-DOUBTFUL_Z = 3.0  # terms with coefficients below so many standard errors: chance goes as far once in 370 times
-# Doubtful terms that are dropped one by one; if there are more, half of them at once, then a quarter, ....
-DROPPED_SINGLY = 4
-SURE_Z = 30.0  # beyond so many standard errors BIC never welcomes the loss of a term: z^2 = 900 > log(count)
-CHANCE_DEVIATIONS = 3.0  # standard deviations of chi^2, which are sqrt(2 count), by which terms may exceed chance
+SURE_RISE = 900.0  # of chi^2 by the linear model: beyond it BIC never welcomes the loss of a term, as 900 > log(count)
 
 _fit = functools.partial(fit_trajectories, enough=ENOUGH)
 
@@ -77,7 +73,7 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
         if fitted.excess >= NOTHING_LEFT_EXCESS:
             unexplained.append(fitted)
             continue
-        near = _settled(fitted)
+        near = _settled(fitted, explained)
         if explained and not _likelier(near, explained[-1]):
             continue
         done = _completed(near, data, tolerance, search)
@@ -87,7 +83,7 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
             return done
         elif not explained or _likelier(done, explained[-1]):
             explained.append(done)
-    settled = [_settled(fitted) for fitted in in_time(sorted(unexplained, key=score)[:SETTLED])]
+    settled = [_settled(fitted, explained) for fitted in in_time(sorted(unexplained, key=score)[:SETTLED])]
     settled = [one for one in settled if not explained or _likelier(one, explained[-1])]
     if settled:
         complete.append(_completed(min(settled, key=score), data, tolerance, search))
@@ -117,21 +113,34 @@ def _through_noise(
         if tried.count(curved) >= (TRIED_IF_NEAR if near or curved else TRIED):
             continue
         tried.append(curved)
+        if explained and (grown := grown_from(explained[-1].model, equation)) is not None:
+            yield from _richer(grown, explained[-1])
+            continue
         problems = problems_for(data, equation, tolerance)
         if problems is None:
             continue
+        if explained:
+            problems = begun_from(explained[-1], problems)
         count = sum(int(problem.data.seen[1:].sum()) for problem in problems)
         best = sorted(scores)[SETTLED - 1] if len(scores) >= SETTLED else math.inf  # others are not fitted further
         least = NEARLY * chi2_for(best, len(equation.parameters), count) if math.isfinite(best) else math.inf
         least = max(least, EXPLAINED * count)
         if explained:
-            least = NEARLY * chi2_for(score(explained[-1]), len(equation.parameters), count)
+            least = _may_win(explained[-1], len(equation.parameters))
         fitted = _fit(equation, problems, iterations=SCREENING_ITERATIONS, move_initial=not known, least=least)
         if fitted is not None:
             if fitted.excess >= NOTHING_LEFT_EXCESS:
                 scores.append(score(fitted))
             near = near or fitted.excess < NEAR_EXCESS
             yield fitted
+
+
+def _richer(equation: Equation, than: TrajectoryFit) -> Iterator[TrajectoryFit]:
+    """An equation of more terms, begun where it is the other one, if it gets so much nearer to the data that it may be kept."""
+    least = chi2_for(score(than) - FAR, len(than.model.parameters) + 1, than.count)
+    fitted = _fit(equation, than.problems, iterations=SCREENING_ITERATIONS, least=least)
+    if fitted is not None and fitted.chi2 < least:
+        yield fitted
 
 
 def _through_gaps(search: Search, data: Sequence[Observations], tolerance: torch.Tensor) -> Iterator[TrajectoryFit]:
@@ -181,11 +190,14 @@ def _curved(equation: Equation) -> bool:
     return any(term.values and not term.coupling for term in equation.terms)
 
 
-def _settled(fitted: TrajectoryFit) -> TrajectoryFit:
-    """Fitted further, without the terms it does not need."""
+def _settled(fitted: TrajectoryFit, explained: Sequence[TrajectoryFit]) -> TrajectoryFit:
+    """Fitted further, as far as it may be better than those that explain the data, without the terms it does not need."""
     if time_is_over():
         return fitted
-    settled = _pruned(_fit(fitted.model, fitted.problems, iterations=SETTLING_ITERATIONS) or fitted)
+    least = _may_win(explained[-1], 1) if explained else math.inf
+    settled = _fit(fitted.model, fitted.problems, iterations=SETTLING_ITERATIONS, least=least) or fitted
+    if settled.chi2 < least:
+        settled = _pruned(settled)
     logger.debug("then %.3f %s", settled.excess, settled.model)
     return settled
 
@@ -245,8 +257,13 @@ def _without_some(fitted: TrajectoryFit) -> TrajectoryFit | None:
 
 def _rival(equation: Equation, fitted: TrajectoryFit, iterations: int) -> TrajectoryFit | None:
     """Another equation, fitted to the same, as far as it may be better."""
-    least = NEARLY * chi2_for(score(fitted), len(equation.parameters), fitted.count)
+    least = _may_win(fitted, len(equation.parameters))
     return _fit(equation, fitted.problems, iterations=iterations, least=least)
+
+
+def _may_win(against: TrajectoryFit, numbers: int) -> float:
+    """The chi^2 to which an equation of so many numbers must come to be worth fitting to the end."""
+    return NEARLY * chi2_for(score(against), numbers, against.count)
 
 
 def _droppable(fitted: TrajectoryFit, model: Equation) -> list[list[int]]:
@@ -254,19 +271,43 @@ def _droppable(fitted: TrajectoryFit, model: Equation) -> list[list[int]]:
     needed = int(model.base is None)  # without a base a law has at least one term
     if len(model.terms) <= needed:
         return []
-    covariance = fitted.covariance()
-    z = model.coefficients.abs() / covariance.diagonal()[: len(model.terms)].clamp(min=1e-300).sqrt()
-    order = torch.argsort(z).tolist()
-    doubtful = [k for k in order if z[k] < DOUBTFUL_Z][: len(order) - needed]
+    needless = _needless(fitted, model)[: len(model.terms) - needed]
     drops: list[list[int]] = []
-    while len(doubtful) > DROPPED_SINGLY:
-        if _by_chance(model.coefficients[doubtful], covariance[doubtful][:, doubtful]):
-            drops.append(doubtful)
-        doubtful = doubtful[: len(doubtful) // 2]
-    return [*drops, *([k] for k in order[:2] if z[k] <= SURE_Z)]
+    while len(needless) > 1:
+        drops.append(needless)
+        needless = needless[: len(needless) // 2]
+    alone = sorted((_rise(fitted, model, [k]), k) for k in range(len(model.terms)))
+    return [*drops, *([k] for rise, k in alone[:2] if rise <= SURE_RISE)]
 
 
-def _by_chance(values: torch.Tensor, covariance: torch.Tensor) -> bool:
-    """Whether these are no larger together than zeros that are known so well: terms may be needed that alone are not."""
-    count = len(values)
-    return float(values @ pseudo_inverse(covariance) @ values) < count + CHANCE_DEVIATIONS * (2 * count) ** 0.5
+def _needless(fitted: TrajectoryFit, model: Equation) -> list[int]:
+    """Terms, one after the other, whose loss BIC welcomes by the linear model."""
+    dropped: list[int] = []
+    before = 0.0
+    while len(dropped) < len(model.terms):
+        after = []
+        for k in (k for k in range(len(model.terms)) if k not in dropped):
+            some = [*dropped, k]
+            numbers = sum(1 + len(model.terms[m].values) for m in some)
+            after.append((_rise(fitted, model, some) - numbers * math.log(fitted.count), k))
+        least, k = min(after)
+        if not least < before:
+            break
+        before = least
+        dropped.append(k)
+    return dropped
+
+
+def _rise(fitted: TrajectoryFit, model: Equation, some: list[int]) -> float:
+    """By how much chi^2 rises without these terms, by the linear model, in which the parameters inside of them stay."""
+    inside = [range(0)]
+    for term in model.terms:
+        begun = inside[-1].stop or len(model.terms)
+        inside.append(range(begun, begun + len(term.values)))
+    gone = {*some, *(k for m in some for k in inside[m + 1])}
+    kept = [k for k in range(len(fitted.normal)) if k not in gone]
+    I = fitted.information
+    shared = I[kept][:, some]
+    left = I[some][:, some] - shared.T @ pseudo_inverse(I[kept][:, kept]) @ shared
+    c = model.coefficients[some]
+    return float(c @ left @ c)

@@ -47,11 +47,16 @@ def fit_horizon(
     if problems is None or any(sum(p.steps) > MOST_MEAN_STEPS * len(p.steps) for p in problems):
         return None
     if before is not None:
-        problems = [
-            replace(p, x0=old.x0, elimination=old.elimination) for p, old in zip(problems, before.problems, strict=True)
-        ]
+        problems = begun_from(before, problems)
     iterations = HORIZON_ITERATIONS if prior is None else HORIZON_ITERATIONS_WITH_PRIOR
     return fit_trajectories(model, problems, iterations=iterations, enough=HORIZON_ENOUGH, prior=prior)
+
+
+def begun_from(before: TrajectoryFit, problems: Sequence[TrajectoryProblem]) -> list[TrajectoryProblem]:
+    """The problems with the initial states of a fit."""
+    return [
+        replace(p, x0=old.x0, elimination=old.elimination) for p, old in zip(problems, before.problems, strict=True)
+    ]
 
 
 def _snapshots_until(one: Observations, share: float) -> int:

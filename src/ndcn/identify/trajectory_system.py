@@ -9,13 +9,14 @@ import numpy as np
 import torch
 
 from ..laws import Model
-from .initial_states import Elimination, best_initial_state
+from .initial_states import Elimination, Solutions, best_initial_state
 from .tape import Tape
 from .trajectory_problem import TrajectoryProblem
 
 # Residuals beyond so many times the noise count by their size, not its square. Noise goes as far once in 16 000 times, so that the fit keeps
 # nearly all of its efficiency.
 HUBER = 4.0
+NEGLIGIBLE_MISS = 0.03  # of residuals, that an initial state need not explain: 1e-3 of chi^2
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class NormalEquations:
     columns: list[
         np.ndarray
     ]  # Y of each initial state, (n d, P): it moves by - Y delta besides when the parameters move by delta
-    eliminations: list[Elimination | None]  # of each initial state, for the next iteration
+    eliminations: list[Elimination | Solutions | None]  # of each initial state, for the next iteration
     initial_gain: float = 0.0  # by how much chi^2 falls, to first order, if initial states move alone
 
 
@@ -82,7 +83,7 @@ def normal_equations(
     gradient = np.zeros((P, R))
     moves: list[torch.Tensor] = []
     columns: list[np.ndarray] = []
-    eliminations: list[Elimination | None] = []
+    eliminations: list[Elimination | Solutions | None] = []
     gain = 0.0
     for problem, tape in zip(problems, tapes, strict=True):
         sides = _right_sides(problem, tape, unit, draws)
@@ -96,7 +97,15 @@ def normal_equations(
             right[:, P:] += sides.prior * sides.offset
             free = np.ones(len(Y), dtype=bool) if draws is not None else problem.movable(right[:, P])
             Y[free], elimination = best_initial_state(
-                tape, sides.weights, sides.prior, right, free, cg, slow=problem.data.gaps, before=elimination
+                tape,
+                sides.weights,
+                sides.prior,
+                right,
+                free,
+                cg,
+                slow=problem.data.gaps,
+                negligible=np.repeat([0.0, NEGLIGIBLE_MISS], [P, R]),
+                before=elimination,
             )
             gain += float(right[:, P] @ Y[:, P])
         _add(normal, gradient, tape, sides, S, Y)

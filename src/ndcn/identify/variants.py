@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy.optimize import least_squares
 
-from ..laws import Equation, Network, Term, term_values
+from ..laws import Equation, Model, Network, Term, term_values
 from .observations import Observations
 
 # Of a term's values squared, what another may leave open to take its place: values within 10 %, then fitted.
@@ -32,6 +32,16 @@ def without_terms(equation: Equation, drop: Sequence[int]) -> Equation:
     """The equation without some of its terms."""
     keep = [m for m in range(len(equation.terms)) if m not in drop]
     return replace(equation, terms=tuple(equation.terms[m] for m in keep), coefficients=equation.coefficients[keep])
+
+
+def grown_from(plain: Model, equation: Equation) -> Equation | None:
+    """The plain equation with further terms of another one, their coefficients 0; None if it is no part of it, or these have parameters inside."""
+    assert isinstance(plain, Equation)
+    further = [term for term in equation.terms if term.family not in plain.families]
+    if len(further) + len(plain.terms) != len(equation.terms) or any(term.values for term in further):
+        return None
+    coefficients = torch.cat([plain.coefficients, plain.coefficients.new_zeros(len(further))])
+    return replace(plain, terms=(*plain.terms, *further), coefficients=coefficients)
 
 
 def simpler(equation: Equation, data: Sequence[Observations], terms: Sequence[Term]) -> list[Equation]:
