@@ -306,8 +306,8 @@ def _rise(fitted: TrajectoryFit, model: Equation, some: list[int]) -> float:
         inside.append(range(begun, begun + len(term.values)))
     gone = {*some, *(k for m in some for k in inside[m + 1])}
     kept = [k for k in range(len(fitted.normal)) if k not in gone]
-    I = fitted.information
-    shared = I[kept][:, some]
-    left = I[some][:, some] - shared.T @ pseudo_inverse(I[kept][:, kept]) @ shared
+    known = fitted.information
+    shared = known[kept][:, some]
+    left = known[some][:, some] - shared.T @ pseudo_inverse(known[kept][:, kept]) @ shared
     c = model.coefficients[some]
     return float(c @ left @ c)
