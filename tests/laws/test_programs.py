@@ -118,6 +118,8 @@ def test_functions_are_right_at_their_limits() -> None:
         710.0,
         745.0,
         1e5,
+        9e5,
+        1e6,
         1e200,
         np.inf,
         np.nan,
@@ -136,6 +138,8 @@ def test_functions_are_right_at_their_limits() -> None:
         "abs(x)",
         "sign(x)",
         "log1p(x)",
+        "sin(x)",
+        "cos(x)",
     ):
         term = Term(Formula(text), False)
         equation = Equation((term,), torch.ones(1, dtype=torch.float64))
@@ -146,6 +150,22 @@ def test_functions_are_right_at_their_limits() -> None:
         )
         _, own, _, _ = kernel.slopes(x.numpy())
         assert np.isfinite(own[np.isfinite(x.numpy()).all(axis=(1, 2))]).all(), text
+
+
+def test_functions_are_right_to_the_last_digits() -> None:
+    """In whole blocks, near zeros of sin and cos and of log1p, and many turns away."""
+    turns = torch.pi / 2 * torch.arange(-40, 40, dtype=torch.float64)
+    near = torch.cat(
+        [turns, turns + 1e-3, 1e4 * turns, turns.round() * 1e-9, torch.logspace(-17, 17, 120).double() - 1]
+    )
+    for text in ("sin(x)", "cos(x)", "log1p(x)", "exp(x)", "tanh(x)"):
+        equation = Equation((Term(Formula(text), False),), torch.ones(1, dtype=torch.float64))
+        x = near.clamp(min=-1) if text == "log1p(x)" else near
+        network = Network(ndcn.Graph.from_edges([], num_nodes=len(x)))
+        kernel = equation.kernel(network)
+        assert kernel is not None
+        found, expected = kernel.rate(x.reshape(1, -1, 1).numpy()), equation.rate(x.reshape(1, -1, 1), network).numpy()
+        np.testing.assert_allclose(found, expected, rtol=2e-15, atol=2e-16, err_msg=text)
 
 
 @pytest.mark.parametrize("method", [RK4, TSIT5])

@@ -33,7 +33,7 @@ NEAR_EXCESS = 2.0  # a candidate below it shows that good ones are among the fir
 TRIED_IF_NEAR = 8  # candidates of each kind in noise, once one is near, and of curved ones in any case
 TRIED = 16  # else: those that come first may all be wrong
 LED_TO_THE_END = 6  # candidates in gaps that explain the first horizon best
-SETTLED = 2  # candidates of those that do not explain the data that are fitted further
+SETTLED = 2  # candidates of those that do not explain the data that are fitted further; one less where another does
 
 # Iterations of Gauss-Newton, and by which share one must lower chi^2: bounds on time, loose while candidates are compared.
 ENOUGH = 1e-3
@@ -83,7 +83,9 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
             return done
         elif not explained or _likelier(done, explained[-1]):
             explained.append(done)
-    settled = [_settled(fitted, explained) for fitted in in_time(sorted(unexplained, key=score)[:SETTLED])]
+    settled = [
+        _settled(fitted, explained) for fitted in in_time(sorted(unexplained, key=score)[: SETTLED - bool(explained)])
+    ]
     settled = [one for one in settled if not explained or _likelier(one, explained[-1])]
     if settled:
         complete.append(_completed(min(settled, key=score), data, tolerance, search))

@@ -72,6 +72,57 @@ INLINE double log_(double x)
     return x > 0 ? (x < INFINITY ? value : x) : x == 0 ? -INFINITY : NAN;
 }
 
+/* log(1 + x): what rounding takes from 1 + x is given back as a factor (Kahan). */
+INLINE double log1p_(double x)
+{
+    const double u = 1 + x, d = u - 1;
+    return d == 0 || x == INFINITY ? x : log_(u) * (x / d);
+}
+
+/* sin and cos by quarter turns and polynomials of the rest (fdlibm's, within 1 unit of the last digit). Of k quarter turns up to 2^20 the
+   first two parts, of 33 bits each, are exact. */
+#define FEW_TURNS 1e6
+INLINE double turned_(double x, int64_t quarters)
+{
+    const double shift = 6755399441055744.0, t = x * 0.63661977236758134308 + shift, k = t - shift;
+    const double r = ((x - k * 1.57079632673412561417) - k * 6.07710050630396597660e-11) - k * 2.02226624879595063154e-21;
+    const int64_t q = bits_(t) - bits_(shift) + quarters;
+    const double z = r * r;
+    double s = 1.58969099521155010221e-10, c = -1.13596475577881948265e-11;
+    s = s * z - 2.50507602534068634195e-08;
+    s = s * z + 2.75573137070700676789e-06;
+    s = s * z - 1.98412698298579493134e-04;
+    s = s * z + 8.33333333332248946124e-03;
+    s = s * z - 1.66666666666666324348e-01;
+    c = c * z + 2.08757232129817482790e-09;
+    c = c * z - 2.75573143513906633035e-07;
+    c = c * z + 2.48015872894767294178e-05;
+    c = c * z - 1.38888888888741095749e-03;
+    c = c * z + 4.16666666666666019037e-02;
+    const double odd = r + r * (z * s), even = 1 - (0.5 * z - z * z * c);
+    const double value = q & 1 ? even : odd;
+    return q & 2 ? -value : value;
+}
+
+INLINE int few_turns_(const double *a)
+{
+    int far = 0;
+    EACH far |= !(fabs(a[l]) < FEW_TURNS);
+    return !far;
+}
+
+INLINE void sin_(const double *restrict a, double *restrict o)
+{
+    if (few_turns_(a)) EACH o[l] = turned_(a[l], 0);
+    else EACH o[l] = sin(a[l]);
+}
+
+INLINE void cos_(const double *restrict a, double *restrict o)
+{
+    if (few_turns_(a)) EACH o[l] = turned_(a[l], 1);
+    else EACH o[l] = cos(a[l]);
+}
+
 /* x^h; 0 for x < 0, where it is not real. */
 INLINE double power_(double x, double h)
 {
@@ -109,10 +160,10 @@ INLINE void forward_one(int op, const double *restrict a, const double *restrict
     case CUBE: EACH o[l] = a[l] * a[l] * a[l]; break;
     case EXP: EACH o[l] = exp_(a[l]); break;
     case LOG: EACH o[l] = log_(a[l]); break;
-    case LOG1P: EACH o[l] = log1p(a[l]); break;
+    case LOG1P: EACH o[l] = log1p_(a[l]); break;
     case SQRT: EACH o[l] = sqrt(a[l]); break;
-    case SIN: EACH o[l] = sin(a[l]); break;
-    case COS: EACH o[l] = cos(a[l]); break;
+    case SIN: sin_(a, o); break;
+    case COS: cos_(a, o); break;
     case TAN: EACH o[l] = tan(a[l]); break;
     case SINH: EACH o[l] = sinh(a[l]); break;
     case COSH: EACH o[l] = cosh(a[l]); break;
@@ -128,6 +179,7 @@ INLINE void forward_one(int op, const double *restrict a, const double *restrict
 /* Adds to da and db (which may be the same) what a register's derivative g gives them; o is the register's value. */
 INLINE void backward_one(int op, const double *a, const double *b, const double *o, const double *g, double *da, double *db)
 {
+    double t[B];
     switch (op) {
     case ADD: EACH da[l] += g[l]; EACH db[l] += g[l]; break;
     case SUB: EACH da[l] += g[l]; EACH db[l] -= g[l]; break;
@@ -145,8 +197,8 @@ INLINE void backward_one(int op, const double *a, const double *b, const double 
     case LOG: EACH da[l] += finite_(g[l] / a[l]); break;
     case LOG1P: EACH da[l] += finite_(g[l] / (1 + a[l])); break;
     case SQRT: EACH da[l] += finite_(g[l] / (2 * o[l])); break;
-    case SIN: EACH da[l] += g[l] * cos(a[l]); break;
-    case COS: EACH da[l] -= g[l] * sin(a[l]); break;
+    case SIN: cos_(a, t); EACH da[l] += g[l] * t[l]; break;
+    case COS: sin_(a, t); EACH da[l] -= g[l] * t[l]; break;
     case TAN: EACH da[l] += finite_(g[l] * (1 + o[l] * o[l])); break;
     case SINH: EACH da[l] += finite_(g[l] * cosh(a[l])); break;
     case COSH: EACH da[l] += finite_(g[l] * sinh(a[l])); break;
