@@ -62,8 +62,9 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
         rough, coarse_data = coarse(data, tolerance)
         candidates = _through_gaps(search, coarse_data, rough)
     explained: list[TrajectoryFit] = []  # best last
+    rivals: list[TrajectoryFit] = []  # that explain the data no better
     if not gaps:
-        candidates = _through_noise(search, data, tolerance, explained)
+        candidates = _through_noise(search, data, tolerance, explained, rivals)
     unexplained: list[TrajectoryFit] = []
     complete: list[TrajectoryFit | None] = []
     for fitted in in_time(candidates):
@@ -75,6 +76,8 @@ def closed_form_along(search: Search, data: Sequence[Observations], tolerance: t
             continue
         near = _settled(fitted, explained)
         if explained and not _likelier(near, explained[-1]):
+            if near.excess < NOTHING_LEFT_EXCESS:
+                rivals.append(near)
             continue
         done = _completed(near, data, tolerance, search)
         if done is None or done.excess >= NOTHING_LEFT_EXCESS:
@@ -102,7 +105,11 @@ def _likelier(one: TrajectoryFit, than: TrajectoryFit) -> bool:
 
 
 def _through_noise(
-    search: Search, data: Sequence[Observations], tolerance: torch.Tensor, explained: Sequence[TrajectoryFit]
+    search: Search,
+    data: Sequence[Observations],
+    tolerance: torch.Tensor,
+    explained: Sequence[TrajectoryFit],
+    rivals: Sequence[TrajectoryFit],
 ) -> Iterator[TrajectoryFit]:
     """Candidates that a few intervals speak for, followed along the data, as far as they may be better than those that ``explained`` it."""
     known = all(bool(one.seen[0].all()) for one in data)  # good enough to compare models; moved only for the best
@@ -115,8 +122,9 @@ def _through_noise(
         if tried.count(curved) >= (TRIED_IF_NEAR if near or curved else TRIED):
             continue
         tried.append(curved)
-        if explained and (grown := grown_from(explained[-1].model, equation)) is not None:
-            yield from _richer(grown, explained[-1])
+        begun = _begun(equation, [*explained[-1:], *rivals])
+        if begun is not None:
+            yield from _richer(*begun, explained[-1])
             continue
         problems = problems_for(data, equation, tolerance)
         if problems is None:
@@ -137,10 +145,20 @@ def _through_noise(
             yield fitted
 
 
-def _richer(equation: Equation, than: TrajectoryFit) -> Iterator[TrajectoryFit]:
-    """An equation of more terms, begun where it is the other one, if it gets so much nearer to the data that it may be kept."""
-    least = chi2_for(score(than) - FAR, len(than.model.parameters) + 1, than.count)
-    fitted = _fit(equation, than.problems, iterations=SCREENING_ITERATIONS, least=least)
+def _begun(equation: Equation, known: Sequence[TrajectoryFit]) -> tuple[Equation, TrajectoryFit] | None:
+    """The equation as a known fit with further terms, still 0, and that fit; None if it is no such thing."""
+    for plain in known:
+        grown = grown_from(plain.model, equation)
+        if grown is not None:
+            return grown, plain
+    return None
+
+
+def _richer(equation: Equation, plain: TrajectoryFit, best: TrajectoryFit) -> Iterator[TrajectoryFit]:
+    """An equation that begins where a plainer one ended, if it gets so near to the data that it may be better than the best."""
+    numbers = len(plain.model.parameters) + 1
+    least = chi2_for(score(best) - FAR * (numbers > freedom(best)), numbers, best.count)
+    fitted = _fit(equation, plain.problems, iterations=SCREENING_ITERATIONS, least=least)
     if fitted is not None and fitted.chi2 < least:
         yield fitted
 

@@ -35,10 +35,10 @@ def without_terms(equation: Equation, drop: Sequence[int]) -> Equation:
 
 
 def grown_from(plain: Model, equation: Equation) -> Equation | None:
-    """The plain equation with further terms of another one, their coefficients 0; None if it is no part of it, or these have parameters inside."""
+    """The plain equation with what another one has besides, the coefficients 0; None if there is nothing, or it has parameters inside."""
     assert isinstance(plain, Equation)
     further = [term for term in equation.terms if term.family not in plain.families]
-    if len(further) + len(plain.terms) != len(equation.terms) or any(term.values for term in further):
+    if not further or len(further) + len(plain.terms) != len(equation.terms) or any(term.values for term in further):
         return None
     coefficients = torch.cat([plain.coefficients, plain.coefficients.new_zeros(len(further))])
     return replace(plain, terms=(*plain.terms, *further), coefficients=coefficients)
