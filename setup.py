@@ -25,7 +25,15 @@ setup(
                 for part in ("", "_program", "_rates", "_splines", "_tape", "_steps", "_adaptive")
             ],
             # without these two, loops with choices or square roots are not vectorised; values stay as they are
-            extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Wno-psabi"],
+            extra_compile_args=[
+                "-O3",
+                "-fno-math-errno",
+                "-fno-trapping-math",
+                "-fvisibility=hidden",
+                "-Wno-psabi",
+                *threads,
+            ],
+            extra_link_args=threads,
             optional=True,
         ),
         Extension(

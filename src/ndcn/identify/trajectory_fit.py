@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 
 from ..laws import Model
@@ -48,6 +49,15 @@ class TrajectoryFit:
     count: int  # of residuals
     normal: torch.Tensor  # information on the parameters, what the initial states could explain taken out, (P, P)
     prior: Prior | None = None  # what was known of the parameters before, if anything
+    columns: tuple[np.ndarray, ...] = ()  # Y of each initial state, see NormalEquations
+
+    def following(self, parameters: torch.Tensor) -> list[TrajectoryProblem]:
+        """The problems with initial states that follow other parameters, to first order."""
+        move = (parameters - self.model.parameters).numpy()
+        return [
+            problem.moved(-torch.from_numpy(Y @ move).reshape(problem.x0.shape))
+            for problem, Y in zip(self.problems, self.columns, strict=True)
+        ]
 
     @property
     def excess(self) -> float:
@@ -134,6 +144,7 @@ def fit_trajectories(
     """
     problems = list(problems)
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
+    columns: list[np.ndarray] = [np.zeros((problem.x0.numel(), len(normal))) for problem in problems]
     chi2s: list[float] = []  # of iterations before
     for done in in_time(range(iterations)):
         tapes = recorded(model, problems)
@@ -143,7 +154,7 @@ def fit_trajectories(
         unit = _unit(problems, along)
         equations = normal_equations(model, tapes, problems, move_initial=move_initial, cg=cg, unit=unit)
         del tapes  # the next ones take their memory
-        normal = equations.normal
+        normal, columns = equations.normal, equations.columns
         problems = [replace(p, elimination=e) for p, e in zip(problems, equations.eliminations, strict=True)]
         if math.isfinite(least) and prior is None:
             chi2s.append(sum(_chi2(problem, states, 1.0) for problem, states in zip(problems, along, strict=True)))
@@ -156,7 +167,11 @@ def fit_trajectories(
         if gain < enough:
             break
     total = objective(model, problems)
-    return None if total is None else TrajectoryFit(model, tuple(problems), total[0], total[1], normal, prior)
+    return (
+        None
+        if total is None
+        else TrajectoryFit(model, tuple(problems), total[0], total[1], normal, prior, tuple(columns))
+    )
 
 
 def _beyond(chi2s: Sequence[float], equations: NormalEquations, least: float, left: int) -> bool:

@@ -14,10 +14,10 @@ from .clock import followed, in_time, noted, shown, time_is_over
 from .observations import Observations
 from .posterior import pseudo_inverse
 from .search import Search
-from .trajectory_fit import TrajectoryFit, fit_trajectories
-from .trajectory_problem import problems_for
+from .trajectory_fit import TrajectoryFit, fit_trajectories, objective
+from .trajectory_problem import TrajectoryProblem, problems_for
 from .trajectory_stages import begun_from, chi2_for, coarse, fit_horizon, freedom, score, with_exact_steps
-from .variants import grown_from, simpler, without_terms
+from .variants import grown_from, likeliest_without, simpler, without_terms
 
 logger = logging.getLogger(__name__)
 
@@ -231,7 +231,7 @@ def _completed(
         return fitted
     nearest = {one.families: one for one in reversed(simpler(fitted.model, data, search.terms))}
     for equation in nearest.values():
-        plainer = _rival(equation, fitted, PLAINER_ITERATIONS)
+        plainer = _rival(equation, fitted.problems, fitted, PLAINER_ITERATIONS)
         if plainer is not None and score(plainer) < score(fitted):
             fitted = _pruned(plainer)
     problems = with_exact_steps(fitted, data, tolerance)
@@ -269,16 +269,31 @@ def _without_some(fitted: TrajectoryFit) -> TrajectoryFit | None:
     model = fitted.model
     assert isinstance(model, Equation)
     for drop in _droppable(fitted, model):
-        trial = _rival(without_terms(model, drop), fitted, SCREENING_ITERATIONS)
+        trial = _rival(*_shorter(fitted, model, drop), fitted, SCREENING_ITERATIONS)
         if trial is not None and score(trial) < score(fitted):
             return trial
     return None
 
 
-def _rival(equation: Equation, fitted: TrajectoryFit, iterations: int) -> TrajectoryFit | None:
+def _shorter(
+    fitted: TrajectoryFit, model: Equation, drop: Sequence[int]
+) -> tuple[Equation, Sequence[TrajectoryProblem]]:
+    """Without these terms, all else moved to where the linear model has it then, if that is nearer to the data."""
+    moved = likeliest_without(model, drop, fitted.covariance())
+    options = [
+        (without_terms(model.with_parameters(moved), drop), fitted.following(moved)),
+        (without_terms(model, drop), fitted.problems),
+    ]
+    chi2s = [(objective(*one) or (math.inf,))[0] for one in options]
+    return options[int(chi2s[1] < chi2s[0])]
+
+
+def _rival(
+    equation: Equation, problems: Sequence[TrajectoryProblem], fitted: TrajectoryFit, iterations: int
+) -> TrajectoryFit | None:
     """Another equation, fitted to the same, as far as it may be better."""
     least = _may_win(fitted, len(equation.parameters))
-    return _fit(equation, fitted.problems, iterations=iterations, least=least)
+    return _fit(equation, problems, iterations=iterations, least=least)
 
 
 def _may_win(against: TrajectoryFit, numbers: int) -> float:

@@ -21,11 +21,15 @@ MOST_EVALUATIONS = 20  # of the values of a family of terms, to find its nearest
 
 def reduced(equation: Equation, drop: Sequence[int], covariance: torch.Tensor) -> Equation:
     """The equation without some terms, the others moved to where they are likeliest then."""
+    return without_terms(equation.with_parameters(likeliest_without(equation, drop, covariance)), drop)
+
+
+def likeliest_without(equation: Equation, drop: Sequence[int], covariance: torch.Tensor) -> torch.Tensor:
+    """Parameters by a normal distribution around those of the equation, when the coefficients of some terms are 0."""
     among = covariance[drop][:, drop]
     among = among + 1e-12 * torch.diag(among.diagonal())
     move = covariance[:, drop] @ torch.linalg.lstsq(among, equation.coefficients[drop].unsqueeze(1)).solution[:, 0]
-    moved = equation.with_parameters(equation.parameters - move)
-    return without_terms(moved, drop)
+    return equation.parameters - move
 
 
 def without_terms(equation: Equation, drop: Sequence[int]) -> Equation:

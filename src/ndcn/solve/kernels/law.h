@@ -11,6 +11,16 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define EXPORT __attribute__((visibility("default")))
+#ifdef _OPENMP
+#include <omp.h>
+#define PARALLEL _Pragma("omp parallel num_threads(graph->threads)")
+#define SHARED_FOR _Pragma("omp for schedule(static)") /* a share for each thread, or all of it where there is one; they wait for each other at its end */
+#define THREAD omp_get_thread_num()
+#else
+#define PARALLEL
+#define SHARED_FOR
+#define THREAD 0
+#endif
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -23,10 +33,16 @@ typedef double Block[B];
 
 typedef struct {
     int64_t n, edges, ones;            /* whether all weights are 1: they need not be read then */
+    int64_t threads;                   /* to compute with */
     const int32_t *ptr, *idx, *row;    /* CSR: j of each edge of i, and i of each edge */
     const double *weight, *degree;     /* A_ij, and the sum of them by i */
     const int32_t *tptr, *trow, *tperm; /* the same by j: i, and the number of the edge */
 } Graph;
+
+/* Nodes are computed in parts of so many, each by one thread; how many threads there are changes no digit. */
+#define PART 2048
+#define FOR_PARTS(n) for (int64_t from = 0; from < (n); from += PART)
+#define PART_END(n) ((n) - from < PART ? (n) : from + PART)
 
 /* Registers: inputs, then scalars (parameters and constants), then one for each instruction (op, a, b). */
 typedef struct {

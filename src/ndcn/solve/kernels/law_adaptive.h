@@ -9,39 +9,42 @@ typedef struct {
 
 enum { DONE, GOING_ON, NO_SMALLER_STEP };
 
-/* Root mean square of e / (atol + rtol max(|x|, |y|)). */
-INLINE double error_size(const double *e, const double *x, const double *y, int64_t size, double rtol, double atol)
+/* The sum of (e / (atol + rtol max(|x|, |y|)))^2 over some entries. */
+CLONES static double errors_squared(const double *e, const double *x, const double *y, int64_t from, int64_t to, double rtol, double atol)
 {
     double sums[8] = {0}; /* several, as each addition waits for the one before */
-    int64_t c = 0;
-    for (; c + 8 <= size; c += 8)
+    int64_t c = from;
+    for (; c + 8 <= to; c += 8)
         for (int l = 0; l < 8; l++) {
             const double a = fabs(x[c + l]), b = fabs(y[c + l]), part = e[c + l] / (atol + rtol * (a > b ? a : b));
             sums[l] += part * part;
         }
-    for (; c < size; c++) {
+    for (; c < to; c++) {
         const double a = fabs(x[c]), b = fabs(y[c]), part = e[c] / (atol + rtol * (a > b ? a : b));
         sums[0] += part * part;
     }
     double sum = 0;
     for (int l = 0; l < 8; l++) sum += sums[l];
+    return sum;
+}
+
+/* Tries one step from x to `next`; the stages after the first, which is given, go to k, and the error of the step to `error`. Its size is
+   the root mean square of error / (atol + rtol max(|x|, |next|)). */
+static double tried(const Ready *r, const Method *m, double h, const double *x, double *k, double *next, double *error, double *zero,
+                    int64_t size, double rtol, double atol)
+{
+    for (int64_t j = 1; j < m->stages; j++) { /* the last stage is at the end of the step */
+        combined(r->graph, x, h, m->a + j * m->stages, j, k, size, next);
+        rate_at(r, next, k + j * size);
+    }
+    combined(r->graph, zero, h, m->error, m->stages, k, size, error);
+    double sum = 0;
+    FOR_PARTS(size) sum += errors_squared(error, x, next, from, PART_END(size), rtol, atol);
     return sqrt(sum / size);
 }
 
-/* Tries one step from x to `next`; the stages after the first, which is given, go to k, and the error of the step to `error`. */
-CLONES static double tried(const Ready *r, const Method *m, double h, const double *x, double *k, double *next, double *error, double *zero,
-                           int64_t size, double rtol, double atol)
-{
-    for (int64_t j = 1; j < m->stages; j++) { /* the last stage is at the end of the step */
-        combined(x, h, m->a + j * m->stages, j, k, size, next);
-        rate_at(r, next, k + j * size);
-    }
-    combined(zero, h, m->error, m->stages, k, size, error);
-    return error_size(error, x, next, size, rtol, atol);
-}
-
 /* States at the times asked for within a step from t to t + h. */
-static void between(const Method *m, double h, const double *x, const double *k, int64_t size, const double *times, int64_t count, double t,
+static void between(const Graph *graph, const Method *m, double h, const double *x, const double *k, int64_t size, const double *times, int64_t count, double t,
                     double *states)
 {
     for (int64_t q = 0; q < count; q++) {
@@ -51,7 +54,7 @@ static void between(const Method *m, double h, const double *x, const double *k,
             const double *p = m->dense + 4 * j;
             weights[j] = s * (p[0] + s * (p[1] + s * (p[2] + s * p[3])));
         }
-        combined(x, h, weights, m->stages, k, size, states + q * size);
+        combined(graph, x, h, weights, m->stages, k, size, states + q * size);
     }
 }
 
@@ -81,7 +84,7 @@ EXPORT int ndcn_law_solve(const Law *law, const Graph *graph, const Method *m, d
         const double end = p->t + p->h;
         const int64_t first = p->at;
         while (p->at < count && times[p->at] <= end) p->at++;
-        between(m, p->h, x, k, size, times + first, p->at - first, p->t, states + first * size);
+        between(graph, m, p->h, x, k, size, times + first, p->at - first, p->t, states + first * size);
         p->t = end;
         memcpy(x, next, sizeof(double) * size);
         memcpy(k, k + (stages - 1) * size, sizeof(double) * size);

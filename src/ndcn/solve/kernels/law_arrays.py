@@ -19,7 +19,7 @@ _INT = ctypes.c_int64
 
 
 class _Graph(ctypes.Structure):
-    _fields_ = [("n", _INT), ("edges", _INT), ("ones", _INT)] + [
+    _fields_ = [("n", _INT), ("edges", _INT), ("ones", _INT), ("threads", _INT)] + [
         (name, _POINTER) for name in ("ptr", "idx", "row", "weight", "degree", "tptr", "trow", "tperm")
     ]
 
@@ -93,7 +93,7 @@ class GraphArrays:
             perm,
         )
         ones = int((matrix.data == 1).all())
-        return GraphArrays(n, edges, _Graph(n, edges, ones, *map(pointer, kept)), kept)
+        return GraphArrays(n, edges, _Graph(n, edges, ones, 1, *map(pointer, kept)), kept)
 
 
 @dataclass(frozen=True, eq=False)

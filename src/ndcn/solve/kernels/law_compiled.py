@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..._support.shared_library import shared_library
+from ..._support.threads import WORTH_TWO
 from ..methods.tableau import Tableau
 from .law_arrays import GraphArrays, LawArrays, numbers, pointer
 from .tape_memory import give_back, given_back_with, piece
 
-ABI = 3
+ABI = 4
 
 _POINTER = ctypes.c_void_p
 _INT = ctypes.c_int64
@@ -110,6 +112,8 @@ class LawKernel:
     graph: GraphArrays
 
     def _call(self, name: str, *arguments: Any) -> int:
+        few = self.graph.n + self.graph.edges < WORTH_TWO
+        self.graph.struct.threads = 1 if few else torch.get_num_threads()
         status: int = _entry(name)(ctypes.byref(self.law.struct), ctypes.byref(self.graph.struct), *arguments)
         return _checked(status)
 

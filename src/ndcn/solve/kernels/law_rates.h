@@ -3,7 +3,8 @@
 /* Numbers that a rate and its derivatives need on the way; q sums of the neighbour alone, m of both ends. */
 typedef struct {
     int q, m;
-    Block *r, *g;               /* registers of the largest program */
+    int64_t registers;          /* of the largest program, and */
+    Block *r, *g;               /* these, of each thread */
     double *sent, *sums;        /* (q, n): pre(x_j); (q + m, n): their sums */
     double *sent_by, *sent_byp; /* (q, n, d), (q, n, P) */
     double *sums_byp;           /* (q + m, n, P) */
@@ -24,17 +25,18 @@ static int most_registers(const Law *law)
 static Work *work_for(const Law *law, const Graph *graph, int slopes)
 {
     const size_t q = law->pre.outputs, m = law->edge.outputs, n = graph->n, E = graph->edges, d = law->d, P = law->P;
-    const size_t registers = (size_t)most_registers(law) * B;
+    const size_t registers = (size_t)most_registers(law), blocks = registers * B * graph->threads;
     const size_t rates = 2 * q * n + m * n;
     const size_t extra = slopes ? q * n * (d + P) + (q + m) * n * P + m * n * d + m * E * d + d * (q + m) * n : 0;
-    Work *work = malloc(sizeof(Work) + 64 + sizeof(double) * (2 * registers + rates + extra));
+    Work *work = malloc(sizeof(Work) + 64 + sizeof(double) * (2 * blocks + rates + extra));
     if (!work) return NULL;
     double *next = (double *)(((uintptr_t)(work + 1) + 63) & ~(uintptr_t)63);
     work->q = (int)q;
     work->m = (int)m;
 #define TAKE(field, size) work->field = (void *)next, next += (size)
-    TAKE(r, registers);
-    TAKE(g, registers);
+    work->registers = (int64_t)registers;
+    TAKE(r, blocks);
+    TAKE(g, blocks);
     TAKE(sent, q * n);
     TAKE(sums, (q + m) * n);
     if (slopes) {
@@ -83,12 +85,12 @@ INLINE void add_to_nodes(const Graph *graph, int64_t first, int64_t count, const
     }
 }
 
-/* out_i = sum_j A_ij v_j, in four sums, as each addition waits for the one before. */
-INLINE void neighbours_of(const int ones, const Graph *graph, const double *restrict v, double *restrict out)
+/* out_i = sum_j A_ij v_j at some nodes, in four sums, as each addition waits for the one before. */
+INLINE void neighbours_of(const int ones, const Graph *graph, int64_t from, int64_t to, const double *restrict v, double *restrict out)
 {
     const int32_t *idx = graph->idx;
     const double *weight = graph->weight;
-    for (int64_t i = 0; i < graph->n; i++) {
+    for (int64_t i = from; i < to; i++) {
         double sums[4] = {0};
         int32_t e = graph->ptr[i];
         const int32_t end = graph->ptr[i + 1];
@@ -99,22 +101,22 @@ INLINE void neighbours_of(const int ones, const Graph *graph, const double *rest
     }
 }
 
-INLINE void neighbours(const Graph *graph, const double *v, double *out)
+INLINE void neighbours(const Graph *graph, int64_t from, int64_t to, const double *v, double *out)
 {
-    if (graph->ones) neighbours_of(1, graph, v, out);
-    else neighbours_of(0, graph, v, out);
+    if (graph->ones) neighbours_of(1, graph, from, to, v, out);
+    else neighbours_of(0, graph, from, to, v, out);
 }
 
-#define BLOCKS(total) for (int64_t first = 0, count = B; first < (total) && (count = (total) - first < B ? (total) - first : B); first += B)
+#define BLOCKS(from, to) for (int64_t first = (from), count = B; first < (to) && (count = (to) - first < B ? (to) - first : B); first += B)
 
-/* What neighbours send, and its derivatives. */
-INLINE void sent(const Law *law, const Graph *graph, const double *x, Work *w, int slopes)
+/* What some nodes send to their neighbours, and its derivatives. */
+CLONES static void sent(const Law *law, const Graph *graph, const double *x, Work *w, int slopes, int64_t from, int64_t to)
 {
     const Program *p = &law->pre;
     const int64_t n = graph->n, d = law->d, P = law->P;
     if (!p->outputs) return;
     spread_scalars(p, law->scalars, w->r);
-    BLOCKS(n) {
+    BLOCKS(from, to) {
         for (int a = 0; a < d; a++) load(w->r[a], x + first * d + a, d, count);
         run(p, w->r);
         for (int k = 0; k < p->outputs; k++) {
@@ -130,19 +132,20 @@ INLINE void sent(const Law *law, const Graph *graph, const double *x, Work *w, i
     }
 }
 
-/* Sums over neighbours of functions of both ends, and their derivatives. */
-INLINE void ends(const Law *law, const Graph *graph, const double *x, Work *w, int slopes)
+/* Sums over the neighbours of some nodes of functions of both ends, and their derivatives. */
+INLINE void ends(const Law *law, const Graph *graph, const double *x, Work *w, int slopes, int64_t from, int64_t to)
 {
     const Program *p = &law->edge;
     const int64_t n = graph->n, d = law->d, P = law->P, q = w->q;
     if (!p->outputs) return;
-    memset(w->sums + q * n, 0, sizeof(double) * w->m * n);
-    if (slopes) {
-        memset(w->ends_own, 0, sizeof(double) * w->m * n * d);
-        memset(w->sums_byp + q * n * P, 0, sizeof(double) * w->m * n * P);
+    const size_t some = sizeof(double) * (to - from);
+    for (int k = 0; k < w->m; k++) {
+        memset(w->sums + (q + k) * n + from, 0, some);
+        if (slopes) memset(w->ends_own + (k * n + from) * d, 0, some * d);
+        for (int c = 0; slopes && c < P; c++) memset(w->sums_byp + ((q + k) * P + c) * n + from, 0, some);
     }
     spread_scalars(p, law->scalars, w->r);
-    BLOCKS(graph->edges) {
+    BLOCKS(graph->ptr[from], graph->ptr[to]) {
         const double *weight = graph->weight + first;
         load_ends(graph, d, x, first, count, w->r);
         run(p, w->r);
@@ -192,12 +195,13 @@ INLINE void block_slopes(const Law *law, const Graph *graph, Work *w, int o, int
     }
 }
 
-INLINE void edge_slopes(const Law *law, const Graph *graph, const Work *w, const Slopes *out)
+/* The derivatives of the rates of some nodes by the states of their neighbours. */
+INLINE void edge_slopes(const Law *law, const Graph *graph, const Work *w, const Slopes *out, int64_t from, int64_t to)
 {
     const int64_t n = graph->n, E = graph->edges, d = law->d, sums = w->q + w->m;
     for (int64_t o = 0; o < d; o++)
         for (int64_t b = 0; b < d; b++)
-            for (int64_t i = 0; i < n; i++)
+            for (int64_t i = from; i < to; i++)
                 for (int32_t e = graph->ptr[i]; e < graph->ptr[i + 1]; e++) {
                     double by = 0, ends = 0;
                     for (int k = 0; k < w->q; k++)
@@ -207,21 +211,20 @@ INLINE void edge_slopes(const Law *law, const Graph *graph, const Work *w, const
                 }
 }
 
-/* Rates at one state x (n, d) and, if `out->own` is there, their derivatives. */
-CLONES static void formula_slopes(const Law *law, const Graph *graph, const double *x, Work *w, const Slopes *out)
+/* Rates of some nodes and, if `out->own` is there, their derivatives, once all have sent. */
+CLONES static void received(const Law *law, const Graph *graph, const double *x, Work *w, const Slopes *out, int64_t from, int64_t to)
 {
     const Program *p = &law->post;
     const int64_t n = graph->n, d = law->d, P = law->P;
     const int slopes = out->own != NULL;
-    sent(law, graph, x, w, slopes);
     for (int k = 0; k < w->q; k++) {
-        neighbours(graph, w->sent + k * n, w->sums + k * n);
+        neighbours(graph, from, to, w->sent + k * n, w->sums + k * n);
         for (int c = 0; slopes && c < P; c++)
-            if (law->pre_by[k * P + c]) neighbours(graph, w->sent_byp + (k * P + c) * n, w->sums_byp + (k * P + c) * n);
+            if (law->pre_by[k * P + c]) neighbours(graph, from, to, w->sent_byp + (k * P + c) * n, w->sums_byp + (k * P + c) * n);
     }
-    ends(law, graph, x, w, slopes);
+    ends(law, graph, x, w, slopes, from, to);
     spread_scalars(p, law->scalars, w->r);
-    BLOCKS(n) {
+    BLOCKS(from, to) {
         for (int a = 0; a < d; a++) load(w->r[a], x + first * d + a, d, count);
         load(w->r[d], graph->degree + first, 1, count);
         for (int k = 0; k < w->q + w->m; k++) load(w->r[d + 1 + k], w->sums + k * n + first, 1, count);
@@ -232,5 +235,25 @@ CLONES static void formula_slopes(const Law *law, const Graph *graph, const doub
             if (slopes) block_slopes(law, graph, w, o, first, count, out);
         }
     }
-    if (slopes) edge_slopes(law, graph, w, out);
+    if (slopes) edge_slopes(law, graph, w, out, from, to);
+}
+
+static void parts_of_slopes(const Law *law, const Graph *graph, const double *x, const Work *w, const Slopes *out)
+{
+    Work mine = *w;
+    mine.r += THREAD * w->registers;
+    mine.g += THREAD * w->registers;
+    SHARED_FOR
+    FOR_PARTS(graph->n) sent(law, graph, x, &mine, out->own != NULL, from, PART_END(graph->n));
+    SHARED_FOR
+    FOR_PARTS(graph->n) received(law, graph, x, &mine, out, from, PART_END(graph->n));
+}
+
+/* Rates at one state x (n, d) and, if `out->own` is there, their derivatives. */
+static void formula_slopes(const Law *law, const Graph *graph, const double *x, const Work *w, const Slopes *out)
+{
+    if (graph->threads > 1)
+        PARALLEL
+        parts_of_slopes(law, graph, x, w, out);
+    else parts_of_slopes(law, graph, x, w, out);
 }

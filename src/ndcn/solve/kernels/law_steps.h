@@ -42,11 +42,12 @@ typedef struct {
 
 #define CHUNK 512 /* numbers that stay in the first-level cache while all stages are added */
 
-/* out = x + h sum_j w_j k_j, k (count, size). */
-INLINE void combined(const double *x, double h, const double *weights, int64_t count, const double *k, int64_t size, double *out)
+/* Entries of out = x + h sum_j w_j k_j, k (count, size). */
+CLONES static void combined_part(const double *x, double h, const double *weights, int64_t count, const double *k, int64_t size, double *out,
+                                 int64_t from, int64_t to)
 {
-    for (int64_t first = 0; first < size; first += CHUNK) {
-        const int64_t end = size - first < CHUNK ? size : first + CHUNK;
+    for (int64_t first = from; first < to; first += CHUNK) {
+        const int64_t end = to - first < CHUNK ? to : first + CHUNK;
         double sum[CHUNK] = {0};
         for (int64_t j = 0; j < count; j++) {
             const double weight = weights[j], *one = k + j * size + first;
@@ -57,16 +58,26 @@ INLINE void combined(const double *x, double h, const double *weights, int64_t c
     }
 }
 
-CLONES static void one_end(const Ready *r, const Method *m, double *x, double span, int64_t steps, double *k, double *at, int64_t size)
+static void combined(const Graph *graph, const double *x, double h, const double *weights, int64_t count, const double *k, int64_t size,
+                     double *out)
+{
+    if (graph->threads > 1)
+        PARALLEL
+        SHARED_FOR
+        FOR_PARTS(size) combined_part(x, h, weights, count, k, size, out, from, PART_END(size));
+    else combined_part(x, h, weights, count, k, size, out, 0, size);
+}
+
+static void one_end(const Ready *r, const Method *m, double *x, double span, int64_t steps, double *k, double *at, int64_t size)
 {
     const double h = span / steps;
     for (int64_t s = 0; s < steps; s++) {
         rate_at(r, x, k);
         for (int64_t j = 1; j < m->stages; j++) {
-            combined(x, h, m->a + j * m->stages, j, k, size, at);
+            combined(r->graph, x, h, m->a + j * m->stages, j, k, size, at);
             rate_at(r, at, k + j * size);
         }
-        combined(x, h, m->b, m->stages, k, size, at);
+        combined(r->graph, x, h, m->b, m->stages, k, size, at);
         memcpy(x, at, sizeof(double) * size);
     }
 }
@@ -125,8 +136,8 @@ CLONES static void shot_derivatives(const Ready *r, const Method *method, double
     for (int64_t s = 0; s < steps; s++) {
         for (int64_t j = 0; j < stages; j++) {
             const double *a = method->a + j * stages;
-            combined(x, h, a, j, m->k, size, m->at);
-            combined(m->S, h, a, j, m->K, size * W, m->along);
+            combined(r->graph, x, h, a, j, m->k, size, m->at);
+            combined(r->graph, m->S, h, a, j, m->K, size * W, m->along);
             const Slopes out = {m->k + j * size, m->own, m->edges, m->columns};
             slopes_at(r, m->at, &out);
             double *K = m->K + j * size * W;
@@ -134,9 +145,9 @@ CLONES static void shot_derivatives(const Ready *r, const Method *method, double
             const Stage product = {m->own, m->edges, m->along, m->columns, NULL, 1, 0, 0, K, NULL, W, r->law->P};
             stage(0, r->law->d, r->graph, &product);
         }
-        combined(x, h, method->b, stages, m->k, size, m->at);
+        combined(r->graph, x, h, method->b, stages, m->k, size, m->at);
         memcpy(x, m->at, sizeof(double) * size);
-        combined(m->S, h, method->b, stages, m->K, size * W, m->next);
+        combined(r->graph, m->S, h, method->b, stages, m->K, size * W, m->next);
         memcpy(m->S, m->next, sizeof(double) * size * W);
     }
 }
@@ -205,7 +216,7 @@ CLONES static void recorded_step(const Ready *r, double h, double *x, double *k,
         next = next == t.one ? t.two : t.one;
         for (int64_t c = 0; j < 3 && c < size; c++) at[c] = x[c] + ahead[j] * h * k[j * size + c];
     }
-    combined(x, h, weight, 4, k, size, at);
+    combined(r->graph, x, h, weight, 4, k, size, at);
     memcpy(x, at, sizeof(double) * size);
     memcpy(S, t.sum, sizeof(double) * size * W);
 }
