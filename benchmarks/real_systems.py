@@ -91,13 +91,16 @@ def truth(row: str, name: str, n: int, seed: int) -> tuple[laws.Law, torch.Tenso
     return laws.LotkaVolterra(alpha=0.5 + r, theta=0.5 + s, c=0.2), torch.stack([0.5 + r, 0.5 + s], 1)
 
 
-def cells(rows: list[str], nodes: list[int], seeds: int, first: int, noise: list[float]) -> Iterator[dict]:
+def cells(
+    rows: list[str], nodes: list[int], seeds: int, first: int, noise: list[float], missing: float
+) -> Iterator[dict]:
     for row in rows:
         for name in ROWS[row]:
             for n in nodes:
                 for seed in range(first, first + seeds):
                     for share in noise:
-                        yield {"row": row, "law": name, "n": n, "seed": seed, "noise": share}
+                        gaps = {"missing": missing} if missing else {}
+                        yield {"row": row, "law": name, "n": n, "seed": seed, "noise": share, **gaps}
 
 
 def run(cell: dict) -> dict:
@@ -118,7 +121,10 @@ def run(cell: dict) -> dict:
     train = parts.train
     drawn = torch.randn(train.states.shape, generator=torch.Generator().manual_seed(100 + seed), dtype=torch.float64)
     size = train.states.std() if name == "kuramoto" else train.states
-    seen = ndcn.Trajectory(times=train.times, states=train.states + noise * drawn * size, graph=graph)
+    states = train.states + noise * drawn * size
+    drawn = torch.rand(states.shape, generator=torch.Generator().manual_seed(200 + seed))
+    mask = drawn >= cell["missing"] if "missing" in cell else None
+    seen = ndcn.Trajectory(times=train.times, states=states, graph=graph, mask=mask)
     began = time.process_time()
     reg = ndcn.DynamicsRegressor(model="interaction", seed=seed).fit(seen)
     out = {**cell, "seconds": time.process_time() - began, "form": reg.evidence_.form}
@@ -194,13 +200,17 @@ def report(results: list[dict]) -> None:
         "| row | law | nodes | noise | fits | formula right | differences claimed | r, least | z, median | held-out error, worst, % | seconds, median |"
     )
     print("|---" * 11 + "|")
-    for key in sorted({(r["row"], r["law"], r["n"], r["noise"]) for r in results}):
-        own = [r for r in results if (r["row"], r["law"], r["n"], r["noise"]) == key]
+
+    def row_of(r: dict) -> tuple:
+        return r["row"], r["law"], r["n"], r["noise"], r.get("missing", 0.0)
+
+    for key in sorted({row_of(r) for r in results}):
+        own = [r for r in results if row_of(r) == key]
         rs = [r["r"] for r in own if "r" in r]
         zs = [r["z"] for r in own if "z" in r]
         cells = [
             *map(str, key[:3]),
-            f"{100 * key[3]:g} %",
+            f"{100 * key[3]:g} %" + (f", {100 * key[4]:g} % missing" if key[4] else ""),
             str(len(own)),
             str(sum(r.get("right", False) for r in own)),
             str(sum(r["differ"] for r in own)),
@@ -231,14 +241,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=10, help="first seed; settings were chosen on 0 and 1")
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 0.01, 0.05])
+    parser.add_argument("--missing", type=float, default=0.0, help="share of entries that are not seen")
     parser.add_argument("--store", type=Path, default=Path("real_systems.jsonl"))
     parser.add_argument("--report", action="store_true", help="print the table of what was measured")
     given = parser.parse_args()
     if wrong := [row for row in given.rows if row not in ROWS]:
         parser.error(f"no row {wrong[0]!r}: choose from {', '.join(ROWS)}")
     done = [json.loads(line) for line in given.store.read_text().splitlines()] if given.store.exists() else []
-    keys = {tuple(r[k] for k in ("row", "law", "n", "seed", "noise")) for r in done}
-    for cell in cells(given.rows or list(ROWS), given.nodes, given.seeds, given.first, given.noise):
+    keys = {tuple(r[k] for k in ("row", "law", "n", "seed", "noise", "missing") if k in r) for r in done}
+    for cell in cells(given.rows or list(ROWS), given.nodes, given.seeds, given.first, given.noise, given.missing):
         if given.report or tuple(cell.values()) in keys:
             continue
         try:

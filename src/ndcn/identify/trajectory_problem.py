@@ -67,7 +67,10 @@ def problem_of(one: Observations, steps: Sequence[int]) -> TrajectoryProblem:
     seen = one.seen[0]
     guess = torch.where(seen, one.states[0].nan_to_num(0.0), one.level[0])
     flat = one.level.reshape(-1, one.level.shape[-1])
-    spread = flat.std(0)
+    # States that were not seen may be as far apart as those that were: trajectories that draw together begin far apart.
+    begun = torch.where(seen, guess, torch.nan)
+    apart = (begun - begun.nanmean(0)).square().nanmean(0).sqrt().nan_to_num(0.0)
+    spread = torch.maximum(flat.std(0), apart)
     low = flat.amin(0)
     high = flat.amax(0)
     error = torch.where(seen, one.measured.at(guess), spread.expand_as(guess)) + LEAST_ERROR * spread
