@@ -79,6 +79,12 @@ def test_what_was_given_can_change_without_harm() -> None:
     assert not data.states.requires_grad
 
 
+def test_states_are_taken_without_a_copy_on_request() -> None:
+    states = torch.zeros(3, 2, 1)
+    assert _make(states=states, copy=False).states.data_ptr() == states.data_ptr()
+    assert _make(states=states).states.data_ptr() != states.data_ptr()
+
+
 @pytest.mark.parametrize("shape", [(3, 2), (3, 2, 2)])
 def test_entries_that_were_not_observed_are_nan(shape: tuple[int, ...]) -> None:
     mask = torch.ones(shape, dtype=torch.bool)

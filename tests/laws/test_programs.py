@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 import ndcn
 from ndcn.identify import shooting
@@ -98,6 +99,29 @@ def test_equations_have_the_rates_and_derivatives_of_torch(name: str, d: int) ->
 def test_splines_have_the_rates_and_derivatives_of_torch(name: str, d: int) -> None:
     graph = graph_of(name)
     same_slopes(splines(graph, d), Network(graph), states(graph, d))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("d", [1, 2])
+def test_rows_of_many_lengths(d: int, weighted: bool) -> None:
+    """Hubs, leaves and nodes without neighbours, more of them than are ordered together, and no multiple of what is summed side by side."""
+    rng = np.random.default_rng(0)
+    i = np.concatenate([np.repeat(np.arange(40), np.arange(40) * 20), np.zeros(1100, dtype=int), np.arange(1100)])
+    j = np.concatenate([rng.integers(0, 1100, 20 * 780), np.arange(1100), np.zeros(1100, dtype=int)])
+    weights = rng.random(len(i)) if weighted else np.ones(len(i))
+    matrix = sparse.csr_array((weights, (i, j)), shape=(1157, 1157))
+    if not weighted:
+        matrix.data[:] = 1.0
+    network = Network(ndcn.Graph(matrix, directed=True))
+    features, texts = (
+        (("x",), ("x_i*x_j/(1 + b*x_j*x_i)", "x_j^2"))
+        if d == 1
+        else (("v", "w"), ("v_i*w_j/(1 + b*v_i*w_j)", "w_j*v_j"))
+    )
+    terms = (Term(Formula(texts[0], features), True, d - 1, (0.3,)), Term(Formula(texts[1], features), True))
+    same_slopes(
+        Equation(terms, torch.tensor([0.7, -0.2], dtype=torch.float64), d), network, states(network.graph, d, 2)
+    )
 
 
 def test_functions_are_right_at_their_limits() -> None:

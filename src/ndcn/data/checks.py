@@ -71,7 +71,9 @@ def all_finite(x: torch.Tensor) -> bool:
     return math.isfinite(x.detach().sum().item()) or bool(x.isfinite().all())
 
 
-def checked_states(states: Any, mask: Any, T: int, n: int) -> tuple[torch.Tensor, torch.Tensor | None]:
+def checked_states(
+    states: Any, mask: Any, T: int, n: int, copy: bool = True
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """States (T, n, d) with NaN where they were not observed, and where they were; or a ValueError."""
     x = _tensor(states, "states").detach()
     x = x if x.is_floating_point() else x.float()
@@ -88,7 +90,7 @@ def checked_states(states: Any, mask: Any, T: int, n: int) -> tuple[torch.Tensor
             raise ValueError(f"mask must have the shape of states {tuple(x.shape)}, got {tuple(mask.shape)}")
         mask = None if mask.all() else mask
     if mask is None and all_finite(x):
-        return x.clone(), None
+        return x.clone() if copy else x, None
     finite = x.isfinite() if mask is None else x.isfinite() | ~mask
     if not finite.all():
         t, i, k = (~finite).nonzero()[0].tolist()

@@ -55,6 +55,7 @@ class Trajectory:
         statistics: how the solver fared, if a solver made the states.
         calendar: what the times mean, where they are dates; runs that ``ndcn.read`` made and predictions of them have it.
         inputs: what acted on the network from outside; known at least from the first to the last time.
+        copy: False takes complete states as they are, which saves memory; nobody else may change them then.
 
     Attributes:
         split_rule: how other snapshots were held out, of the training part of ``ndcn.split``.
@@ -85,12 +86,13 @@ class Trajectory:
         statistics: Statistics | None = None,
         calendar: Calendar | None = None,
         inputs: Inputs | None = None,
+        copy: bool = True,
     ) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"graph must be an ndcn.Graph, got {type(graph).__name__}; see Graph.from_networkx etc.")
         self.graph = graph
         self.times = checked_times(times, ordered=ordered)
-        self.states, self.mask = checked_states(states, mask, len(self.times), graph.num_nodes)
+        self.states, self.mask = checked_states(states, mask, len(self.times), graph.num_nodes, copy)
         self.features = feature_names(features, self.states.shape[2])
         self.statistics = statistics
         self.calendar = calendar

@@ -81,9 +81,8 @@ def simulate(
             time=time,
         )
     features = _features(field, x.shape[1])
-    return Trajectory(
-        times=times, states=states, graph=graph, features=features, statistics=solution.statistics, inputs=inputs
-    )
+    about = {"features": features, "statistics": solution.statistics, "inputs": inputs}
+    return Trajectory(times=times, states=states, graph=graph, copy=False, **about)
 
 
 def _features(field: nn.Module, d: int) -> tuple[str, ...] | None:

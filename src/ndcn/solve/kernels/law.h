@@ -36,7 +36,7 @@ typedef struct {
     int64_t threads;                   /* to compute with */
     const int32_t *ptr, *idx, *row;    /* CSR: j of each edge of i, and i of each edge */
     const double *weight, *degree;     /* A_ij, and the sum of them by i */
-    const int32_t *tptr, *trow, *tperm; /* the same by j: i, and the number of the edge */
+    const int32_t *order;              /* nodes by how many act on them, in windows that divide PART */
 } Graph;
 
 /* Nodes are computed in parts of so many, each by one thread; how many threads there are changes no digit. */

@@ -11,6 +11,9 @@ import numpy as np
 from scipy import sparse
 
 LARGEST = 2**31 - 1  # edges and nodes are 32-bit numbers there
+# Nodes among which rows are ordered by length: sums then stay in the first cache. PART of law.h, which one thread computes, is four of them;
+# 100,000 nodes of degree 10 take 0.44 ms a sum so, 0.47 with 2048, 0.58 with all, 0.93 in the order of the nodes.
+WINDOW = 512
 MOST_FEATURES = 16  # of splines: arrays of this size are on the stack
 MOST_FEW = 64  # splines of a feature for products: as above
 
@@ -20,7 +23,7 @@ _INT = ctypes.c_int64
 
 class _Graph(ctypes.Structure):
     _fields_ = [("n", _INT), ("edges", _INT), ("ones", _INT), ("threads", _INT)] + [
-        (name, _POINTER) for name in ("ptr", "idx", "row", "weight", "degree", "tptr", "trow", "tperm")
+        (name, _POINTER) for name in ("ptr", "idx", "row", "weight", "degree", "order")
     ]
 
 
@@ -64,7 +67,7 @@ def numbers(values: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class GraphArrays:
-    """A graph as the library reads it: rows of the matrix, and its columns."""
+    """A graph as the library reads it: rows of the matrix."""
 
     n: int
     edges: int
@@ -79,19 +82,9 @@ class GraphArrays:
             return None
         row = np.repeat(np.arange(n, dtype=np.int32), np.diff(matrix.indptr))
         idx = np.ascontiguousarray(matrix.indices, dtype=np.int32)
-        perm = np.argsort(idx, kind="stable").astype(np.int32)
-        tptr = np.concatenate([[0], np.cumsum(np.bincount(idx, minlength=n))]).astype(np.int32)
         degree = numbers(np.asarray(matrix.sum(1)).ravel())
-        kept = (
-            np.ascontiguousarray(matrix.indptr, dtype=np.int32),
-            idx,
-            row,
-            numbers(matrix.data),
-            degree,
-            tptr,
-            row[perm],
-            perm,
-        )
+        order = np.lexsort((np.diff(matrix.indptr), np.arange(n) // WINDOW)).astype(np.int32)
+        kept = (np.ascontiguousarray(matrix.indptr, dtype=np.int32), idx, row, numbers(matrix.data), degree, order)
         ones = int((matrix.data == 1).all())
         return GraphArrays(n, edges, _Graph(n, edges, ones, 1, *map(pointer, kept)), kept)
 

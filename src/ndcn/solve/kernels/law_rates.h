@@ -85,20 +85,29 @@ INLINE void add_to_nodes(const Graph *graph, int64_t first, int64_t count, const
     }
 }
 
-/* out_i = sum_j A_ij v_j at some nodes, in four sums, as each addition waits for the one before. */
+/* out_i = sum_j A_ij v_j at some nodes. Four rows are summed side by side, as each addition waits for the one before; rows of like length come
+   after each other, so that the ends of their loops are foreseen. */
 INLINE void neighbours_of(const int ones, const Graph *graph, int64_t from, int64_t to, const double *restrict v, double *restrict out)
 {
-    const int32_t *idx = graph->idx;
-    const double *weight = graph->weight;
-    for (int64_t i = from; i < to; i++) {
+    const int32_t *ptr = graph->ptr, *order = graph->order;
+#define TERM(e) ((ones ? 1.0 : graph->weight[e]) * v[graph->idx[e]])
+    int64_t p = from;
+    for (; p + 3 < to; p += 4) {
+        const int32_t *i = order + p, count = ptr[i[0] + 1] - ptr[i[0]]; /* of the shortest */
         double sums[4] = {0};
-        int32_t e = graph->ptr[i];
-        const int32_t end = graph->ptr[i + 1];
-        for (; e + 3 < end; e += 4)
-            for (int l = 0; l < 4; l++) sums[l] += (ones ? 1.0 : weight[e + l]) * v[idx[e + l]];
-        for (int l = 0; e < end; e++, l++) sums[l] += (ones ? 1.0 : weight[e]) * v[idx[e]];
-        out[i] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        for (int32_t e = 0; e < count; e++)
+            for (int l = 0; l < 4; l++) sums[l] += TERM(ptr[i[l]] + e);
+        for (int l = 0; l < 4; l++) {
+            for (int32_t e = ptr[i[l]] + count; e < ptr[i[l] + 1]; e++) sums[l] += TERM(e);
+            out[i[l]] = sums[l];
+        }
     }
+    for (; p < to; p++) {
+        double sum = 0;
+        for (int32_t e = ptr[order[p]]; e < ptr[order[p] + 1]; e++) sum += TERM(e);
+        out[order[p]] = sum;
+    }
+#undef TERM
 }
 
 INLINE void neighbours(const Graph *graph, int64_t from, int64_t to, const double *v, double *out)
@@ -132,8 +141,90 @@ CLONES static void sent(const Law *law, const Graph *graph, const double *x, Wor
     }
 }
 
+#define LANES 8 /* rows side by side; they divide the windows of graph->order */
+
+/* A block of edges in pieces: so many edges of each of some rows side by side (LANES of them or one), the first edge of each row, then the second. */
+typedef struct {
+    Block *r, weights;
+    int filled, used;
+    struct { const int32_t *nodes; int lanes, count; } pieces[B];
+} Edges;
+
+/* Adds functions of both ends of the edges to the sums of their rows, and makes room for others. */
+INLINE void add_edges(const Law *law, const Graph *graph, const Work *w, Edges *b)
+{
+    run(&law->edge, b->r);
+    for (int k = 0; k < w->m; k++) {
+        double *sums = w->sums + (w->q + k) * graph->n, *v = b->r[law->edge.out[k]], products[B];
+        if (!graph->ones) {
+            EACH products[l] = b->weights[l] * v[l];
+            v = products;
+        }
+        for (int c = 0; c < b->used; c++) {
+            const int32_t *i = b->pieces[c].nodes;
+            const int lanes = b->pieces[c].lanes, count = b->pieces[c].count;
+            if (lanes == 1) {
+                double sum = sums[*i];
+                for (int e = 0; e < count; e++) sum += v[e];
+                sums[*i] = sum;
+            } else {
+                double sum[LANES];
+                for (int l = 0; l < LANES; l++) sum[l] = sums[i[l]];
+                for (int e = 0; e < count; e++)
+                    for (int l = 0; l < LANES; l++) sum[l] += v[e * LANES + l];
+                for (int l = 0; l < LANES; l++) sums[i[l]] = sum[l];
+            }
+            v += count * lanes;
+        }
+    }
+    b->filled = b->used = 0;
+}
+
+/* Takes the edges from `done` to `end` of each of some rows, 1 or LANES of them. */
+INLINE void take_edges(const int lanes, const Law *law, const int64_t d, const Graph *graph, const double *x, const Work *w, Edges *b, const int32_t *i,
+                       int32_t done, int32_t end)
+{
+    while (done < end) {
+        const int room = (B - b->filled) / lanes, count = end - done < room ? end - done : room;
+        if (!room) {
+            add_edges(law, graph, w, b);
+            continue;
+        }
+        b->pieces[b->used].nodes = i;
+        b->pieces[b->used].lanes = lanes;
+        b->pieces[b->used++].count = count;
+        const int32_t *edges[LANES];
+        for (int l = 0; l < lanes; l++) edges[l] = graph->idx + graph->ptr[i[l]] + done;
+        for (int64_t a = 0; a < d; a++) {
+            double *restrict own = b->r[a] + b->filled, *restrict other = b->r[d + a] + b->filled, here[LANES];
+            for (int l = 0; l < lanes; l++) here[l] = x[i[l] * d + a];
+            for (int e = 0; e < count; e++)
+                for (int l = 0; l < lanes; l++) own[e * lanes + l] = here[l], other[e * lanes + l] = x[edges[l][e] * d + a];
+        }
+        for (int e = 0; !graph->ones && e < count; e++)
+            for (int l = 0; l < lanes; l++) b->weights[b->filled + e * lanes + l] = graph->weight[edges[l] + e - graph->idx];
+        done += count;
+        b->filled += lanes * count;
+    }
+}
+
+/* Sums over the neighbours of some nodes of functions of both ends. */
+INLINE void sums_of_ends(const Law *law, const int64_t d, const Graph *graph, const double *x, const Work *w, int64_t from, int64_t to)
+{
+    Edges b = {.r = w->r};
+    for (int k = 0; k < w->m; k++) memset(w->sums + (w->q + k) * graph->n + from, 0, sizeof(double) * (to - from));
+    spread_scalars(&law->edge, law->scalars, b.r);
+    for (int k = 0; k < 2 * d; k++) EACH b.r[k][l] = 1.0; /* places that are not filled are computed too */
+    for (int64_t p = from; p < to; p += LANES) {
+        const int32_t *i = graph->order + p, all = p + LANES <= to ? graph->ptr[i[0] + 1] - graph->ptr[i[0]] : 0;
+        take_edges(LANES, law, d, graph, x, w, &b, i, 0, all);
+        for (int l = 0; l < LANES && p + l < to; l++) take_edges(1, law, d, graph, x, w, &b, i + l, all, graph->ptr[i[l] + 1] - graph->ptr[i[l]]);
+    }
+    if (b.used) add_edges(law, graph, w, &b);
+}
+
 /* Sums over the neighbours of some nodes of functions of both ends, and their derivatives. */
-INLINE void ends(const Law *law, const Graph *graph, const double *x, Work *w, int slopes, int64_t from, int64_t to)
+INLINE void ends(const Law *law, const Graph *graph, const double *x, Work *w, int64_t from, int64_t to)
 {
     const Program *p = &law->edge;
     const int64_t n = graph->n, d = law->d, P = law->P, q = w->q;
@@ -141,8 +232,8 @@ INLINE void ends(const Law *law, const Graph *graph, const double *x, Work *w, i
     const size_t some = sizeof(double) * (to - from);
     for (int k = 0; k < w->m; k++) {
         memset(w->sums + (q + k) * n + from, 0, some);
-        if (slopes) memset(w->ends_own + (k * n + from) * d, 0, some * d);
-        for (int c = 0; slopes && c < P; c++) memset(w->sums_byp + ((q + k) * P + c) * n + from, 0, some);
+        memset(w->ends_own + (k * n + from) * d, 0, some * d);
+        for (int c = 0; c < P; c++) memset(w->sums_byp + ((q + k) * P + c) * n + from, 0, some);
     }
     spread_scalars(p, law->scalars, w->r);
     BLOCKS(graph->ptr[from], graph->ptr[to]) {
@@ -151,7 +242,6 @@ INLINE void ends(const Law *law, const Graph *graph, const double *x, Work *w, i
         run(p, w->r);
         for (int k = 0; k < p->outputs; k++) {
             add_to_nodes(graph, first, count, w->r[p->out[k]], w->sums + (q + k) * n, 1);
-            if (!slopes) continue;
             run_back(p, w->r, k, w->g);
             for (int a = 0; a < d; a++) {
                 double *by = w->ends_by + (k * graph->edges + first) * d + a;
@@ -222,7 +312,9 @@ CLONES static void received(const Law *law, const Graph *graph, const double *x,
         for (int c = 0; slopes && c < P; c++)
             if (law->pre_by[k * P + c]) neighbours(graph, from, to, w->sent_byp + (k * P + c) * n, w->sums_byp + (k * P + c) * n);
     }
-    ends(law, graph, x, w, slopes, from, to);
+    if (slopes) ends(law, graph, x, w, from, to);
+    else if (w->m && d == 1) sums_of_ends(law, 1, graph, x, w, from, to);
+    else if (w->m) sums_of_ends(law, d, graph, x, w, from, to);
     spread_scalars(p, law->scalars, w->r);
     BLOCKS(from, to) {
         for (int a = 0; a < d; a++) load(w->r[a], x + first * d + a, d, count);

@@ -142,7 +142,7 @@ CLONES static void shot_derivatives(const Ready *r, const Method *method, double
             slopes_at(r, m->at, &out);
             double *K = m->K + j * size * W;
             memset(K, 0, sizeof(double) * size * W);
-            const Stage product = {m->own, m->edges, m->along, m->columns, NULL, 1, 0, 0, K, NULL, W, r->law->P};
+            const Stage product = {m->own, m->edges, m->along, m->columns, NULL, 1, 0, 0, K, NULL, NULL, W, r->law->P};
             stage(0, r->law->d, r->graph, &product);
         }
         combined(r->graph, x, h, method->b, stages, m->k, size, m->at);
@@ -210,7 +210,7 @@ CLONES static void recorded_step(const Ready *r, double h, double *x, double *k,
     for (int j = 0; j < 4; j++) {
         const Slopes out = {k + j * size, own + j * size * d, edges + j * r->graph->edges * d * d, columns};
         slopes_at(r, j ? at : x, &out);
-        const Stage product = {out.own, out.edges, from, columns, S, weight[j] * h, 1, ahead[j] * h, t.sum, j < 3 ? next : NULL, W, r->law->P};
+        const Stage product = {out.own, out.edges, from, columns, S, weight[j] * h, 1, ahead[j] * h, t.sum, j < 3 ? next : NULL, NULL, W, r->law->P};
         stage(0, d, r->graph, &product);
         from = next;
         next = next == t.one ? t.two : t.one;

@@ -27,42 +27,62 @@ static void ungrouped(const double *v, int64_t rows, int64_t W, double *out)
     }
 }
 
-/* Row a of node i of J v, or of J^T v, for C vectors of columns. */
-INLINE void product_row(const int C, const int transposed, const int64_t d, const Graph *graph, const double *own, const double *edges,
-                        const double *v, int64_t W, int64_t i, int64_t a, Vec *sum)
+/* Row a of node i of J v for C vectors of columns. */
+INLINE void product_row(const int C, const int64_t d, const Graph *graph, const double *own, const double *edges, const double *v, int64_t i, int64_t a,
+                        Vec *sum)
 {
-    const int32_t *ptr = transposed ? graph->tptr : graph->ptr, *idx = transposed ? graph->trow : graph->idx;
-    const int64_t along = transposed ? d : 1, from = transposed ? a : a * d;
+    const int64_t W = 4 * C;
     Vec odd[4] = {{0}}; /* two sums, as each addition waits for the one before */
     for (int c = 0; c < C; c++) sum[c] = (Vec){0};
     for (int64_t b = 0; b < d; b++) {
-        const double value = own[i * d * d + from + b * along], *row = v + (i * d + b) * W;
+        const double value = own[(i * d + a) * d + b], *row = v + (i * d + b) * W;
         for (int c = 0; c < C; c++) sum[c] += value * CAT(row + 4 * c);
     }
-    int32_t t = ptr[i];
-    const int32_t end = ptr[i + 1];
-    for (; t + 1 < end; t += 2) {
-        const int64_t e = transposed ? graph->tperm[t] : t, f = transposed ? graph->tperm[t + 1] : t + 1;
+    int32_t e = graph->ptr[i];
+    const int32_t *idx = graph->idx, end = graph->ptr[i + 1];
+    for (; e + 1 < end; e += 2)
         for (int64_t b = 0; b < d; b++) {
-            const double one = edges[e * d * d + from + b * along], *row = v + (idx[t] * d + b) * W;
-            const double two = edges[f * d * d + from + b * along], *next = v + (idx[t + 1] * d + b) * W;
+            const double one = edges[(e * d + a) * d + b], *row = v + (idx[e] * d + b) * W;
+            const double two = edges[((e + 1) * d + a) * d + b], *next = v + (idx[e + 1] * d + b) * W;
             for (int c = 0; c < C; c++) sum[c] += one * CAT(row + 4 * c);
             for (int c = 0; c < C; c++) odd[c] += two * CAT(next + 4 * c);
         }
-    }
-    for (int64_t b = 0; t < end && b < d; b++) {
-        const double value = edges[(transposed ? graph->tperm[t] : t) * d * d + from + b * along], *row = v + (idx[t] * d + b) * W;
+    for (int64_t b = 0; e < end && b < d; b++) {
+        const double value = edges[(e * d + a) * d + b], *row = v + (idx[e] * d + b) * W;
         for (int c = 0; c < C; c++) sum[c] += value * CAT(row + 4 * c);
     }
     for (int c = 0; c < C; c++) sum[c] += odd[c];
+}
+
+/* out = J^T v for C vectors of columns. Each row of J goes to where it belongs, so that J, which is far larger than v, is read in order. */
+INLINE void transposed_product(const int C, const int64_t d, const Graph *graph, const double *own, const double *edges, const double *v, double *out)
+{
+    const int64_t W = 4 * C;
+    memset(out, 0, sizeof(double) * graph->n * d * W);
+    for (int64_t i = 0; i < graph->n; i++)
+        for (int64_t a = 0; a < d; a++) {
+            Vec here[4];
+            for (int c = 0; c < C; c++) here[c] = CAT(v + (i * d + a) * W + 4 * c);
+            for (int64_t b = 0; b < d; b++) {
+                const double value = own[(i * d + a) * d + b];
+                double *row = out + (i * d + b) * W;
+                for (int c = 0; c < C; c++) AT(row + 4 * c) += value * here[c];
+            }
+            for (int32_t e = graph->ptr[i]; e < graph->ptr[i + 1]; e++)
+                for (int64_t b = 0; b < d; b++) {
+                    const double value = edges[(e * d + a) * d + b];
+                    double *row = out + (graph->idx[e] * d + b) * W;
+                    for (int c = 0; c < C; c++) AT(row + 4 * c) += value * here[c];
+                }
+        }
 }
 
 /* One stage on the way forwards or back, k = J from + source or J^T from: sum += weight k; next = here v + ahead k, if next is there. */
 typedef struct {
     const double *own, *edges, *from, *source, *v;
     double weight, here, ahead;
-    double *sum, *next;
-    int64_t W, P; /* columns of all but source, and of source */
+    double *sum, *next, *product; /* product: memory for J^T from */
+    int64_t W, P;                 /* columns of all but source, and of source */
     const double *node; /* (n, d, q): what the rates of node i owe to its own q numbers, columns n d + i q and on; NULL for none */
     int64_t q;
 } Stage;
@@ -73,11 +93,19 @@ INLINE void stage_columns(const int C, const int transposed, const int64_t d, co
     const int64_t W = 4 * C, shift = first * graph->n * d;
     const double *from = s->from + shift, *v = s->v + shift;
     double *sum = s->sum + shift, *next = s->next ? s->next + shift : NULL;
+    if (transposed) {
+        transposed_product(C, d, graph, s->own, s->edges, from, s->product);
+        for (int64_t c = 0; c < graph->n * d * W; c++) {
+            sum[c] += s->weight * s->product[c];
+            if (next) next[c] = s->here * v[c] + s->ahead * s->product[c];
+        }
+        return;
+    }
     for (int64_t i = 0; i < graph->n; i++)
         for (int64_t a = 0; a < d; a++) {
             Vec k[4];
             const int64_t at = (i * d + a) * W;
-            product_row(C, transposed, d, graph, s->own, s->edges, from, W, i, a, k);
+            product_row(C, d, graph, s->own, s->edges, from, i, a, k);
             if (s->source) {
                 double *each = (double *)k;
                 const double *source = s->source + (i * d + a) * s->P + first;
@@ -115,12 +143,15 @@ CLONES static void stage(int transposed, int64_t d, const Graph *graph, const St
     else stage_of(0, d, graph, s);
 }
 
-/* Three arrays of n d rows. */
-typedef struct { double *sum, *one, *two; } Tangents;
+/* Arrays of n d rows; the last one of a group of columns. */
+typedef struct { double *sum, *one, *two, *product; } Tangents;
 
-static Tangents tangents(double *memory, int64_t rows, int64_t W) { return (Tangents){memory, memory + rows * W, memory + 2 * rows * W}; }
+static Tangents tangents(double *memory, int64_t rows, int64_t W)
+{
+    return (Tangents){memory, memory + rows * W, memory + 2 * rows * W, memory + 3 * rows * W};
+}
 
-static size_t tangent_numbers(int64_t rows, int64_t W) { return (size_t)(3 * rows) * W; }
+static size_t tangent_numbers(int64_t rows, int64_t W) { return (size_t)rows * (3 * W + GROUP); }
 
 /* RK4: the derivatives v at the end of a step, given those at its beginning and its four Jacobians, one after the other; `node` if columns are
    of numbers of nodes too. */
@@ -130,10 +161,10 @@ static void tangent_step(const Graph *graph, int64_t d, const double *own, const
     const int64_t rows = graph->n * d, a = rows * d, b = graph->edges * d * d, c = rows * q;
     memcpy(t.sum, v, sizeof(double) * rows * W);
     const Stage stages[4] = {
-        {own, edges, v, NULL, v, h / 6, 1, h / 2, t.sum, t.one, W, 0, node, q},
-        {own + a, edges + b, t.one, NULL, v, h / 3, 1, h / 2, t.sum, t.two, W, 0, node + c, q},
-        {own + 2 * a, edges + 2 * b, t.two, NULL, v, h / 3, 1, h, t.sum, t.one, W, 0, node + 2 * c, q},
-        {own + 3 * a, edges + 3 * b, t.one, NULL, v, h / 6, 0, 0, t.sum, NULL, W, 0, node + 3 * c, q},
+        {own, edges, v, NULL, v, h / 6, 1, h / 2, t.sum, t.one, NULL, W, 0, node, q},
+        {own + a, edges + b, t.one, NULL, v, h / 3, 1, h / 2, t.sum, t.two, NULL, W, 0, node + c, q},
+        {own + 2 * a, edges + 2 * b, t.two, NULL, v, h / 3, 1, h, t.sum, t.one, NULL, W, 0, node + 2 * c, q},
+        {own + 3 * a, edges + 3 * b, t.one, NULL, v, h / 6, 0, 0, t.sum, NULL, NULL, W, 0, node + 3 * c, q},
     };
     for (int k = 0; k < 4; k++) stage(0, d, graph, stages + k);
     memcpy(v, t.sum, sizeof(double) * rows * W);
@@ -146,10 +177,10 @@ static void adjoint_step(const Graph *graph, int64_t d, const double *own, const
     memcpy(t.sum, v, sizeof(double) * rows * W);
     for (int64_t k = 0; k < rows * W; k++) t.one[k] = h / 6 * v[k];
     const Stage stages[4] = {
-        {own + 3 * a, edges + 3 * b, t.one, NULL, v, 1, h / 3, h, t.sum, t.two, W, 0},
-        {own + 2 * a, edges + 2 * b, t.two, NULL, v, 1, h / 3, h / 2, t.sum, t.one, W, 0},
-        {own + a, edges + b, t.one, NULL, v, 1, h / 6, h / 2, t.sum, t.two, W, 0},
-        {own, edges, t.two, NULL, v, 1, 0, 0, t.sum, NULL, W, 0},
+        {own + 3 * a, edges + 3 * b, t.one, NULL, v, 1, h / 3, h, t.sum, t.two, t.product, W, 0},
+        {own + 2 * a, edges + 2 * b, t.two, NULL, v, 1, h / 3, h / 2, t.sum, t.one, t.product, W, 0},
+        {own + a, edges + b, t.one, NULL, v, 1, h / 6, h / 2, t.sum, t.two, t.product, W, 0},
+        {own, edges, t.two, NULL, v, 1, 0, 0, t.sum, NULL, t.product, W, 0},
     };
     for (int k = 0; k < 4; k++) stage(1, d, graph, stages + k);
     memcpy(v, t.sum, sizeof(double) * rows * W);
