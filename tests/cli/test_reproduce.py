@@ -20,6 +20,7 @@ from miniature import miniature
 from ndcn import experiments
 from ndcn.cli import app
 from ndcn.experiments import attempt
+from ndcn.experiments.classify import load_classification
 from ndcn.experiments.result import Result
 from ndcn.experiments.store import Store
 
@@ -208,3 +209,22 @@ def test_stopped_in_the_midst_and_continued(tmp_path: Path, name: str) -> None:
     assert done.exit_code == 0, done.output
     assert f"{before} of 4 runs are in" in done.stderr
     assert all(row["runs"] == 4 for row in json.loads(done.stdout))
+
+
+def test_one_picture_of_a_sweep_is_drawn_without_a_note(tmp_path: Path) -> None:
+    table = load_classification().narrowed(only=["cora"], models=["ndcn_default"], runs=1)
+    with Store(tmp_path / "a.sqlite") as there:
+        (model,) = table.sweep_models()
+        for _, _, runs in table.sweep_runs("cora", model):
+            for run in runs:
+                there.add(run, Result({part: {"accuracy": 0.8} for part in ("validation", "test")}, {}, 1, 1.0, {}))
+    only = ("--only", "cora", "--models", "ndcn_default", "--runs", "1", "--stored", "--store", tmp_path / "a.sqlite")
+    result = CliRunner().invoke(app, ["reproduce", "sweep", *map(str, only), "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "cora_ndcn_default.png" in result.output
+    assert "holds no runs" not in result.output
+    Store(tmp_path / "empty.sqlite").connection.close()
+    empty = ("--store", str(tmp_path / "empty.sqlite"), "--out", str(tmp_path))
+    result = CliRunner().invoke(app, ["reproduce", "sweep", *map(str, only[:-2]), *empty])
+    assert "holds no runs" in result.stderr
+    assert "written" not in result.stdout

@@ -207,11 +207,11 @@ def _status(targets: list[Target], store: Path, jobs: int | None, form: Form) ->
 
 def _figures(targets: list[Target], store: Path, out: Path, form: Form) -> None:
     files = [file for target in targets for file in target.draw(store, out)]
-    if len(files) < 2:  # nothing, or the networks alone
+    if all(file.name == "adjacency.png" for file in files):  # of the networks, which need no runs
         note(f"note: {store} holds no runs for these figures; leave out --stored to run them first")
     if form is Form.json:
         print_json({"files": [str(file) for file in files]})
-    else:
+    elif files:
         typer.echo(f"written to {out}/\n" + "\n".join(f"  {file.relative_to(out)}" for file in files))
 
 

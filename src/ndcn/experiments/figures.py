@@ -166,7 +166,8 @@ def _accuracy(found: dict[tuple[float, float], list[float]], best: float, title:
     ax.set_title(f"alpha = {best:g}, best on validation nodes")
     ax.set_xticks(times, [f"{t:g}" for t in times])
     ax.minorticks_off()
-    runs = f"mean ± standard deviation of {min(map(len, values))} runs"
+    count = min(map(len, values))
+    runs = "one run each" if count == 1 else f"mean ± standard deviation of {count} runs"
     ax.text(0.97, 0.04, runs, transform=ax.transAxes, fontsize=8, ha="right")
 
     ax = figure.add_subplot(grid[1])
