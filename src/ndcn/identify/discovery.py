@@ -48,7 +48,7 @@ from .stretches import doubt_in_noise
 from .time_or_not import with_time_if_needed
 from .tolerances import tolerance_along
 from .trajectory_fit import TrajectoryFit, posterior_samples
-from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along, pruned_again
+from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along, plainest
 from .trajectory_splines import free_form_along
 from .trajectory_system import HUBER
 
@@ -315,7 +315,7 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
     different, own_noise = None, None  # nodes that differ, and the formula fitted with the noise that it shows itself
     if noisy and search is not None and other_form is None:
         told = closed is not None and residuals_are_noise(closed)
-        own_noise = pruned_again(reweighted(closed)) if closed is not None and told else None
+        own_noise = plainest(reweighted(closed), data, search) if closed is not None and told else None
         likely = own_noise or closed
         alike = likely.model if likely is not None and isinstance(likely.model, Equation) else None
         if lead is not None and not told:

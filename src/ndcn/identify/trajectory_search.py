@@ -226,14 +226,9 @@ def _completed(
     fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor, search: Search
 ) -> TrajectoryFit | None:
     """As plain as can be, and fitted to the data themselves, with all steps that takes; None if they lead nowhere."""
-    assert isinstance(fitted.model, Equation)
     if time_is_over():
         return fitted
-    nearest = {one.families: one for one in reversed(simpler(fitted.model, data, search.terms))}
-    for equation in nearest.values():
-        plainer = _rival(equation, fitted.problems, fitted, PLAINER_ITERATIONS)
-        if plainer is not None and score(plainer) < score(fitted):
-            fitted = _pruned(plainer)
+    fitted = _plainer(fitted, data, search)
     problems = with_exact_steps(fitted, data, tolerance)
     whole = fit_trajectories(fitted.model, problems, iterations=LAST_ITERATIONS)
     if whole is None:
@@ -244,10 +239,23 @@ def _completed(
     return fit_trajectories(plain.model, plain.problems, iterations=LAST_ITERATIONS) or plain
 
 
-def pruned_again(fitted: TrajectoryFit) -> TrajectoryFit:
-    """Without the terms that it does not need by the noise which it has now: a term may have been there for noise that was misjudged."""
-    plain = _pruned(fitted)
-    if plain is fitted or time_is_over():
+def _plainer(fitted: TrajectoryFit, data: Sequence[Observations], search: Search) -> TrajectoryFit:
+    """With plainer terms in place of those with parameters inside, as far as BIC prefers them."""
+    assert isinstance(fitted.model, Equation)
+    nearest = {one.families: one for one in reversed(simpler(fitted.model, data, search.terms))}
+    for equation in nearest.values():
+        plainer = _rival(equation, fitted.problems, fitted, PLAINER_ITERATIONS)
+        if plainer is not None and score(plainer) < score(fitted):
+            fitted = _pruned(plainer)
+    return fitted
+
+
+def plainest(fitted: TrajectoryFit, data: Sequence[Observations], search: Search) -> TrajectoryFit:
+    """As plain as can be by the noise that it has now: a term, or a parameter inside one, may have been there for noise that was misjudged."""
+    if time_is_over():
+        return fitted
+    plain = _plainer(_pruned(fitted), data, search)
+    if plain is fitted:
         return plain
     return fit_trajectories(plain.model, plain.problems, iterations=LAST_ITERATIONS) or plain
 
