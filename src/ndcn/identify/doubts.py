@@ -114,8 +114,9 @@ def warn_of_law(how: str, *, alike: bool = True) -> None:
     shared = ", the same f and g at every node" if alike else ""
     warn(
         f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
-        f"fastest would help; or these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j){shared}: if you know the law, give it "
-        'and estimate its numbers, also per_node; model="ndcn" assumes less'
+        f"fastest would help; or links are missing or wrong, which ndcn.reconstruct(data, prior=graph) would name (ndcn find-network); or "
+        f"these states do not move by f(x_i) + sum_j A_ij g(x_i, x_j){shared}: if you know the law, give it and estimate its numbers, also "
+        'per_node; model="ndcn" assumes less'
     )
 
 
