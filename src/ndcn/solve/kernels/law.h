@@ -70,6 +70,10 @@ typedef struct {
 typedef struct {
     double *rate;    /* (n, d) */
     double *own;     /* (n, d, d): by the state of the node itself */
-    double *edges;   /* (edges, d, d): by the state of the neighbour, times A_ij */
+    double *edges;   /* (edges, d, d): by the state of the neighbour, times A_ij; or factors of that, if there are some */
     double *columns; /* (n, d, P) */
+    int64_t factors; /* pairs of them, (d, factors, n) of the node and then (factors, n, d) of the neighbour; 0 for entries */
 } Slopes;
+
+/* How many numbers `edges` has. */
+static inline int64_t numbers_of_edges(const Graph *graph, int64_t d, int64_t factors) { return factors ? 2 * factors * graph->n * d : graph->edges * d * d; }

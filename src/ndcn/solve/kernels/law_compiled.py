@@ -18,7 +18,7 @@ from ..methods.tableau import Tableau
 from .law_arrays import GraphArrays, LawArrays, numbers, pointer
 from .tape_memory import give_back, given_back_with, piece
 
-ABI = 5
+ABI = 6
 
 _POINTER = ctypes.c_void_p
 _INT = ctypes.c_int64
@@ -27,11 +27,12 @@ _ARGUMENTS = {
     "ends": [_POINTER] * 3 + [_INT, _POINTER, _POINTER, _INT],
     "shots": [_POINTER] * 3 + [_INT, _POINTER, _POINTER, _INT, _POINTER],
     "roll": [_POINTER, _POINTER, _INT, *[_POINTER] * 4],
-    "record": [_POINTER, _POINTER, _INT, *[_POINTER] * 6, _INT, _POINTER],
-    "tangent": [_POINTER, _INT, _INT, ctypes.c_double, *[_POINTER] * 3, _INT, _INT, _POINTER],
+    "factors": [_POINTER, _POINTER],
+    "record": [_POINTER, _POINTER, _INT, *[_POINTER] * 6, _INT, _INT, _POINTER],
+    "tangent": [_POINTER, _INT, _INT, ctypes.c_double, *[_POINTER] * 2, _INT, _POINTER, _INT, _INT, _POINTER],
     "solve": [*[_POINTER] * 3, *[ctypes.c_double] * 3, _INT, _POINTER, _INT, *[_POINTER] * 4],
-    "gram": [_POINTER, _INT, _INT, *[_POINTER] * 4, _INT, _POINTER, _POINTER],
-    "adjoint": [_POINTER, _INT, _INT, *[_POINTER] * 4, _INT, _POINTER, _POINTER],
+    "gram": [_POINTER, _INT, _INT, *[_POINTER] * 4, _INT, _INT, _POINTER, _POINTER],
+    "adjoint": [_POINTER, _INT, _INT, *[_POINTER] * 4, _INT, _INT, _POINTER, _POINTER],
 }
 
 
@@ -190,13 +191,14 @@ class LawKernel:
         x = states[0].copy()
         width = padded(self.law.parameters)
         own = np.empty((4 * steps.total, n, d, d))
-        memory, edges = piece((4 * steps.total, self.graph.edges, d, d))
+        factors = self._call("factors")
+        memory, edges = piece((4 * steps.total, 2 * factors * n * d if factors else self.graph.edges * d * d))
         sensitivities = np.zeros((len(states), n * d, width))
-        out = (pointer(states[1:]), pointer(own), pointer(edges), width, pointer(sensitivities[1:]))
+        out = (pointer(states[1:]), pointer(own), pointer(edges), factors, width, pointer(sensitivities[1:]))
         if self._call("record", len(steps.count), pointer(steps.count), pointer(steps.h), pointer(x), *out):
             give_back(memory)
             return None
-        tape = CompiledTape(self.graph, states, steps, own, edges, sensitivities[..., : self.law.parameters])
+        tape = CompiledTape(self.graph, states, steps, own, edges, factors, sensitivities[..., : self.law.parameters])
         given_back_with(tape, memory)
         return tape
 
@@ -232,12 +234,13 @@ class CompiledTape:
     states: np.ndarray
     steps: Steps
     own: np.ndarray
-    edges: np.ndarray
+    edges: np.ndarray  # for each stage its entries, or if there are `factors` pairs of them, these; see ``Slopes`` of law.h
+    factors: int
     sensitivities: np.ndarray
 
     def _call(self, name: str, W: int, given: np.ndarray, out: np.ndarray) -> None:
         steps = (pointer(self.steps.count), pointer(self.steps.h))
-        parts = (len(self.steps.count), *steps, pointer(self.own), pointer(self.edges))
+        parts = (len(self.steps.count), *steps, pointer(self.own), pointer(self.edges), self.factors)
         d = self.states.shape[-1]
         _checked(_entry(name)(ctypes.byref(self.graph.struct), d, *parts, W, pointer(given), pointer(out)))
 
@@ -249,7 +252,7 @@ class CompiledTape:
         d = self.states.shape[-1]
         first = 0
         for count, h in zip(self.steps.count.tolist(), self.steps.h.tolist(), strict=True):
-            parts = (pointer(self.own[first:]), pointer(self.edges[first:]), None, 0)
+            parts = (pointer(self.own[first:]), pointer(self.edges[first:]), self.factors, None, 0)
             _checked(
                 _entry("tangent")(ctypes.byref(self.graph.struct), d, count, h, *parts, wide.shape[1], pointer(wide))
             )
@@ -262,13 +265,14 @@ class CompiledTape:
         By the first state, (n d), and by the other features, n times q, in these columns; rows are (n d).
         """
         n, q = self.states.shape[1], self.states.shape[2] - d
-        own, edges = (np.ascontiguousarray(part[:, :, :d, :d]) for part in (self.own, self.edges))
+        every = slice(None)
+        own, edges = (np.ascontiguousarray(part[:, :, :d, :d]) for part in (self.own, self._entries(every, every)))
         node = np.ascontiguousarray(self.own[:, :, :d, d:])
         v = np.zeros((n * d, padded(n * (d + q))))
         v[np.arange(n * d), np.arange(n * d)] = 1
         first = 0
         for count, h in zip(self.steps.count.tolist(), self.steps.h.tolist(), strict=True):
-            parts = (pointer(own[first:]), pointer(edges[first:]), pointer(node[first:]), q)
+            parts = (pointer(own[first:]), pointer(edges[first:]), 0, pointer(node[first:]), q)
             _checked(_entry("tangent")(ctypes.byref(self.graph.struct), d, count, h, *parts, v.shape[1], pointer(v)))
             first += 4 * count
             yield v[:, : n * (d + q)]
@@ -278,8 +282,21 @@ class CompiledTape:
         d = self.states.shape[-1]
         out = self.own[::4, :, range(d), range(d)].copy()
         loops = np.flatnonzero(self.graph.kept[1] == self.graph.kept[2])  # edges from a node to itself
-        out[:, self.graph.kept[1][loops]] += self.edges[::4, loops][:, :, range(d), range(d)]
+        out[:, self.graph.kept[1][loops]] += self._entries(slice(None, None, 4), loops)[:, :, range(d), range(d)]
         return out.reshape(len(out), -1)
+
+    def _entries(self, stages: slice, edges: slice | np.ndarray) -> np.ndarray:
+        """Of the Jacobians of some stages by the states of neighbours, for some edges, (stages, edges, d, d)."""
+        n, d = self.states.shape[1:]
+        some = self.edges[stages]
+        if not self.factors:
+            return some.reshape(len(some), -1, d, d)[:, edges]
+        i, j, weight = self.graph.kept[2][edges], self.graph.kept[1][edges], self.graph.kept[3][edges]
+        left, right = some[:, : some.shape[1] // 2], some[:, some.shape[1] // 2 :]
+        left = left.reshape(-1, d, self.factors, n)[..., i]
+        right = right.reshape(-1, self.factors, n, d)[:, :, j]
+        out: np.ndarray = np.einsum("sake,skeb,e->seab", left, right, weight)
+        return out
 
     def gram(self, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """sum_k T_k^T w_k T_k v for weights w (T, n d), where T_k takes derivatives of the first state to those at time k."""

@@ -327,7 +327,19 @@ CLONES static void received(const Law *law, const Graph *graph, const double *x,
             if (slopes) block_slopes(law, graph, w, o, first, count, out);
         }
     }
-    if (slopes) edge_slopes(law, graph, w, out, from, to);
+    if (slopes && !out->factors) edge_slopes(law, graph, w, out, from, to);
+    for (int64_t k = 0; slopes && k < out->factors; k++) {
+        const size_t some = sizeof(double) * (to - from);
+        for (int64_t o = 0; o < d; o++) memcpy(out->edges + (o * w->q + k) * n + from, w->post_by + (o * w->q + k) * n + from, some);
+        memcpy(out->edges + (w->q * n + k * n + from) * d, w->sent_by + (k * n + from) * d, some * d);
+    }
+}
+
+/* Pairs of factors of the Jacobian of a law all of whose sums are of functions of the neighbour alone; 0 where entries are fewer numbers. */
+static int64_t factors_of(const Law *law, const Graph *graph)
+{
+    const int64_t q = law->splines || law->edge.outputs ? 0 : law->pre.outputs;
+    return q && numbers_of_edges(graph, law->d, q) < numbers_of_edges(graph, law->d, 0) ? q : 0;
 }
 
 static void parts_of_slopes(const Law *law, const Graph *graph, const double *x, const Work *w, const Slopes *out)

@@ -30,7 +30,7 @@ static void slopes_at(const Ready *r, const double *x, const Slopes *out)
 
 static void rate_at(const Ready *r, const double *x, double *rate)
 {
-    const Slopes out = {rate, NULL, NULL, NULL};
+    const Slopes out = {rate, NULL, NULL, NULL, 0};
     slopes_at(r, x, &out);
 }
 
@@ -105,7 +105,7 @@ EXPORT int ndcn_law_slopes(const Law *law, const Graph *graph, int64_t K, const 
     if (!ready(&r, law, graph, own != NULL)) return -1;
     for (int64_t k = 0; k < K; k++) {
         const Slopes out = {rate + k * size, own ? own + k * size * d : NULL, own ? edges + k * graph->edges * d * d : NULL,
-                            columns ? columns + k * size * law->P : NULL};
+                            columns ? columns + k * size * law->P : NULL, 0};
         slopes_at(&r, x + k * size, &out);
     }
     done(&r);
@@ -113,18 +113,19 @@ EXPORT int ndcn_law_slopes(const Law *law, const Graph *graph, int64_t K, const 
 }
 
 /* The memory of derivatives along one shot, in one piece. */
-typedef struct { double *k, *at, *S, *K, *along, *next, *own, *edges, *columns; } ShotMemory;
+typedef struct { double *k, *at, *S, *K, *along, *next, *own, *edges, *columns, *product; int64_t factors; } ShotMemory;
 
 static double *shot_memory(const Law *law, const Graph *graph, int64_t stages, int64_t W, ShotMemory *m)
 {
     const int64_t size = graph->n * law->d;
+    m->factors = factors_of(law, graph);
     const int64_t sizes[] = {stages * size, size, size * W, stages * size * W, size * W, size * W, size * law->d,
-                             graph->edges * law->d * law->d, size * law->P};
-    double **parts[] = {&m->k, &m->at, &m->S, &m->K, &m->along, &m->next, &m->own, &m->edges, &m->columns};
+                             numbers_of_edges(graph, law->d, m->factors), size * law->P, size * PRODUCT};
+    double **parts[] = {&m->k, &m->at, &m->S, &m->K, &m->along, &m->next, &m->own, &m->edges, &m->columns, &m->product};
     int64_t total = 0;
-    for (int p = 0; p < 9; p++) total += sizes[p];
+    for (int p = 0; p < 10; p++) total += sizes[p];
     double *memory = malloc(sizeof(double) * total), *at = memory;
-    for (int p = 0; memory && p < 9; at += sizes[p], p++) *parts[p] = at;
+    for (int p = 0; memory && p < 10; at += sizes[p], p++) *parts[p] = at;
     return memory;
 }
 
@@ -138,11 +139,11 @@ CLONES static void shot_derivatives(const Ready *r, const Method *method, double
             const double *a = method->a + j * stages;
             combined(r->graph, x, h, a, j, m->k, size, m->at);
             combined(r->graph, m->S, h, a, j, m->K, size * W, m->along);
-            const Slopes out = {m->k + j * size, m->own, m->edges, m->columns};
+            const Slopes out = {m->k + j * size, m->own, m->edges, m->columns, m->factors};
             slopes_at(r, m->at, &out);
             double *K = m->K + j * size * W;
             memset(K, 0, sizeof(double) * size * W);
-            const Stage product = {m->own, m->edges, m->along, m->columns, NULL, 1, 0, 0, K, NULL, NULL, W, r->law->P};
+            const Stage product = {{m->own, m->edges, m->factors}, m->along, m->columns, NULL, 1, 0, 0, K, NULL, m->product, W, r->law->P};
             stage(0, r->law->d, r->graph, &product);
         }
         combined(r->graph, x, h, method->b, stages, m->k, size, m->at);
@@ -200,17 +201,18 @@ EXPORT int ndcn_law_roll(const Law *law, const Graph *graph, int64_t intervals, 
 }
 
 /* One step of ``ndcn_law_record``. */
-CLONES static void recorded_step(const Ready *r, double h, double *x, double *k, double *at, double *own, double *edges, double *columns,
-                                 int64_t W, double *S, Tangents t)
+CLONES static void recorded_step(const Ready *r, double h, double *x, double *k, double *at, double *own, double *edges, int64_t factors,
+                                 double *columns, int64_t W, double *S, Tangents t)
 {
     static const double ahead[4] = {0.5, 0.5, 1, 0}, weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
     const int64_t d = r->law->d, size = r->graph->n * d;
     double *from = S, *next = t.one;
     memcpy(t.sum, S, sizeof(double) * size * W);
     for (int j = 0; j < 4; j++) {
-        const Slopes out = {k + j * size, own + j * size * d, edges + j * r->graph->edges * d * d, columns};
+        const Slopes out = {k + j * size, own + j * size * d, edges + j * numbers_of_edges(r->graph, d, factors), columns, factors};
         slopes_at(r, j ? at : x, &out);
-        const Stage product = {out.own, out.edges, from, columns, S, weight[j] * h, 1, ahead[j] * h, t.sum, j < 3 ? next : NULL, NULL, W, r->law->P};
+        const Stage product = {{out.own, out.edges, factors}, from, columns, S, weight[j] * h, 1, ahead[j] * h,
+                               t.sum, j < 3 ? next : NULL, t.product, W, r->law->P};
         stage(0, d, r->graph, &product);
         from = next;
         next = next == t.one ? t.two : t.one;
@@ -221,12 +223,15 @@ CLONES static void recorded_step(const Ready *r, double h, double *x, double *k,
     memcpy(S, t.sum, sizeof(double) * size * W);
 }
 
+/* The `factors` that ``ndcn_law_record`` may be given, or 0. */
+EXPORT int ndcn_law_factors(const Law *law, const Graph *graph) { return (int)factors_of(law, graph); }
+
 /* ``ndcn_law_roll`` with the Jacobians of all stages, and derivatives of the states by the parameters, (intervals, n d, W). */
 EXPORT int ndcn_law_record(const Law *law, const Graph *graph, int64_t intervals, const int64_t *steps, const double *h, double *x,
-                           double *states, double *own, double *edges, int64_t W, double *sensitivities)
+                           double *states, double *own, double *edges, int64_t factors, int64_t W, double *sensitivities)
 {
     Ready r;
-    const int64_t d = law->d, size = graph->n * d, P = law->P;
+    const int64_t d = law->d, size = graph->n * d, P = law->P, stages = 4 * numbers_of_edges(graph, d, factors);
     const size_t tangent = tangent_numbers(size, W);
     double *memory = malloc(sizeof(double) * (5 * size + size * P + size * W + tangent));
     if (!memory || !ready(&r, law, graph, 1)) return free(memory), -1;
@@ -235,8 +240,8 @@ EXPORT int ndcn_law_record(const Law *law, const Graph *graph, int64_t intervals
     const Tangents t = tangents(S + size * W, size, W);
     int exploded = 0;
     for (int64_t k = 0; k < intervals && !exploded; k++) {
-        for (int64_t s = 0; s < steps[k]; s++, own += 4 * size * d, edges += 4 * graph->edges * d * d)
-            recorded_step(&r, h[k], x, memory, memory + 4 * size, own, edges, columns, W, S, t);
+        for (int64_t s = 0; s < steps[k]; s++, own += 4 * size * d, edges += stages)
+            recorded_step(&r, h[k], x, memory, memory + 4 * size, own, edges, factors, columns, W, S, t);
         memcpy(states + k * size, x, sizeof(double) * size);
         ungrouped(S, size, W, sensitivities + k * size * W);
         exploded = !all_finite(x, size);
