@@ -12,7 +12,8 @@ from scipy import sparse
 
 import ndcn
 from ndcn._support.container import read_model, write_model
-from ndcn.classify.choice import AUTO, COMPARED, FieldChoice, assortativity, first_choice
+from ndcn.classify import choice as choice_module
+from ndcn.classify.choice import AUTO, COMPARED, FieldChoice, assortativity, candidates, first_choice
 from ndcn.classify.training import LabelledNodes
 
 
@@ -110,19 +111,77 @@ def test_another_field_must_be_clearly_better(monkeypatch: pytest.MonkeyPatch, b
         found = fit(self, recipe, nodes, *rest)
         wrong = nodes.validation[:: 5 if clear else len(nodes.validation)]
         p = torch.eye(2)[data.labels]
-        if recipe.field != better:
+        if ("consistent" if recipe.field == "signed" and recipe.consistency else recipe.field) != better:
             p[wrong] = p[wrong].flip(1)
         monkeypatch.setattr(self, "predict_proba", lambda: p)
         return (p.argmax(1) == data.labels)[nodes.validation].double().mean().item(), *found[1:]
 
     monkeypatch.setattr(ndcn.NodeClassifier, "_learn_field", learned)
+    monkeypatch.setattr(choice_module, "RARE", 1.0)
     for clear in (True, False):
         clf = fitted(data, epochs=1)
         assert clf.choice_ is not None
-        assert clf.choice_.field == clf.recipe_.field == (better if clear else "signed")
+        taken = better if clear else "signed"
+        assert clf.choice_.field == clf.recipe_.field == ("signed" if taken == "consistent" else taken)
+        assert clf.choice_.taken == taken
         assert clf.choice_.accuracy[better] == 1.0
-        assert clf.choice_.helps is (better == clf.choice_.field != "features")
-        assert ("No other field is clearly better" in str(clf.choice_)) is (clf.choice_.field != better)
+        told = clear and better != "features" and taken == better
+        assert clf.choice_.helps is (False if clf.choice_.field == "features" else True if told else None)
+        assert ("no other is clearly better" in str(clf.choice_)) is (taken != better)
+
+
+@pytest.mark.parametrize(
+    ("found", "share", "expected"),
+    [
+        (-0.2, 0.5, ["signed", "features", "diffusion"]),
+        (-0.2, 0.1, ["signed", "consistent", "features", "diffusion"]),
+        (0.3, 0.5, ["diffusion", "signed", "features"]),
+        (None, 0.5, ["signed", "features", "diffusion"]),
+    ],
+)
+def test_what_is_compared(found: float | None, share: float, expected: list[str]) -> None:
+    assert candidates(found, 0 if found is None else 100, share) == expected
+
+
+def test_somewhat_alike_neighbours_are_diffused_for_a_short_time() -> None:
+    data = planted(same=0.06, differ=0.03)
+    known = data.train_mask | data.val_mask
+    clf = ndcn.NodeClassifier(hidden=16, epochs=5, progress=False).fit(data.graph, data.features, data.labels, known)
+    assert clf.choice_ is not None
+    assert clf.choice_.short
+    assert (clf.recipe_.T, clf.recipe_.alpha, clf.recipe_.source) == (2.0, 0.0, 0.0)
+    assert "somewhat alike" in str(clf.choice_)
+
+
+def test_a_graph_without_edges_is_left_alone() -> None:
+    data = planted(same=0.0, differ=0.0)
+    clf = fitted(data, epochs=5)
+    assert clf.choice_ is not None
+    assert (clf.choice_.field, str(clf.choice_)) == ("features", "The graph has no edges: features alone are used.")
+
+
+def test_random_classes_do_not_tend_to_differ() -> None:
+    assert "hardly more alike" in str(FieldChoice("signed", -0.01, 192))
+    assert "tend to differ" in str(FieldChoice("signed", -0.3, 192))
+
+
+def test_where_few_are_labelled_consistency_finds_classes_that_repel() -> None:
+    """Six classes, each joined to one other; a tenth of the nodes is labelled."""
+    rng = np.random.default_rng(40)
+    classes = rng.integers(0, 6, 400)
+    near = np.where(classes[:, None] == (classes ^ 1)[None], 1.0, 0.05)
+    joined = np.triu(rng.random((400, 400)) < 8 * near / 400 / near.mean(), 1)
+    words = rng.random((400, 300)) < 0.05 + 0.1 * (rng.random((6, 300)) < 0.15)[classes]
+    graph = ndcn.Graph(sparse.csr_array((joined | joined.T).astype(float)), directed=False)
+    part = torch.from_numpy(rng.permutation(400))
+    train, validation, test = (torch.isin(torch.arange(400), some) for some in (part[:60], part[60:230], part[230:]))
+    auto, signed = (
+        ndcn.NodeClassifier(field=field, progress=False).fit(graph, words, classes, train, validation)
+        for field in (None, "signed")
+    )
+    assert auto.choice_ is not None
+    assert auto.choice_.taken == "consistent"
+    assert auto.score(test) > signed.score(test) + 0.05
 
 
 def test_features_alone_do_not_see_the_graph() -> None:
@@ -175,12 +234,16 @@ def test_resuming_a_comparison_is_as_never_interrupted(tmp_path) -> None:
     assert torch.equal(clf.predict_proba(), whole.predict_proba())
 
 
-@pytest.mark.parametrize("field", ["features", "signed", "diffusion"])
-def test_sentences_name_what_was_compared(field: str) -> None:
-    said = str(FieldChoice(field, 0.1, 50, {name: 0.5 + 0.1 * (name == field) for name in COMPARED}))
+@pytest.mark.parametrize("taken", COMPARED)
+@pytest.mark.parametrize("clear", [True, False])
+def test_sentences_name_what_was_compared(taken: str, clear: bool) -> None:
+    field = "signed" if taken == "consistent" else taken
+    accuracy = {name: 0.5 + 0.1 * (name == taken) for name in COMPARED}
+    said = str(FieldChoice(field, 0.1, 50, accuracy, taken=taken, clear=clear))
     assert "60.0 %" in said
-    assert said.count("50.0 %") == 2
+    assert said.count("50.0 %") == 3
     assert said.endswith("used.")
+    assert ("not clear" in said) is (not clear and taken != "features")
     assert AUTO not in said
 
 

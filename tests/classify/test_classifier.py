@@ -432,3 +432,22 @@ def test_the_published_preset(name: str, T: float, alpha: float, least: float) -
     classifier = NodeClassifier(T, alpha, preset="paper", progress=False)
     classifier.fit(data.graph, data.features, data.labels, data.train_mask)
     assert classifier.score(data.test_mask) > least
+
+
+def test_the_unit_of_weights_does_not_matter() -> None:
+    club = ndcn.datasets.karate_club()
+    found = [
+        NodeClassifier(hidden=8, epochs=5, progress=False)
+        .fit(club.graph.with_adjacency(unit * club.graph.to_scipy()), club.features, club.labels, club.train_mask)
+        .predict_proba()
+        for unit in (1.0, 1e-3, 1e6)
+    ]
+    for other in found[1:]:
+        torch.testing.assert_close(other, found[0])
+
+
+@pytest.mark.parametrize("features", [np.ones((34, 2)), np.zeros((34, 3))])
+def test_features_that_say_nothing_get_a_warning(features: np.ndarray) -> None:
+    club = ndcn.datasets.karate_club()
+    with pytest.warns(UserWarning, match="all nodes have the same features"):
+        NodeClassifier(hidden=8, epochs=1, progress=False).fit(club.graph, features, club.labels, club.train_mask)

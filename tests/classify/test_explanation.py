@@ -35,7 +35,7 @@ def one_way() -> NodeClassifier:
     dense[-1], dense[:, -1] = 0, 0
     train = np.arange(24) % 8 < 3
     graph = Graph(sparse.csr_array(dense), nodes=[f"n{k}" for k in range(24)], directed=True)
-    classifier = NodeClassifier(T=3.0, hidden=8, epochs=20, progress=False)
+    classifier = NodeClassifier(T=3.0, alpha=0.5, source=0.2, hidden=8, epochs=20, progress=False)
     return classifier.fit(graph, rng.random((24, 5)), labels, train, np.arange(24) % 8 == 7)
 
 
@@ -70,11 +70,13 @@ def test_directed_graphs_with_names_and_three_classes(one_way: NodeClassifier) -
 
 def test_weights_are_a_row_of_the_exact_solution(one_way: NodeClassifier) -> None:
     """g(Phi) of the equation with its source, by the matrix exponential."""
-    phi = ndcn.operators.diffusion(one_way.graph_, 0.5).csr.toarray()
+    weights = one_way.graph_.to_scipy()
+    unit = one_way.graph_.with_adjacency(weights / weights.data.mean())  # alpha counts against typical edges
+    phi = ndcn.operators.diffusion(unit, 0.5).csr.toarray()
     n, beta, t = len(phi), 0.2, 3.0
     matrix = np.block([[phi - (1 + beta) * np.eye(n), beta * np.eye(n)], [np.zeros((n, 2 * n))]])
     exact = expm(matrix * t) @ np.vstack([np.eye(n), np.eye(n)])
-    found = arriving(one_way.model_, one_way.graph_, [3, 20, 3])[0]
+    found = arriving(one_way.model_, one_way.flow_graph_, [3, 20, 3])[0]
     np.testing.assert_allclose(found.numpy(), exact[:n][[3, 20, 3]], atol=1e-5)
     why = one_way.explain("n3")
     row = why.table.set_index("node").weight

@@ -15,14 +15,16 @@ from torch import nn
 from .._support.checks import device_named, dtype_named
 from .._support.registries import CALLS_UPWARDS
 from .._support.threads import threads_for
+from .._support.warn import warn
 from ..graph import Graph
 from ..solve import Solver
 from ..training import History, Rank, TrainingError, TrainingInterrupted
 from . import files as classifier_files
-from .choice import AUTO, COMPARED, FieldChoice, assortativity, clearly_better, first_choice
+from .choice import AUTO, FieldChoice, assortativity, candidates, clearly_better, first_choice
 from .class_weights import ClassWeight
+from .diffusion import unit_weights
 from .explanation import Explanation, explained
-from .features import has_few_columns
+from .features import has_few_columns, says_nothing
 from .network import DiffusionClassifier
 from .node_data import check_graph, checked_features
 from .node_estimator import NodeEstimator
@@ -41,22 +43,26 @@ class NodeClassifier(NodeEstimator):
     None means the preset's value, shown as (default; paper).
 
     Args:
-        T: terminal time > 0 (8; 1.2).
-        alpha: in [0, 1]: how much a node listens to itself (0.5; 0).
+        T: terminal time > 0 (8, for "diffusion" with 100 columns of F or fewer 4, where neighbours are hardly alike 2, for "signed" 2; 1.2).
+        alpha: in [0, 1]: how much a node listens to itself (0.5, for "diffusion" with 100 columns of F or fewer, where neighbours are hardly
+            alike, and for "signed" 0; 0).
         preset: "default" or "paper".
         hidden: width of X (64; 256).
         field: "diffusion", the equation above; "signed", which can also repel, dX/dt = |s| [(s Phi - I) X + beta (X(0) - X)] with
             s = 1, 0 and -1 for a third of the columns each; "features", dX/dt = 0, without the graph; "auto", which takes one of
             these (see ``choice_``); "relu" for the paper's ReLU(Phi X); or an nn.Module called as field(t, x, graph) ("auto";
             "relu").
-        source: beta >= 0, of "diffusion" and "signed": how strongly the initial state is held on to.
+        source: beta >= 0, of "diffusion" and "signed": how strongly the initial state is held on to (0.2, where alpha is 0 by itself 0,
+            for "signed" with 1000 training nodes or more 1).
         activation: of X(0): "relu" or "tanh".
         solver: of fields without an exact solution: an ``ndcn.Solver`` (DOPRI5 by default), or "published" (the paper's).
         learn_T, learn_alpha: whether T (for "diffusion") and alpha are learned, starting from the values given.
         dropout, hidden_dropout, row_dropout: in training, the probability that an entry of F, an entry of X(0) or a whole row of
-            X(0) is dropped (0.5, 0.5, 0.7, for "signed" and "features" 0.5, 0.5, 0, with 1000 training nodes or more 0.5, 0.8, 0; 0).
-        passes: how many times per epoch the network is run with other entries dropped (4; 1).
-        consistency: weight of the distance between each pass and the sharpened mean of all, over all nodes (2; 0).
+            X(0) is dropped (0.5, 0.5, 0.7, for "signed" and "features" 0.5, 0.5, 0, with 1000 training nodes or more 0.5, 0.8, 0,
+            for "diffusion" with 100 columns of F or fewer 0.5, 0.5, 0.3; 0).
+        passes: how many times per epoch the network is run with other entries dropped (4, for "signed" and "features" 1; 1).
+        consistency: weight of the distance between each pass and the sharpened mean of all, over all nodes (2, for "signed", "features" and
+            "diffusion" with 100 columns of F or fewer 0; 0).
         temperature: of the sharpening (0.3).
         alignment: exponent >= 0 by which that mean is drawn to the shares of the classes among the validation nodes, or half of it
             among the training nodes without any; 0 for not at all (1; none).
@@ -68,7 +74,7 @@ class NodeClassifier(NodeEstimator):
         normalize: "euclidean" divides each row of F by the root of the sum of its squares, True by the sum of its absolute
             values, "columns" each column by its largest absolute value, False leaves them ("euclidean", for "signed" and
             "features" "columns"; True).
-        epochs, learning_rate, weight_decay: of Adam (120, 0.01, 0.002 on W_e, for "signed" and "features" 0.005, with 1000
+        epochs, learning_rate, weight_decay: of Adam (120, 0.01, for "diffusion" with 100 columns of F or fewer 0.03, 0.002 on W_e, for "signed" and "features" 0.005, with 1000
             training nodes or more 0.0005; 100, 0.01, 0.024 on all).
         patience: with validation nodes, epochs to wait for a better result; never stops early by default.
         class_weight: of the classes in the cross-entropy on the training nodes, as in scikit-learn: None for all alike, "balanced"
@@ -81,9 +87,9 @@ class NodeClassifier(NodeEstimator):
     Attributes:
         model_: the trained ``models.DiffusionClassifier``.
         choice_: which field "auto" took, and why: a ``FieldChoice``, which prints as a sentence; None if ``field`` was given. If the
-            labelled nodes show that neighbours tend to be alike, it is "diffusion"; else "signed", unless another is clearly
-            better on the validation nodes. Without these it is "signed" where neighbours tend to differ.
-        flow_graph_: the graph with the edges between nodes of similar features; the graph itself where there are none.
+            labelled nodes show that neighbours tend to be alike, it is "diffusion"; else "signed", or "diffusion" for a short time where
+            they are somewhat alike, unless another is clearly better on the validation nodes.
+        flow_graph_: the graph with weights in units of their mean, and with the edges between nodes of similar features.
         classes_: the classes, in the order of the columns of ``predict_proba``.
         probability_temperature_: what logits are divided by, so that the cross-entropy on the validation nodes is least; None
             without validation nodes: probabilities are as trained.
@@ -139,53 +145,60 @@ class NodeClassifier(NodeEstimator):
     def __post_init__(self) -> None:
         self.recipe()  # says at once what is wrong
 
-    def recipe(self, field: str | None = None, labels: int = 0, few_columns: bool = False) -> ClassifierRecipe:
+    def recipe(
+        self, field: str | None = None, labels: int = 0, few_columns: bool = False, comparing: bool = False
+    ) -> ClassifierRecipe:
         """How it is trained: the preset with the arguments given, or an error that says what is wrong with them.
 
         ``field`` is taken in place of its own; ``labels`` says how many training nodes there are, ``few_columns`` whether
-        features have few columns.
+        features have few columns, ``comparing`` whether the field is one of those that are compared.
         """
-        return recipe_of(self.get_params(deep=False), field, labels, few_columns)
+        return recipe_of(self.get_params(deep=False), field, labels, few_columns, comparing)
 
     def _learn(self, recipe: Any, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
         few = has_few_columns(features)
+        if says_nothing(features):
+            warn(
+                "all nodes have the same features, which say nothing about their classes: leave them out, and nodes are told by their "
+                "place in the graph (scipy.sparse.eye_array(n) in Python)"
+            )
         if recipe.field != AUTO:
             self._learn_field(self.recipe(None, len(nodes.train), few), nodes, features, resume, self.checkpoint)
             return
         labelled = torch.cat([nodes.train, nodes.validation])
         choice = first_choice(nodes.graph, nodes.labels, labelled, validated=len(nodes.validation) > 0)
         if choice is not None:
-            self._learn_field(
-                self.recipe(choice.field, len(nodes.train), few), nodes, features, resume, self.checkpoint, choice
-            )
+            own = self.recipe(choice.field, len(nodes.train), few, choice.short)
+            self._learn_field(own, nodes, features, resume, self.checkpoint, choice)
             return
         self._compare(nodes, features, resume)
 
     def _compare(self, nodes: LabelledNodes, features: sparse.csr_array, resume: bool) -> None:
         """Train each field, and keep the first, or the best of those that are clearly better on the validation nodes."""
-        found = assortativity(nodes.graph, nodes.labels, torch.cat([nodes.train, nodes.validation]))
+        found, edges = assortativity(nodes.graph, nodes.labels, torch.cat([nodes.train, nodes.validation]))
+        few, count = has_few_columns(features), len(nodes.train)
         accuracy: dict[str, float] = {}
-        best: tuple[Rank, dict[str, Any]] | None = None
-        first: torch.Tensor | None = None
+        right: dict[str, torch.Tensor] = {}
+        best: tuple[Rank, str, dict[str, Any]] | None = None
         seconds = 0.0
-        for name in COMPARED:
+        for name in candidates(found, edges, count / nodes.graph.num_nodes):
             path = None if self.checkpoint is None else Path(f"{self.checkpoint}.{name}")
-            rank = self._learn_field(
-                self.recipe(name, len(nodes.train), has_few_columns(features)), nodes, features, resume, path
-            )
+            rank = self._learn_field(self.recipe(name, count, few, comparing=True), nodes, features, resume, path)
             accuracy[name], seconds = rank[0], seconds + self.history_.seconds
-            right = (self.predict_proba().argmax(dim=1) == self.codes_)[nodes.validation.cpu()]
-            first = right if first is None else first
-            if best is None or (rank > best[0] and clearly_better(right, first)):
-                best = rank, {key: value for key, value in vars(self).items() if key.endswith("_")}
+            right[name] = (self.predict_proba().argmax(dim=1) == self.codes_)[nodes.validation.cpu()]
+            first = next(iter(right.values()))
+            if best is None or (rank > best[0] and clearly_better(right[name], first)):
+                best = rank, name, {key: value for key, value in vars(self).items() if key.endswith("_")}
             if self.history_.stopped == "interrupted":
-                best[1]["history_"].stopped = "interrupted"
+                best[2]["history_"].stopped = "interrupted"
                 break
         assert best is not None
-        for key, value in best[1].items():
+        _, taken, kept = best
+        for key, value in kept.items():
             setattr(self, key, value)
         self.history_.seconds = seconds
-        self._chose(FieldChoice(str(self.recipe_.field), *found, accuracy))
+        clear = "features" not in right or taken == "features" or clearly_better(right[taken], right["features"])
+        self._chose(FieldChoice(str(self.recipe_.field), found, edges, accuracy, taken=taken, clear=clear))
 
     def _learn_field(
         self,
@@ -200,7 +213,7 @@ class NodeClassifier(NodeEstimator):
         graph, labelled = nodes.graph, torch.cat([nodes.train, nodes.validation])
         if recipe.similar and not telling(features, nodes.labels, labelled, recipe.similar):
             recipe = replace(recipe, similar=0)
-        over = with_similar(graph, features, recipe.similar)
+        over = with_similar(unit_weights(graph) if recipe.unit_weights else graph, features, recipe.similar)
         nodes = replace(nodes, table=self._table(features, recipe), graph=over)
         model = self._build(recipe, features.shape[1], len(nodes.classes))
         history = History()
@@ -265,6 +278,7 @@ class NodeClassifier(NodeEstimator):
             d = self.features_.shape[1]
             if table.shape[1] != d:
                 raise ValueError(f"there are {table.shape[1]} features, the model was trained on {d}")
+            graph = unit_weights(graph) if self.recipe_.unit_weights else graph
             graph = with_similar(graph, table, self.recipe_.similar)
         with torch.no_grad(), threads_for(graph.num_nodes * self.model_.encoder.out_features):
             logits = self.model_(self._table(table, self.recipe_, like=self.features_), graph)[0] / (

@@ -16,6 +16,21 @@ from ..solve import Field
 INSIDE = 1e-2  # how far from 0 and 1 a learned alpha starts at least: at the ends it would not move
 
 
+def unit_weights(graph: Graph) -> Graph:
+    """The graph with weights in units of their mean absolute value, so that alpha counts against typical edges; itself if that is 1.
+
+    Example:
+        >>> import ndcn
+        >>> unit_weights(ndcn.Graph.from_edges([(0, 1, 2000.0), (1, 2, 4000.0)])).to_scipy().max()
+        np.float64(1.3333333333333333)
+    """
+    matrix = graph.to_scipy()
+    size = float(abs(matrix.data).mean()) if matrix.nnz else 0.0
+    if size in (0.0, 1.0):
+        return graph
+    return graph.cached("unit weights", lambda: graph.with_adjacency(matrix / size))
+
+
 class DiffusionOperator(nn.Module):
     """x to Phi x with Phi = D~^-1/2 (alpha I + (1 - alpha) A) D~^-1/2, D~ = alpha I + (1 - alpha) D; see ``operators.diffusion``.
 

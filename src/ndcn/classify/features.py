@@ -23,6 +23,21 @@ def has_few_columns(features: sparse.csr_array) -> bool:
     return d <= FEW_COLUMNS and features.nnz > n
 
 
+def says_nothing(features: sparse.csr_array) -> bool:
+    """Whether all nodes have the same features.
+
+    Example:
+        >>> says_nothing(sparse.csr_array(np.ones((3, 2)))), says_nothing(sparse.csr_array(np.eye(3)))
+        (True, False)
+    """
+    n, d = features.shape
+    filled = np.bincount(features.indices[features.data != 0], minlength=d)
+    if not np.isin(filled, (0, n)).all():
+        return False
+    first = features[[0]].toarray()
+    return bool((features.data == first[0, features.indices]).all())
+
+
 class FeatureTable:
     """F W for a sparse F (n, d) and learned W (d, h), with a gradient for W and with entries of F dropped at random.
 
@@ -51,12 +66,18 @@ class FeatureTable:
         device: torch.device | str = "cpu",
     ) -> None:
         csr = sparse.csr_array(matrix, dtype=np.float64)
+        if not csr.nnz:
+            normalize = False
         if normalize == "columns":
             largest = abs(csr if like is None else sparse.csc_array(like, dtype=np.float64)).max(axis=0).toarray()
-            csr = sparse.csr_array(csr @ _inverses(largest.ravel()))
+            csr = _divided(csr, largest.ravel()[csr.indices])
         elif normalize:
+            rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
+            csr = _divided(
+                csr, abs(csr).max(axis=1).toarray().ravel()[rows]
+            )  # squares of what is left neither overflow nor vanish
             total = np.asarray(abs(csr).sum(axis=1) if normalize is True else np.sqrt(csr.power(2).sum(axis=1)))
-            csr = _inverses(total) @ csr
+            csr = _divided(csr, total[rows])
         csr.sort_indices()
         self.shape: tuple[int, int] = csr.shape
         self.device = torch.device(device)
@@ -105,9 +126,10 @@ def kept_entries(
     return (words.view(torch.int16)[:count] >= round(dropout * 2**16) - 2**15).view(shape)
 
 
-def _inverses(sizes: np.ndarray) -> sparse.dia_array:
-    """The diagonal matrix of 1 / size, with 0 where the size is 0."""
-    return sparse.diags_array(np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0))
+def _divided(csr: sparse.csr_array, sizes: np.ndarray) -> sparse.csr_array:
+    """Each entry divided by a size; 0 where the size is 0."""
+    data = np.divide(csr.data, sizes, out=np.zeros_like(csr.data), where=sizes > 0)
+    return sparse.csr_array((data, csr.indices, csr.indptr), shape=csr.shape)
 
 
 class _Product(torch.autograd.Function):

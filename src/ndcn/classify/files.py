@@ -26,7 +26,7 @@ from .training import LINEAR, ClassifierRecipe, build, recipe_of
 
 KIND = "NodeClassifier"
 # What a trained network is built and fed by.
-RECIPE = ("T", "alpha", "hidden", "source", "activation", "normalize", "members", "similar")
+RECIPE = ("T", "alpha", "hidden", "source", "activation", "normalize", "members", "similar", "unit_weights")
 # What None meant in files of 0.2 and before, which do not say: the default recipe had these values.
 EARLIER = {"T": 8.0, "alpha": 0.5, "hidden": 64, "source": 0.2, "normalize": True}
 
@@ -133,7 +133,7 @@ def _kept_recipe(classifier: NodeClassifier, about: dict[str, Any]) -> Classifie
     if kept is None:
         kept = {**EARLIER, "field": "diffusion"} if classifier.preset == "default" else {}
         kept |= {name: given[name] for name in kept if given[name] is not None}
-    one = {"members": 1, "similar": 0}  # what files had that do not say
+    one = {"members": 1, "similar": 0, "unit_weights": False}  # what files had that do not say
     kept = one | {name: value for name, value in kept.items() if value is not None}
     if kept.get("field", given["field"]) not in LINEAR:
         kept.pop("source", None)  # belongs to the linear fields

@@ -81,8 +81,15 @@ def simulate(
             time=time,
         )
     features = _features(field, x.shape[1])
-    about = {"features": features, "statistics": solution.statistics, "inputs": inputs}
-    return Trajectory(times=times, states=states, graph=graph, copy=False, **about)
+    return Trajectory(
+        times=times,
+        states=states,
+        graph=graph,
+        features=features,
+        statistics=solution.statistics,
+        inputs=inputs,
+        copy=False,
+    )
 
 
 def _features(field: nn.Module, d: int) -> tuple[str, ...] | None:

@@ -22,7 +22,7 @@ ABI = 6
 
 _POINTER = ctypes.c_void_p
 _INT = ctypes.c_int64
-_ARGUMENTS = {
+_ARGUMENTS: dict[str, list[Any]] = {
     "slopes": [_POINTER, _POINTER, _INT, *[_POINTER] * 5],
     "ends": [_POINTER] * 3 + [_INT, _POINTER, _POINTER, _INT],
     "shots": [_POINTER] * 3 + [_INT, _POINTER, _POINTER, _INT, _POINTER],
@@ -234,7 +234,9 @@ class CompiledTape:
     states: np.ndarray
     steps: Steps
     own: np.ndarray
-    edges: np.ndarray  # for each stage its entries, or if there are `factors` pairs of them, these; see ``Slopes`` of law.h
+    edges: (
+        np.ndarray
+    )  # for each stage its entries, or if there are `factors` pairs of them, these; see ``Slopes`` of law.h
     factors: int
     sensitivities: np.ndarray
 
