@@ -279,6 +279,14 @@ def test_files_that_are_refused(tmp_path: Path, name: str, content: bytes, messa
         node_tables(tmp_path / name)
 
 
+def test_tables_of_nodes_with_only_a_header(tmp_path: Path) -> None:
+    labels, features = written(tmp_path, "l.csv", "node,label\n"), written(tmp_path, "f.csv", "node,a\n")
+    with pytest.raises(ValueError, match=r"l\.csv has no rows, only a header; expected a line for each node"):
+        node_tables(EDGES, labels=labels)
+    with pytest.raises(ValueError, match=r"f\.csv has no rows"):
+        node_tables(EDGES, features, LABELS)
+
+
 def test_no_file_and_no_table(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere\.csv to read labels from"):
         node_tables(EDGES, labels="nowhere.csv")
