@@ -185,9 +185,11 @@ def test_all_nodes_for_training(own) -> None:
 def test_a_class_that_is_not_trained_on(own) -> None:
     labels = pd.read_csv("labels.csv")
     labels.assign(split=["train"] * 15 + ["test"])[labels.label.notna()].to_csv("labels.csv", index=False)
-    assert "no training node has the class" in run("classify", *OWN, *SMALL).stderr
+    assert "no training node has the class 'once'" in run("classify", *OWN, *SMALL).stderr
     labels.assign(split=["test"] + ["train"] * 15)[labels.label.notna()].to_csv("labels.csv", index=False)
     assert parsed(*OWN, *SMALL)["split"] == {"train": 12, "validation": 0, "test": 1}
+    labels.assign(split="test")[labels.label.notna()].to_csv("labels.csv", index=False)
+    assert "no training nodes to learn from: train_mask, or the column split of a table" in refused(*OWN)
 
 
 def test_the_papers_values_stand_beside(folder, monkeypatch) -> None:

@@ -40,13 +40,11 @@ def end_runs(finished: int, asked: int, files: Files | None) -> None:
 
 def _save(done: list[NodeRun], data: NodeDataset, files: Files) -> Path:
     """Write the classifier of the first run that finished; beside one that was there if others did not."""
-    import numpy as np
     import torch
 
     from ..classify import TEST
 
     estimator = done[0].estimator
-    estimator.classes_ = np.array(data.classes)  # it was trained on their places among these
     estimator.split_ = torch.where(data.test_mask, TEST, estimator.split_)
     path = files.out if len(done) == files.members else files.unfinished
     estimator.save(path)
