@@ -335,6 +335,11 @@ def test_ctrl_c_keeps_the_runs_that_finished(folder, monkeypatch, stopped_in_the
     about = json.loads(result.stdout)
     assert (about["runs"], about["runs_asked"], len(about["accuracies"])) == (2, 4, 2)
     assert len(pd.read_csv("p.csv")) == 34
+    Path("p.csv").write_text("one that was there")
+    result = run("classify", *words, "--out", "p.csv", code=1)
+    assert "p.partial.csv is of the first of them; p.csv is as it was" in result.stderr
+    assert (Path("p.csv").read_text(), len(pd.read_csv("p.partial.csv"))) == ("one that was there", 34)
+    Path("p.partial.csv").unlink()
     Path("club.ndcn").write_text("one that was there")
     result = run("classify", *words, "--save", "club.ndcn", code=1)
     assert "over 2 runs" in result.stdout
@@ -347,6 +352,19 @@ def test_ctrl_c_keeps_the_runs_that_finished(folder, monkeypatch, stopped_in_the
     assert again["accuracies"][:2] == about["accuracies"]
     assert (again["runs"], again["save"]) == (4, "club.ndcn")
     assert sorted(path.name for path in folder.glob("*")) == ["club.ndcn", "p.csv"]
+
+
+def test_ctrl_c_again_does_not_lose_the_report(folder, monkeypatch, stopped_in_the_third) -> None:
+    real = options.write_table
+
+    def pressed_again(*words: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        real(*words)
+
+    monkeypatch.setattr("ndcn.cli.classified.write_table", pressed_again)
+    result = run("classify", "--runs", 4, "--jobs", 1, "--seed", 5, *SMALL, "--out", "p.csv", code=1)
+    assert "over 2 runs" in result.stdout
+    assert "2 of 4 runs finished, which are reported; p.csv is of the first of them" in result.stderr
 
 
 def test_the_first_run_that_finished_keeps_its_estimator(monkeypatch) -> None:
@@ -394,7 +412,8 @@ def test_resuming_is_as_never_interrupted(folder, sent: str, never_interrupted: 
     ]  # a kill may leave a part of the next
     if sent == "SIGINT":
         assert process.returncode == 1
-        assert "club.ndcn.checkpoint is kept: continue with --resume" in err
+        assert "club.ndcn was not written; club.ndcn.checkpoint is kept: continue with --resume" in err
+        assert "weights" not in err
         assert "Traceback" not in err
     run(*LONG, "club.ndcn", "--resume")
     assert [path.name for path in folder.glob("[!.]*")] == ["club.ndcn"]

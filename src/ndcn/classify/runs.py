@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 
 from .._support.progress import Progress
 from .._support.work import run_all
+from ..training import InterruptedWarning
 from .choice import FieldChoice
 from .datasets.nodes import NodeDataset
 
@@ -52,7 +54,13 @@ def repeat(
     done: dict[int, NodeRun] = {}
     alone = len(estimators) == 1  # it shows its epochs itself
     try:
-        with Progress(len(estimators), 0, False if alone else None, unit="runs", name="classifying") as bar:
+        with (
+            Progress(len(estimators), 0, False if alone else None, unit="runs", name="classifying") as bar,
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter(
+                "ignore", InterruptedWarning
+            )  # the weights of a run that was interrupted are not kept
             for k, run in run_all(_run, tasks, jobs=jobs, name="runs"):
                 done[k] = run
                 for other in done.keys() - {min(done)}:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .checkpoints import Files
+from .checkpoints import Files, unfinished_table
 from .guard import FAILED, note
 from .options import write_table
 
@@ -18,21 +18,30 @@ if TYPE_CHECKING:
     from ..classify import NodeBaseline, NodeClassifier, NodeDataset, NodeRun
 
 
-def written(done: list[NodeRun], data: NodeDataset, out: Path | None, files: Files | None) -> dict[str, str | None]:
-    """Write the table and the classifier of the first run that finished; where they are."""
-    if out is not None:
-        write_table(_table(done[0].estimator, data), out)
+def written(
+    done: list[NodeRun], asked: int, data: NodeDataset, out: Path | None, files: Files | None
+) -> dict[str, str | None]:
+    """Write the table and the classifier of the first run that finished, beside those that were there if others did not; where."""
+    table = out if out is None or len(done) == asked else unfinished_table(out)
+    if table is not None:
+        write_table(_table(done[0].estimator, data), table)
     save = None if files is None else _save(done, data, files)
-    return {"out": None if out is None else str(out), "save": None if save is None else str(save)}
+    return {"out": None if table is None else str(table), "save": None if save is None else str(save)}
 
 
-def end_runs(finished: int, asked: int, files: Files | None) -> None:
+def end_runs(facts: dict[str, Any], out: Path | None, files: Files | None) -> None:
     """Remove the checkpoints, or say how many runs Ctrl-C left, and end with the exit code of a failure."""
+    finished, asked = facts["runs"], facts["runs_asked"]
     if finished == asked:
         if files is not None:
             files.remove_checkpoints()
         return
-    kept = "" if files is None else f"; {files.unfinished} is of the first of them{files.unchanged}"
+    places = ((facts["out"], out), (facts["save"], None if files is None else files.out))
+    kept = "".join(
+        f"; {new} is of the first of them" + (f"; {path} is as it was" if new != str(path) else "")
+        for new, path in places
+        if new is not None
+    )
     again = "" if files is None else ". Continue with the same command and --resume"
     note(f"error: interrupted; {finished} of {asked} runs finished, which are reported{kept}{again}")
     raise typer.Exit(FAILED)
