@@ -158,6 +158,6 @@ def _remarks(edges: EdgeList, matrix: sparse.csr_array) -> list[str]:
         f"{counted(negative, 'negative weight')}; kept: signed_laplacian, the default operator, takes them": negative
         > 0,
         "edges of weight 0 are left out": (edges.weight == 0).any(),
-        "no edge is left between the nodes of the states; each node is on its own": matrix.nnz == 0,
+        "no edge is left between the nodes; each node is on its own": matrix.nnz == 0,
     }
     return [f"{edges.title}: {remark}" for remark, applies in remarks.items() if applies]

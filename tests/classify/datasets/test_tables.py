@@ -287,6 +287,18 @@ def test_tables_of_nodes_with_only_a_header(tmp_path: Path) -> None:
         node_tables(EDGES, features, LABELS)
 
 
+def test_a_table_of_features_in_place_of_edges() -> None:
+    with pytest.warns(
+        UserWarning, match="no target is a node that the other tables name, but '5', '4', '3' and 2 more"
+    ):
+        node_tables(FEATURES[["node", "size"]], labels=LABELS, test=0)
+
+
+def test_edges_act_both_ways_by_default() -> None:
+    assert any("edges act both ways; if they do not, say directed=True" in note for note in node_tables(EDGES).notes)
+    assert not any("both ways" in note for note in node_tables(EDGES, directed=False).notes)
+
+
 def test_no_file_and_no_table(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere\.csv to read labels from"):
         node_tables(EDGES, labels="nowhere.csv")
