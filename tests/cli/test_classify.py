@@ -260,6 +260,16 @@ def test_what_is_refused(own, words, message) -> None:
     assert message in refused(*words)
 
 
+def test_negative_weights(own) -> None:
+    edges = pd.read_csv("edges.csv")
+    edges.assign(weight=[-1.0] * 2 + [1.0] * (len(edges) - 2)).to_csv("edges.csv", index=False)
+    said = refused(*OWN, *SMALL)
+    assert "2 negative weights; kept" in said
+    assert "diffusion of classes does not" in said
+    assert "to classify nodes, drop these edges or take absolute values" in said
+    assert parsed(*OWN, *SMALL, "--model", "mlp")["edges"] == 57
+
+
 def test_no_network(folder, monkeypatch) -> None:
     import urllib.error
 
