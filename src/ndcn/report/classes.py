@@ -58,13 +58,14 @@ def gather_classes(classifier: NodeClassifier, mask: Any = None, model_name: str
             "shown": shown,
         },
         "why": why,
+        "explained": model.linear,  # by `ndcn explain`
         "model_name": model_name,
         "facts": {
             "accuracy": right.double().mean().item() if len(right) else None,
             "judged": len(right),
             "ece": None if found is None else found.ece,
             "temperature": classifier.probability_temperature_,
-            "T": model.T,
+            "T": model.T if model.diffuses else None,
             "trained": int((classifier.split_ == SPLITS.index("train")).sum()),
         },
         "notes": [*_graph_helps(classifier), *notes, *about_links, *not_why],
