@@ -167,6 +167,8 @@ def test_parquet_and_baselines(own) -> None:
         assert (about["model"], about["preset"]) == (model, None)
         assert len(pd.read_parquet("predictions.parquet")) == 16
     assert about["accuracy"] > 0.9
+    said = run("classify", *OWN, "--model", "label_propagation", "--validation", 0.25).stdout
+    assert "(not calibrated)" in said
 
 
 def test_class_weights(own) -> None:

@@ -127,7 +127,7 @@ def print_classified(facts: dict[str, Any], data: NodeDataset) -> None:
         worst = min(recall, key=lambda name: recall[name])
         balanced = _percent(facts["balanced_accuracy"])
         typer.echo(f"balanced accuracy {balanced}; lowest recall: {worst}, {_percent(recall[worst])}")
-        how = "probabilities as trained, without validation nodes"
+        how = "not calibrated" if facts["split"]["validation"] else "probabilities as trained, without validation nodes"
         if facts["temperature"] is not None:
             how = f"calibrated on the validation nodes, temperature {facts['temperature']:.2g}"
         typer.echo(f"expected calibration error {_percent(facts['ece'])} ({how})")
