@@ -292,6 +292,22 @@ def test_without_pytorch_geometric(folder, monkeypatch) -> None:
     assert "pip install 'ndcn[pyg]'" in refused("--model", "gcn")
 
 
+def test_published_settings_of_a_baseline(folder, monkeypatch) -> None:
+    asked = {}
+
+    def made(model: options.NodeModel, **settings: object) -> None:
+        asked.update(settings)
+        raise ValueError("far enough")
+
+    monkeypatch.setattr("ndcn.cli.classify.find_spec", lambda name: True)
+    monkeypatch.setattr("ndcn.cli.classify._estimator", made)
+    assert "far enough" in refused("pubmed", "--model", "gat")
+    assert (asked["learning_rate"], asked["weight_decay"]) == (0.01, 0.001)
+    asked.clear()
+    assert "far enough" in refused("cora", "--model", "gat")
+    assert "learning_rate" not in asked
+
+
 def test_an_interruption_writes_nothing(folder, monkeypatch) -> None:
     def interrupted(self: object, *_: object, resume: bool) -> None:
         raise KeyboardInterrupt

@@ -118,10 +118,11 @@ def classify(
     if save is None and resume:
         raise ValueError("--resume continues from the checkpoint beside a saved model: name the model with --save")
     settings: dict[str, Any] = {"hidden": hidden, "epochs": epochs, "progress": None if runs == 1 else False}
+    if kind == "citations" and (model is not NodeModel.ndcn or preset is Preset.paper):
+        settings |= _read("models", model.value, graph) or {}  # as published for this graph
     if model is NodeModel.ndcn:
-        published = _read("models", "ndcn", graph) if preset is Preset.paper and kind == "citations" else {}
         given = {name: value for name, value in by_name.items() if value is not None}
-        settings |= {**published, **given, "preset": preset.value}
+        settings |= {**given, "preset": preset.value}
     if class_weight is not ClassWeights.none:
         settings["class_weight"] = class_weight.value
     estimators = [_estimator(model, seed=seed + k, **settings) for k in range(runs)]
