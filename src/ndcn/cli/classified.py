@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from .._support.wording import percent
 from .checkpoints import Files, unfinished_table
 from .guard import FAILED, note
 from .options import write_table
@@ -121,22 +122,18 @@ def print_classified(facts: dict[str, Any], data: NodeDataset) -> None:
         typer.echo("no test nodes: the accuracy is not known")
     else:
         several = f" over {facts['runs']} runs" if facts["runs"] > 1 else ", one run"
-        theirs = "" if paper is None else f"; the paper: {_percent(paper['accuracy'], paper['std'])}"
-        ours = _percent(facts["accuracy"], facts["std"])
+        theirs = "" if paper is None else f"; the paper: {percent(paper['accuracy'], paper['std'])}"
+        ours = percent(facts["accuracy"], facts["std"])
         typer.echo(f"test accuracy {ours} of {facts['split']['test']} nodes{several}{theirs}")
         worst = min(recall, key=lambda name: recall[name])
-        balanced = _percent(facts["balanced_accuracy"])
-        typer.echo(f"balanced accuracy {balanced}; lowest recall: {worst}, {_percent(recall[worst])}")
+        balanced = percent(facts["balanced_accuracy"])
+        typer.echo(f"balanced accuracy {balanced}; lowest recall: {worst}, {percent(recall[worst])}")
         how = "not calibrated" if facts["split"]["validation"] else "probabilities as trained, without validation nodes"
         if facts["temperature"] is not None:
             how = f"calibrated on the validation nodes, temperature {facts['temperature']:.2g}"
-        typer.echo(f"expected calibration error {_percent(facts['ece'])} ({how})")
-        typer.echo(f"(always the most common class of training: {_percent(facts['commonest_class'])})")
+        typer.echo(f"expected calibration error {percent(facts['ece'])} ({how})")
+        typer.echo(f"(always the most common class of training: {percent(facts['commonest_class'])})")
     if facts["verdict"] is not None:
         typer.echo(facts["verdict"])
     written = [path for path in (facts["out"], facts["save"]) if path is not None]
     typer.echo(f"{facts['seconds']:.1f} s" + "".join(f"\nwritten to {path}" for path in written))
-
-
-def _percent(value: float, spread: float | None = None) -> str:
-    return f"{100 * value:.1f}" + ("" if spread is None else f" ± {100 * spread:.1f}") + " %"
