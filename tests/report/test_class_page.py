@@ -147,6 +147,7 @@ def test_a_large_graph_stays_small_and_is_not_explained(tmp_path: Path) -> None:
     clf.fit(ndcn.networks.grid(n), features, np.arange(n) % 3, np.arange(n) < 90)
     size = write_class_report(clf, tmp_path / "page.html")
     assert size < 300_000
+    assert "<title>Classes of 3,200 nodes</title>" in (tmp_path / "page.html").read_text()
     assert '"why":null' in (tmp_path / "page.html").read_text()
 
 
