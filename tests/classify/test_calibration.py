@@ -160,4 +160,6 @@ def test_the_diagram(groups: NodeDataset) -> None:
     (below,) = ax.child_axes
     assert [bar.get_height() for bar in below.containers[0]] == found.counts[filled].tolist()
     assert f"ECE {100 * found.ece:.1f} %" in ax.get_title()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1 - 1  # it covers no bar
+    assert f"error {100 * found.ece:.1f} % on" in str(found)
     assert ndcn.plot.reliability(clf, groups.val_mask, ax) is ax

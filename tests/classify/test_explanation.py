@@ -111,7 +111,7 @@ def test_unknown_labels_and_text(tmp_path) -> None:
     club.fit(data.graph, data.features, labels, data.train_mask)
     why = club.explain(8)
     assert why.table.set_index("node").label[8] is None
-    assert "rather than" in str(why)
+    assert f"({100 * why.probability:.1f} %) rather than" in str(why)
     assert "... and" in str(why)
     assert len(why.text(3).splitlines()) == 2 + 1 + 3 + 1
     club.save(tmp_path / "club.ndcn")

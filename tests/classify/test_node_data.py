@@ -28,6 +28,12 @@ def test_gaps_in_labels(labels: object) -> None:
     assert codes.tolist() == [0, -1, 1, 0]
 
 
+def test_classes_of_a_categorical_stay_in_its_order() -> None:
+    marks = pd.Categorical(["9", None, "10", "9"], categories=["9", "10", "11"])
+    classes, codes = coded_labels(marks, 4)
+    assert (classes.tolist(), codes.tolist()) == (["9", "10"], [0, -1, 1, 0])
+
+
 def test_labels_that_are_none() -> None:
     with pytest.raises(ValueError, match="whole numbers or strings"):
         coded_labels([0.0, float("inf"), 1.0], 3)

@@ -167,6 +167,8 @@ def test_parquet_and_baselines(own) -> None:
         assert (about["model"], about["preset"]) == (model, None)
         assert len(pd.read_parquet("predictions.parquet")) == 16
     assert about["accuracy"] > 0.9
+    said = run("classify", *OWN, "--model", "label_propagation", "--validation", 0.25).stdout
+    assert "(not calibrated)" in said
 
 
 def test_class_weights(own) -> None:
@@ -185,9 +187,11 @@ def test_all_nodes_for_training(own) -> None:
 def test_a_class_that_is_not_trained_on(own) -> None:
     labels = pd.read_csv("labels.csv")
     labels.assign(split=["train"] * 15 + ["test"])[labels.label.notna()].to_csv("labels.csv", index=False)
-    assert "no training node has the class" in run("classify", *OWN, *SMALL).stderr
+    assert "no training node has the class 'once'" in run("classify", *OWN, *SMALL).stderr
     labels.assign(split=["test"] + ["train"] * 15)[labels.label.notna()].to_csv("labels.csv", index=False)
     assert parsed(*OWN, *SMALL)["split"] == {"train": 12, "validation": 0, "test": 1}
+    labels.assign(split="test")[labels.label.notna()].to_csv("labels.csv", index=False)
+    assert "no training nodes to learn from: train_mask, or the column split of a table" in refused(*OWN)
 
 
 def test_the_papers_values_stand_beside(folder, monkeypatch) -> None:
@@ -258,6 +262,16 @@ def test_what_is_refused(own, words, message) -> None:
     assert message in refused(*words)
 
 
+def test_negative_weights(own) -> None:
+    edges = pd.read_csv("edges.csv")
+    edges.assign(weight=[-1.0] * 2 + [1.0] * (len(edges) - 2)).to_csv("edges.csv", index=False)
+    said = refused(*OWN, *SMALL)
+    assert "2 negative weights; kept" in said
+    assert "diffusion of classes does not" in said
+    assert "to classify nodes, drop these edges or take absolute values" in said
+    assert parsed(*OWN, *SMALL, "--model", "mlp")["edges"] == 57
+
+
 def test_no_network(folder, monkeypatch) -> None:
     import urllib.error
 
@@ -276,6 +290,22 @@ def test_no_network(folder, monkeypatch) -> None:
 def test_without_pytorch_geometric(folder, monkeypatch) -> None:
     monkeypatch.setattr("ndcn.cli.classify.find_spec", lambda name: None)
     assert "pip install 'ndcn[pyg]'" in refused("--model", "gcn")
+
+
+def test_published_settings_of_a_baseline(folder, monkeypatch) -> None:
+    asked = {}
+
+    def made(model: options.NodeModel, **settings: object) -> None:
+        asked.update(settings)
+        raise ValueError("far enough")
+
+    monkeypatch.setattr("ndcn.cli.classify.find_spec", lambda name: True)
+    monkeypatch.setattr("ndcn.cli.classify._estimator", made)
+    assert "far enough" in refused("pubmed", "--model", "gat")
+    assert (asked["learning_rate"], asked["weight_decay"]) == (0.01, 0.001)
+    asked.clear()
+    assert "far enough" in refused("cora", "--model", "gat")
+    assert "learning_rate" not in asked
 
 
 def test_an_interruption_writes_nothing(folder, monkeypatch) -> None:
@@ -333,6 +363,11 @@ def test_ctrl_c_keeps_the_runs_that_finished(folder, monkeypatch, stopped_in_the
     about = json.loads(result.stdout)
     assert (about["runs"], about["runs_asked"], len(about["accuracies"])) == (2, 4, 2)
     assert len(pd.read_csv("p.csv")) == 34
+    Path("p.csv").write_text("one that was there")
+    result = run("classify", *words, "--out", "p.csv", code=1)
+    assert "p.partial.csv is of the first of them; p.csv is as it was" in result.stderr
+    assert (Path("p.csv").read_text(), len(pd.read_csv("p.partial.csv"))) == ("one that was there", 34)
+    Path("p.partial.csv").unlink()
     Path("club.ndcn").write_text("one that was there")
     result = run("classify", *words, "--save", "club.ndcn", code=1)
     assert "over 2 runs" in result.stdout
@@ -345,6 +380,19 @@ def test_ctrl_c_keeps_the_runs_that_finished(folder, monkeypatch, stopped_in_the
     assert again["accuracies"][:2] == about["accuracies"]
     assert (again["runs"], again["save"]) == (4, "club.ndcn")
     assert sorted(path.name for path in folder.glob("*")) == ["club.ndcn", "p.csv"]
+
+
+def test_ctrl_c_again_does_not_lose_the_report(folder, monkeypatch, stopped_in_the_third) -> None:
+    real = options.write_table
+
+    def pressed_again(*words: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        real(*words)
+
+    monkeypatch.setattr("ndcn.cli.classified.write_table", pressed_again)
+    result = run("classify", "--runs", 4, "--jobs", 1, "--seed", 5, *SMALL, "--out", "p.csv", code=1)
+    assert "over 2 runs" in result.stdout
+    assert "2 of 4 runs finished, which are reported; p.csv is of the first of them" in result.stderr
 
 
 def test_the_first_run_that_finished_keeps_its_estimator(monkeypatch) -> None:
@@ -392,7 +440,8 @@ def test_resuming_is_as_never_interrupted(folder, sent: str, never_interrupted: 
     ]  # a kill may leave a part of the next
     if sent == "SIGINT":
         assert process.returncode == 1
-        assert "club.ndcn.checkpoint is kept: continue with --resume" in err
+        assert "club.ndcn was not written; club.ndcn.checkpoint is kept: continue with --resume" in err
+        assert "weights" not in err
         assert "Traceback" not in err
     run(*LONG, "club.ndcn", "--resume")
     assert [path.name for path in folder.glob("[!.]*")] == ["club.ndcn"]

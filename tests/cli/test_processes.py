@@ -113,7 +113,7 @@ def test_ctrl_c_twice_stops_at_once(tmp_path, data):
     assert process.returncode == 1
     assert "Traceback" not in err
     assert out == ""
-    assert "stopped at once" in err
+    assert "stopped: model.ndcn was not written" in err
     assert [p.name for p in tmp_path.iterdir()] == ["model.ndcn.checkpoint"]
 
 

@@ -225,6 +225,8 @@ def test_one_picture_of_a_sweep_is_drawn_without_a_note(tmp_path: Path) -> None:
     assert "holds no runs" not in result.output
     Store(tmp_path / "empty.sqlite").connection.close()
     empty = ("--store", str(tmp_path / "empty.sqlite"), "--out", str(tmp_path))
+    empty = (*empty[:-1], str(tmp_path / "figures"))
     result = CliRunner().invoke(app, ["reproduce", "sweep", *map(str, only[:-2]), *empty])
     assert "holds no runs" in result.stderr
     assert "written" not in result.stdout
+    assert not (tmp_path / "figures").exists()

@@ -23,6 +23,12 @@ NAMES = ("dynamics", "network", "model", "metric", "mean", "std", "runs", "paper
 MODELS = ["persistence", "no_graph", "ndcn", "ndcn_default"]
 
 
+def test_a_table_without_dynamics_has_no_such_column() -> None:
+    grid = layout.Grid("Classes", ["Cora"], [("", "GCN", [("81.0", "81.5")])], [], [])
+    assert "| model | Cora |\n|---|---|\n| GCN | 81.0 (81.5) |" in layout.as_markdown([grid])
+    assert "{lr}\n\\toprule\nmodel & Cora \\\\\n\\midrule\nGCN & 81.0 (81.5)" in layout.as_latex([grid])
+
+
 @pytest.fixture
 def rows(tmp_path: Path) -> list[Row]:
     """NDCN: 3 and 5 %, so 4 ± 1.41; no-graph: one run of 2 %; the default recipe: failed; persistence: nothing."""

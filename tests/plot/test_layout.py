@@ -17,6 +17,19 @@ def stretch(graph: ndcn.Graph, positions: np.ndarray) -> float:
     return float(linked / np.linalg.norm(positions[a] - positions[b], axis=1).mean())
 
 
+def test_many_nodes_are_ordered_without_communities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "NODES_FOR_COMMUNITIES", 300)
+    monkeypatch.setattr(ndcn.networks, "by_community", None)  # it takes minutes
+    grid = ndcn.networks.grid(400)
+    order = np.random.default_rng(0).permutation(400)
+    shuffled = ndcn.Graph(grid.to_scipy()[order][:, order], directed=False)
+    cells = layout.on_the_square(shuffled)
+    assert sorted(cells) == list(range(400))
+    u, v, _ = layout.links(shuffled)
+    assert layout._length(cells, u, v) < 3  # in random order 10
+    assert (layout.on_the_square(grid) == np.arange(400)).all()  # in an order as good already
+
+
 def test_every_kind_of_graph_gets_a_place_for_every_node(any_graph: ndcn.Graph) -> None:
     x = layout.by_forces(any_graph)
     assert x.shape == (any_graph.num_nodes, 2)

@@ -99,6 +99,7 @@ def test_pages_without_some_parts(tmp_path: Path) -> None:
     assert (content["why"], content["over_time"], content["confusion"], content["reliability"]) == (None,) * 4
     assert any("No node of known class was held out" in note for note in content["notes"])
     assert any("not linear" in note for note in content["notes"])
+    assert content["explained"] is False
     assert write_class_report(paper, tmp_path / "page.html") < 200_000
     with pytest.raises(ValueError, match="mask holds no node"):
         paper.report(tmp_path / "page.html", ~everything)
@@ -106,6 +107,27 @@ def test_pages_without_some_parts(tmp_path: Path) -> None:
         paper.report(tmp_path)
     with pytest.raises(NotFittedError):
         ndcn.NodeClassifier().report(tmp_path / "page.html")
+
+
+def test_features_alone_have_no_time_of_diffusion() -> None:
+    data = ndcn.datasets.karate_club()
+    clf = ndcn.NodeClassifier(field="features", hidden=4, epochs=2, progress=False)
+    content = gather_classes(clf.fit(data.graph, data.features, data.labels, data.train_mask))
+    assert (content["facts"]["T"], content["over_time"], content["explained"]) == (None, None, True)
+
+
+@needs_browser
+def test_the_card_of_a_field_that_is_not_linear_and_of_none(running: Any, tmp_path: Path) -> None:
+    data = ndcn.datasets.karate_club()
+    for about, rows in ({"preset": "paper"}, 0), ({"field": "features"}, 4):
+        clf = ndcn.NodeClassifier(hidden=4, epochs=9, progress=False, **about)
+        clf.fit(data.graph, data.features, data.labels, data.train_mask).report(tmp_path / "page.html")
+        page = running.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        page.wait_for_selector("html[data-ready]")
+        assert page.locator("#node-why code").count() == 0
+        assert page.locator("#why tbody tr").count() == rows  # itself, all others, bias, sum
+        page.close()
 
 
 def test_many_classes_are_listed_by_pairs(tmp_path: Path) -> None:
@@ -125,6 +147,7 @@ def test_a_large_graph_stays_small_and_is_not_explained(tmp_path: Path) -> None:
     clf.fit(ndcn.networks.grid(n), features, np.arange(n) % 3, np.arange(n) < 90)
     size = write_class_report(clf, tmp_path / "page.html")
     assert size < 300_000
+    assert "<title>Classes of 3,200 nodes</title>" in (tmp_path / "page.html").read_text()
     assert '"why":null' in (tmp_path / "page.html").read_text()
 
 

@@ -43,3 +43,13 @@ def short(item: Any, width: int = 60) -> str:
 def counted(count: int, word: str) -> str:
     """A number with its noun: 1 node, 2 nodes."""
     return f"{count} {word}{'s' * (count != 1)}"
+
+
+def percent(share: float, spread: float | None = None, sign: str = "") -> str:
+    """A share in percent, perhaps with its standard deviation; with the sign "+" also positive ones have one.
+
+    Example:
+        >>> percent(0.643), percent(0.5, 0.012), percent(0.05, sign="+")
+        ('64.3 %', '50.0 ± 1.2 %', '+5.0 %')
+    """
+    return f"{100 * share:{sign}.1f}" + ("" if spread is None else f" ± {100 * spread:.1f}") + " %"

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from scipy.optimize import brentq
 
-from .._support.wording import counted
+from .._support.wording import counted, percent
 
 BINS = 15  # as in Guo et al., "On Calibration of Modern Neural Networks" (2017)
 # Temperatures beyond which nothing changes that matters: above 100 all classes are as good as equally likely, below 1e-4 the
@@ -57,8 +57,8 @@ class Calibration:
         how = "as trained: no validation nodes" if self.temperature is None else f"temperature {self.temperature:.3g}"
         nodes = counted(int(self.counts.sum()), "node")
         return (
-            f"expected calibration error {self.ece:.1%} on {nodes}: accuracy {self.mean_accuracy:.1%}, mean confidence "
-            f"{self.mean_confidence:.1%} ({how})"
+            f"expected calibration error {percent(self.ece)} on {nodes}: accuracy {percent(self.mean_accuracy)}, "
+            f"mean confidence {percent(self.mean_confidence)} ({how})"
         )
 
 

@@ -12,7 +12,7 @@ import torch
 from scipy.sparse.csgraph import dijkstra
 
 from .._support.threads import threads_for
-from .._support.wording import counted, some
+from .._support.wording import counted, percent, some
 from ..graph import Graph, place_of
 from .network import DiffusionClassifier
 from .node_data import SPLITS, UNKNOWN
@@ -80,13 +80,13 @@ class Explanation:
         rows = self.table.head(top).assign(
             weight=lambda t: t.weight.map("{:.4f}".format),
             contribution=lambda t: t.contribution.map("{:+.4f}".format),
-            share=lambda t: t.share.map("{:+.1%}".format),
+            share=lambda t: t.share.map(lambda part: percent(part, sign="+")),
             label=lambda t: t.label.map(lambda name: "" if name is None else name),
         )
         more = len(self.table) - len(rows)
         return (
-            f"{self.node}: {self.predicted} ({self.probability:.1%}) rather than {self.runner_up} "
-            f"({self.runner_up_probability:.1%})\nlog-odds {self.log_odds:+.3f} = {parts}\n{rows.to_string(index=False)}"
+            f"{self.node}: {self.predicted} ({percent(self.probability)}) rather than {self.runner_up} "
+            f"({percent(self.runner_up_probability)})\nlog-odds {self.log_odds:+.3f} = {parts}\n{rows.to_string(index=False)}"
             + (f"\n... and {counted(more, 'other node')}" if more > 0 else "")
         )
 

@@ -136,6 +136,11 @@ class DiffusionClassifier(nn.Module):
         """Whether X(T) is linear in X(0), as a series in Phi."""
         return self.solver is None and isinstance(self.field, LinearDiffusion)
 
+    @property
+    def diffuses(self) -> bool:
+        """Whether X(T) depends on the graph and on T: not if features alone decide."""
+        return any(self.signs)
+
     def diffused(self, start: torch.Tensor, graph: Graph, T: float | None = None) -> torch.Tensor:
         """sum_p g_p(Phi) ``start[:, p]``, shape (n, k), at the model's T or at another, for a ``linear`` network and any k."""
         return self._read(start, graph, None if T is None else torch.tensor(T, dtype=torch.float64))

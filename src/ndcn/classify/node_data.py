@@ -48,7 +48,15 @@ def checked_features(features: Any, n: int) -> sparse.csr_array:
 
 
 def coded_labels(labels: Any, n: int) -> tuple[np.ndarray, torch.Tensor]:
-    """The classes, sorted, and the place of each node's class among them; -1 where it is not known."""
+    """The classes, sorted, and the place of each node's class among them; -1 where it is not known.
+
+    Classes of a pandas categorical of texts stay in its order.
+    """
+    categories = getattr(getattr(labels, "dtype", None), "categories", None)
+    if categories is not None and len(labels) == n and all(isinstance(name, str) and name for name in categories):
+        place = {name: k for k, name in enumerate(categories)}
+        found, codes = coded_labels([place.get(name, UNKNOWN) for name in labels], n)
+        return np.array(categories.tolist())[found], codes
     if isinstance(labels, torch.Tensor):
         labels = labels.detach().cpu().numpy()
     array = labels if isinstance(labels, np.ndarray) else _as_array(labels)
@@ -116,13 +124,17 @@ def checked_masks(
     train_nodes = checked_mask("train_mask", train_mask, codes)
     val_nodes = checked_mask("val_mask", torch.zeros_like(train_nodes) if val_mask is None else val_mask, codes)
     if not train_nodes.any():
-        raise ValueError("train_mask holds no node: there is nothing to learn from")
+        raise ValueError(
+            "there are no training nodes to learn from: train_mask, or the column split of a table, must mark some"
+        )
     if bool((train_nodes & val_nodes).any()):
-        raise ValueError(f"{int((train_nodes & val_nodes).sum())} nodes are in both train_mask and val_mask")
+        raise ValueError(
+            f"{int((train_nodes & val_nodes).sum())} nodes are for both training and validation; take them out of one of train_mask and val_mask"
+        )
     if untaught := sorted(set(range(len(classes))) - set(codes[train_nodes].tolist())):
         names = ", ".join(repr(classes[k].item()) for k in untaught)
         which = f"no training node has the class{'es' * (len(untaught) > 1)} {names}"
-        remedy = "add one to train_mask, or mark nodes of that class as unknown"
+        remedy = "add one to the training nodes, or mark nodes of that class as unknown"
         if len(classes) - len(untaught) < 2:
             raise ValueError(f"{which}: {remedy}")
         warn(f"{which}, so that nodes of it count as wrong; {remedy}", RuntimeWarning)

@@ -57,7 +57,7 @@ class NodeEstimator(BaseEstimator, ABC):
             features: F, shape (n, d): a scipy.sparse matrix (which stays sparse), an array or a tensor; label propagation also
                 takes None.
             labels: the class of each node, shape (n,): whole numbers, with negative ones for unknown, or strings, with None, NaN
-                or "" for unknown.
+                or "" for unknown. Classes are sorted, but those of a pandas categorical of strings stay in its order.
             train_mask: the nodes whose class may be used, shape (n,), bool.
             val_mask: nodes by which the best epoch is chosen, shape (n,), bool: that of the highest accuracy and, of equals, the
                 lowest cross-entropy. Without them training runs its epochs. Label propagation has no use for them.
@@ -165,11 +165,15 @@ class NodeEstimator(BaseEstimator, ABC):
         """
         self._fitted()
         if not (self.split_ == TRAIN).any():
-            raise ValueError("the file does not say which nodes were for training: give a mask of those to judge by")
+            raise ValueError(
+                "the file does not say which nodes were for training: fit again, or give a mask of nodes to judge by"
+            )
         test = self.split_ == TEST
         found = test if test.any() else (self.split_ == 0) & (self.codes_ != UNKNOWN)
         if not found.any():
-            raise ValueError("no node of known class was held out: give a mask of the nodes to judge by")
+            raise ValueError(
+                "no node of known class was held out: fit with some test nodes, or give a mask of nodes to judge by"
+            )
         return found
 
     def _train(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import torch
+
 from .._support.progress import Progress
 from .._support.work import run_all
+from ..training import InterruptedWarning
 from .choice import FieldChoice
 from .datasets.nodes import NodeDataset
 
@@ -48,7 +54,13 @@ def repeat(
     done: dict[int, NodeRun] = {}
     alone = len(estimators) == 1  # it shows its epochs itself
     try:
-        with Progress(len(estimators), 0, False if alone else None, unit="runs", name="classifying") as bar:
+        with (
+            Progress(len(estimators), 0, False if alone else None, unit="runs", name="classifying") as bar,
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter(
+                "ignore", InterruptedWarning
+            )  # the weights of a run that was interrupted are not kept
             for k, run in run_all(_run, tasks, jobs=jobs, name="runs"):
                 done[k] = run
                 for other in done.keys() - {min(done)}:
@@ -63,14 +75,15 @@ def repeat(
 
 def _run(task: tuple[Any, NodeDataset, bool, bool]) -> NodeRun:
     estimator, data, validated, resume = task
-    codes = data.labels
+    named = pd.Categorical.from_codes(data.labels.numpy(), categories=data.classes)
     validation = data.val_mask if validated else None
-    estimator.fit(data.graph, data.features, codes, data.train_mask, validation, resume=resume)
+    estimator.fit(data.graph, data.features, named, data.train_mask, validation, resume=resume)
     if estimator.history_.stopped == "interrupted":
         raise KeyboardInterrupt
     test = estimator.score(data.test_mask) if data.test_mask.any() else None
     validation = estimator.score(data.val_mask) if data.val_mask.any() else None
-    right = estimator.predict() == codes
+    codes = data.labels
+    right = torch.from_numpy(estimator.predict() == np.asarray(named))
     recall = {
         name: right[nodes].double().mean().item()
         for place, name in enumerate(data.classes)

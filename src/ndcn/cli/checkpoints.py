@@ -58,15 +58,20 @@ class Files:
         return bool(there)
 
     def say_stopped(self) -> None:
-        """Say what is left of a fit that was stopped at once."""
+        """Say what is left of a fit whose weights are not kept."""
         kept = self.kept
         left = f"; {kept[0]} is kept: continue with --resume" if kept else ""
-        note(f"stopped at once: {self.out} {'is as it was' if self.out.exists() else 'was not written'}{left}")
+        note(f"stopped: {self.out} {'is as it was' if self.out.exists() else 'was not written'}{left}")
 
     def remove_checkpoints(self) -> None:
         """Once the model is written, nothing else is needed."""
         for path in (*self.kept, self.out.with_name(self.out.name + ".partial")):
             path.unlink(missing_ok=True)
+
+
+def unfinished_table(out: Path) -> Path:
+    """Where a table goes that is not of all runs: beside one that was there, and of the same format."""
+    return out.with_name(f"{out.stem}.partial{out.suffix}") if out.exists() else out
 
 
 def fit_nodes(

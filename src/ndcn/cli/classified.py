@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .checkpoints import Files
+from .._support.wording import percent
+from .checkpoints import Files, unfinished_table
 from .guard import FAILED, note
 from .options import write_table
 
@@ -18,21 +19,30 @@ if TYPE_CHECKING:
     from ..classify import NodeBaseline, NodeClassifier, NodeDataset, NodeRun
 
 
-def written(done: list[NodeRun], data: NodeDataset, out: Path | None, files: Files | None) -> dict[str, str | None]:
-    """Write the table and the classifier of the first run that finished; where they are."""
-    if out is not None:
-        write_table(_table(done[0].estimator, data), out)
+def written(
+    done: list[NodeRun], asked: int, data: NodeDataset, out: Path | None, files: Files | None
+) -> dict[str, str | None]:
+    """Write the table and the classifier of the first run that finished, beside those that were there if others did not; where."""
+    table = out if out is None or len(done) == asked else unfinished_table(out)
+    if table is not None:
+        write_table(_table(done[0].estimator, data), table)
     save = None if files is None else _save(done, data, files)
-    return {"out": None if out is None else str(out), "save": None if save is None else str(save)}
+    return {"out": None if table is None else str(table), "save": None if save is None else str(save)}
 
 
-def end_runs(finished: int, asked: int, files: Files | None) -> None:
+def end_runs(facts: dict[str, Any], out: Path | None, files: Files | None) -> None:
     """Remove the checkpoints, or say how many runs Ctrl-C left, and end with the exit code of a failure."""
+    finished, asked = facts["runs"], facts["runs_asked"]
     if finished == asked:
         if files is not None:
             files.remove_checkpoints()
         return
-    kept = "" if files is None else f"; {files.unfinished} is of the first of them{files.unchanged}"
+    places = ((facts["out"], out), (facts["save"], None if files is None else files.out))
+    kept = "".join(
+        f"; {new} is of the first of them" + (f"; {path} is as it was" if new != str(path) else "")
+        for new, path in places
+        if new is not None
+    )
     again = "" if files is None else ". Continue with the same command and --resume"
     note(f"error: interrupted; {finished} of {asked} runs finished, which are reported{kept}{again}")
     raise typer.Exit(FAILED)
@@ -40,13 +50,11 @@ def end_runs(finished: int, asked: int, files: Files | None) -> None:
 
 def _save(done: list[NodeRun], data: NodeDataset, files: Files) -> Path:
     """Write the classifier of the first run that finished; beside one that was there if others did not."""
-    import numpy as np
     import torch
 
     from ..classify import TEST
 
     estimator = done[0].estimator
-    estimator.classes_ = np.array(data.classes)  # it was trained on their places among these
     estimator.split_ = torch.where(data.test_mask, TEST, estimator.split_)
     path = files.out if len(done) == files.members else files.unfinished
     estimator.save(path)
@@ -114,22 +122,18 @@ def print_classified(facts: dict[str, Any], data: NodeDataset) -> None:
         typer.echo("no test nodes: the accuracy is not known")
     else:
         several = f" over {facts['runs']} runs" if facts["runs"] > 1 else ", one run"
-        theirs = "" if paper is None else f"; the paper: {_percent(paper['accuracy'], paper['std'])}"
-        ours = _percent(facts["accuracy"], facts["std"])
+        theirs = "" if paper is None else f"; the paper: {percent(paper['accuracy'], paper['std'])}"
+        ours = percent(facts["accuracy"], facts["std"])
         typer.echo(f"test accuracy {ours} of {facts['split']['test']} nodes{several}{theirs}")
         worst = min(recall, key=lambda name: recall[name])
-        balanced = _percent(facts["balanced_accuracy"])
-        typer.echo(f"balanced accuracy {balanced}; lowest recall: {worst}, {_percent(recall[worst])}")
-        how = "probabilities as trained, without validation nodes"
+        balanced = percent(facts["balanced_accuracy"])
+        typer.echo(f"balanced accuracy {balanced}; lowest recall: {worst}, {percent(recall[worst])}")
+        how = "not calibrated" if facts["split"]["validation"] else "probabilities as trained, without validation nodes"
         if facts["temperature"] is not None:
             how = f"calibrated on the validation nodes, temperature {facts['temperature']:.2g}"
-        typer.echo(f"expected calibration error {_percent(facts['ece'])} ({how})")
-        typer.echo(f"(always the most common class of training: {_percent(facts['commonest_class'])})")
+        typer.echo(f"expected calibration error {percent(facts['ece'])} ({how})")
+        typer.echo(f"(always the most common class of training: {percent(facts['commonest_class'])})")
     if facts["verdict"] is not None:
         typer.echo(facts["verdict"])
     written = [path for path in (facts["out"], facts["save"]) if path is not None]
     typer.echo(f"{facts['seconds']:.1f} s" + "".join(f"\nwritten to {path}" for path in written))
-
-
-def _percent(value: float, spread: float | None = None) -> str:
-    return f"{100 * value:.1f}" + ("" if spread is None else f" ± {100 * spread:.1f}") + " %"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
@@ -15,7 +16,7 @@ import typer
 from . import reading
 from .checkpoints import Files, fit_nodes
 from .classified import end_runs, measured, print_classified, written
-from .guard import note, notes
+from .guard import note, notes, uninterrupted
 from .options import (
     NEED_PYG,
     NOT_TRAINED,
@@ -89,9 +90,10 @@ def classify(
     Runs start from fresh weights and share one split. Where there are validation nodes, they choose the best epoch (but
     not with the paper's preset).
 
-    With --save, a checkpoint of each run is kept beside the model about every 20 seconds while it trains. After Ctrl-C, which
-    ends after the current epoch, or a crash, the same command with --resume continues from there. Of several runs, those that
-    finished before Ctrl-C are reported and written.
+    With --save, a checkpoint of each run is kept beside the model about every 20 seconds while it trains. After Ctrl-C or a
+    crash, the same command with --resume continues from there. Ctrl-C ends a run in this process after the current epoch, with
+    a checkpoint of it, and runs in several processes at once. Those that finished before are reported and written, beside
+    files that were there before.
 
     Example: ndcn classify edges.csv --features features.csv --labels labels.csv --out predictions.csv
     """
@@ -116,10 +118,11 @@ def classify(
     if save is None and resume:
         raise ValueError("--resume continues from the checkpoint beside a saved model: name the model with --save")
     settings: dict[str, Any] = {"hidden": hidden, "epochs": epochs, "progress": None if runs == 1 else False}
+    if kind == "citations" and (model is not NodeModel.ndcn or preset is Preset.paper):
+        settings |= _read("models", model.value, graph) or {}  # as published for this graph
     if model is NodeModel.ndcn:
-        published = _read("models", "ndcn", graph) if preset is Preset.paper and kind == "citations" else {}
         given = {name: value for name, value in by_name.items() if value is not None}
-        settings |= {**published, **given, "preset": preset.value}
+        settings |= {**given, "preset": preset.value}
     if class_weight is not ClassWeights.none:
         settings["class_weight"] = class_weight.value
     estimators = [_estimator(model, seed=seed + k, **settings) for k in range(runs)]
@@ -133,20 +136,21 @@ def classify(
     began = time.monotonic()
     files = None if save is None else Files(save, runs)
     done = fit_nodes(estimators, found, validated, jobs, files, resume)
-    facts: dict[str, Any] = {
-        "dataset": graph,
-        "model": model.value,
-        "preset": preset.value if model is NodeModel.ndcn else None,
-        "runs_asked": runs,
-        **measured(found, done),
-        "validated": validated,
-        "paper": _paper(graph, model) if kind == "citations" else None,
-        "seconds": time.monotonic() - began,
-        "seed": seed,
-        **written(done, found, out, files),
-    }
-    (print_json if as_json else partial(print_classified, data=found))(facts)
-    end_runs(len(done), runs, files)
+    with uninterrupted() if len(done) < runs else nullcontext():
+        facts: dict[str, Any] = {
+            "dataset": graph,
+            "model": model.value,
+            "preset": preset.value if model is NodeModel.ndcn else None,
+            "runs_asked": runs,
+            **measured(found, done),
+            "validated": validated,
+            "paper": _paper(graph, model) if kind == "citations" else None,
+            "seconds": time.monotonic() - began,
+            "seed": seed,
+            **written(done, runs, found, out, files),
+        }
+        (print_json if as_json else partial(print_classified, data=found))(facts)
+        end_runs(facts, out, files)
 
 
 # What is asked for ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sqlite3
 import sys
 import warnings
@@ -69,6 +70,16 @@ def guarded() -> Iterator[None]:
         if type(error).__module__.partition(".")[0] != "ndcn":  # ours are TrainingError and IntegrationError
             raise
         raise _ended(error, FAILED) from error
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C while what was done until the first is written and reported."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 _silent = False

@@ -133,7 +133,6 @@ def _draw_errors(title: str, cells: dict[str, _Cell], path: Path) -> None:
 def draw_sweep(table: Classification, store: Path, out: Path) -> list[Path]:
     """For each data set and model that has T and alpha: accuracy over T at the best alpha, and over T and alpha."""
     files = []
-    out.mkdir(parents=True, exist_ok=True)
     with Store(store, create=False, read_only=True) as there:
         for dataset in table.datasets:
             for model in table.sweep_models():
@@ -146,6 +145,7 @@ def draw_sweep(table: Classification, store: Path, out: Path) -> list[Path]:
                     best = max(judged, key=lambda at: float(np.mean(judged[at])))[1]
                     figure = _accuracy(found, best, f"{table.titles[dataset]}: {model.title}")
                     path = out / f"{dataset}_{model.name}.png"
+                    out.mkdir(parents=True, exist_ok=True)
                     _save(figure, path)
                     files.append(path)
     return files

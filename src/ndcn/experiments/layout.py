@@ -29,6 +29,11 @@ class Grid:
     notes: list[str]
     summary: list[str]
 
+    @property
+    def first_heads(self) -> tuple[str, ...]:
+        """Heads of the columns that name a row; without that of the dynamics where there are none."""
+        return ("dynamics", "model") if any(group for group, _, _ in self.lines) else ("model",)
+
     def _repr_html_(self) -> str:
         rows = [
             (f"{group}, {label}" if group else label, list(map(_beside, cells))) for group, label, cells in self.lines
@@ -182,9 +187,10 @@ def as_markdown(found: Sequence[Grid]) -> str:
     """Markdown tables; the paper's value in brackets after ours."""
     blocks = []
     for grid in found:
-        lines = [f"| dynamics | model | {' | '.join(grid.heads)} |", "|---" * (len(grid.heads) + 2) + "|"]
+        first = grid.first_heads
+        lines = [f"| {' | '.join((*first, *grid.heads))} |", "|---" * (len(first) + len(grid.heads)) + "|"]
         for group, label, cells in grid.lines:
-            lines.append(f"| {group} | {label} | {' | '.join(map(_beside, cells))} |")
+            lines.append(f"| {' | '.join((*(group, label)[-len(first) :], *map(_beside, cells)))} |")
         notes = ["", *(f"- {note}" for note in (*grid.notes, *grid.summary))] if grid.notes or grid.summary else []
         blocks.append("\n".join([f"**{grid.title}**, the paper's in brackets", "", *lines, *notes]))
     return "\n\n".join(blocks)
@@ -194,12 +200,13 @@ def as_latex(found: Sequence[Grid]) -> str:
     """Tables for LaTeX with the booktabs package; the paper's value in brackets after ours."""
     blocks = []
     for grid in found:
-        lines = [" & ".join(_tex(head) for head in ("dynamics", "model", *grid.heads)) + r" \\"]
+        first = grid.first_heads
+        lines = [" & ".join(_tex(head) for head in (*first, *grid.heads)) + r" \\"]
         previous = None
         for group, label, cells in grid.lines:
             if group != previous:
                 lines.append(r"\midrule")
-            words = (group if group != previous else "", label, *map(_beside, cells))
+            words = (*(group if group != previous else "", label)[-len(first) :], *map(_beside, cells))
             lines.append(" & ".join(_tex(word) for word in words) + r" \\")
             previous = group
         frame = [
@@ -207,7 +214,7 @@ def as_latex(found: Sequence[Grid]) -> str:
             r"\begin{table}",
             r"\centering",
             f"\\caption{{{_tex('; '.join([grid.title, 'in brackets the paper', *grid.notes]))}.}}",
-            f"\\begin{{tabular}}{{ll{'r' * len(grid.heads)}}}",
+            f"\\begin{{tabular}}{{{'l' * len(first)}{'r' * len(grid.heads)}}}",
             r"\toprule",
             *lines,
             r"\bottomrule",

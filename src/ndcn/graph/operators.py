@@ -155,5 +155,6 @@ def _refuse_negative(graph: Graph, name: str) -> None:
     if graph.has_negative_weights:
         raise ValueError(
             f"{name} divides by degrees and needs weights >= 0, but this graph has negative ones; "
-            "use operators.signed_laplacian, operators.laplacian or operators.adjacency"
+            "use operators.signed_laplacian, operators.laplacian or operators.adjacency, or, as to classify nodes, drop these "
+            "edges or take absolute values in the table of edges"
         )

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from ..data import Calendar, Dataset
 from . import column_names as column_names
-from .cells import Names as Names, is_missing as is_missing, labels_for as labels_for, plain as plain
+from .cells import (
+    Names as Names,
+    is_missing as is_missing,
+    is_whole as is_whole,
+    labels_for as labels_for,
+    number as number,
+    plain as plain,
+)
 from .doubts import doubts as doubts
 from .edge_list import EdgeList as EdgeList
 from .edges import read_edges as read_edges

@@ -47,7 +47,7 @@ def build_graph(
     if when is None or not len(known):
         matrix, notes = _matrix(edges, source, target, known, labels, repeated)
         [matrix], is_directed = _directed([matrix], edges, directed, notes)
-        notes += _remarks(edges, matrix)
+        notes += _remarks(edges, matrix, is_directed)
         return Graph(matrix, nodes=labels, directed=is_directed), None, notes
     times, group = np.unique(when[known], return_inverse=True)
     if len(times) > MOST_GRAPHS:
@@ -63,7 +63,7 @@ def build_graph(
         matrices.append(matrix)
         notes = notes or about  # of edges listed again, the first time is told
     matrices, is_directed = _directed(matrices, edges, directed, notes)
-    notes += _remarks(edges, matrices[-1])
+    notes += _remarks(edges, matrices[-1], is_directed)
     graphs = [Graph(matrix, nodes=labels, directed=is_directed) for matrix in matrices]
     made = f"edges at {len(times)} times make {len(times)} graphs"
     notes.append(f"{edges.title}: {made}; each holds until the next begins, the first one also before")
@@ -151,13 +151,14 @@ def _ones(matrix: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _remarks(edges: EdgeList, matrix: sparse.csr_array) -> list[str]:
-    loops, negative = np.count_nonzero(matrix.diagonal()), int((matrix.data < 0).sum())
+def _remarks(edges: EdgeList, matrix: sparse.csr_array, directed: bool) -> list[str]:
+    each = matrix if directed else sparse.tril(matrix)  # every edge once
+    loops, negative = np.count_nonzero(matrix.diagonal()), int((each.data < 0).sum())
+    takers = "signed_laplacian, the default operator of models of dynamics, takes them; diffusion of classes does not"
     remarks = {
         f"{counted(int(loops), 'edge')} from a node to itself; kept, as the action of a node on itself": loops > 0,
-        f"{counted(negative, 'negative weight')}; kept: signed_laplacian, the default operator, takes them": negative
-        > 0,
+        f"{counted(negative, 'negative weight')}; kept: {takers}": negative > 0,
         "edges of weight 0 are left out": (edges.weight == 0).any(),
-        "no edge is left between the nodes of the states; each node is on its own": matrix.nnz == 0,
+        "no edge is left between the nodes; each node is on its own": matrix.nnz == 0,
     }
     return [f"{edges.title}: {remark}" for remark, applies in remarks.items() if applies]

@@ -41,7 +41,7 @@ def reliability(classifier: NodeClassifier | NodeBaseline, mask: Any = None, ax:
     """
     found = classifier.calibration(mask)
     if ax is None:
-        ax = axes_at(Picture(figsize=(4.2, 4.8)), 0.6, 0.35, 3.45, 2.95)
+        ax = axes_at(Picture(figsize=(4.2, 5.05)), 0.6, 0.6, 3.45, 2.95)
         lighten(ax)
     some = found.counts > 0
     width = found.edges[1] - found.edges[0]
@@ -53,9 +53,9 @@ def reliability(classifier: NodeClassifier | NodeBaseline, mask: Any = None, ax:
     ax.bar(middle, found.confidence[some] - accuracy, bottom=accuracy, **gap, **bar)
     ax.set(xlim=(0, 1), ylim=(0, 1), ylabel="accuracy")
     ax.tick_params(labelbottom=False)
-    ax.legend(frameon=False, loc="upper left", fontsize=8)
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=8)  # above, where no bar is
     how = "" if found.temperature is None else f", temperature {found.temperature:.2g}"
-    ax.set_title(f"ECE {100 * found.ece:.1f} % on {found.counts.sum()} nodes{how}", fontsize=10, color=INK)
+    ax.set_title(f"ECE {100 * found.ece:.1f} % on {found.counts.sum()} nodes{how}", fontsize=10, color=INK, pad=24)
     below = ax.inset_axes((0, -0.34, 1, 0.28), sharex=ax)
     lighten(below)
     below.bar(middle, found.counts[some], color=QUIET, **bar)

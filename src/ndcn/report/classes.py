@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from .._support.registries import CLASS_SECTIONS
-from .._support.wording import counted
 from ..classify import SPLITS, explanations
 from .encode import pack_exact, pack_integers
 from .gather import drawn
@@ -41,7 +40,7 @@ def gather_classes(classifier: NodeClassifier, mask: Any = None, model_name: str
     why, not_why = _why(classifier)
     model, found = classifier.model_, classifier.calibration(judged) if judged.any() else None
     content: dict[str, Any] = {
-        "title": f"Classes of {counted(graph['n'], 'node')}",
+        "title": f"Classes of {graph['n']:,} node{'s' * (graph['n'] != 1)}",
         "graph": graph,
         "times": [],  # the page of dynamics has some
         "features": [],
@@ -58,13 +57,14 @@ def gather_classes(classifier: NodeClassifier, mask: Any = None, model_name: str
             "shown": shown,
         },
         "why": why,
+        "explained": model.linear,  # by `ndcn explain`
         "model_name": model_name,
         "facts": {
             "accuracy": right.double().mean().item() if len(right) else None,
             "judged": len(right),
             "ece": None if found is None else found.ece,
             "temperature": classifier.probability_temperature_,
-            "T": model.T,
+            "T": model.T if model.diffuses else None,
             "trained": int((classifier.split_ == SPLITS.index("train")).sum()),
         },
         "notes": [*_graph_helps(classifier), *notes, *about_links, *not_why],

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from .checkpoint import as_text as as_text, fingerprint as fingerprint
-from .loop import History, Plan as Plan, TrainingError, TrainingInterrupted as TrainingInterrupted, train as train
+from .loop import (
+    History,
+    InterruptedWarning as InterruptedWarning,
+    Plan as Plan,
+    TrainingError,
+    TrainingInterrupted as TrainingInterrupted,
+    train as train,
+)
 from .objective import CrossEntropy, Objective
 from .recipes import (
     RAW as RAW,

@@ -43,6 +43,10 @@ class TrainingInterrupted(KeyboardInterrupt):
     steps: int = 0
 
 
+class InterruptedWarning(RuntimeWarning):
+    """Ctrl-C ended training after an epoch; the model has the best weights until then."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """How to train. ``patience`` counts epochs, by the task's rule; its ``fingerprint`` identifies a checkpoint."""
@@ -152,7 +156,7 @@ def train(task: Task, plan: Plan, history: History, *, resume: bool = False) -> 
         warn(
             f"interrupted after {len(history.loss)} of {plan.epochs} epochs: the best weights so far, of epoch {kept}, "
             "are kept",
-            RuntimeWarning,
+            InterruptedWarning,
         )
 
 

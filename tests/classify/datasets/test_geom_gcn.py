@@ -52,7 +52,8 @@ def test_places_of_the_ones(folder: Path) -> None:
 
 
 def test_what_is_missing_is_named(folder: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"ring_split_0.6_0.2_0.npz; there are 'ring_split_0.6_0.2_3.npz'"):
+    (folder / "film_split_0.6_0.2_0.npz").touch()
+    with pytest.raises(FileNotFoundError, match=r"ring_split_0.6_0.2_0.npz; there are 'ring_split_0.6_0.2_3.npz'$"):
         geom_gcn("ring", folder, split=0)
     with pytest.raises(FileNotFoundError, match=r"square_out1_graph_edges.txt; there are 'ring_out1_graph_edges.txt'"):
         geom_gcn("square", folder)

@@ -18,6 +18,12 @@ def test_karate_club() -> None:
     assert data.test_mask.equal(~data.train_mask)
 
 
+def test_one_of_a_kind_is_singular() -> None:
+    club = karate_club()
+    narrow = replace(club, features=club.features[:, :1])
+    assert "34 nodes, 1 feature, 2 classes" in repr(narrow)
+
+
 def test_it_is_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         karate_club().labels = torch.zeros(34)

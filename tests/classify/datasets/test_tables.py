@@ -279,6 +279,26 @@ def test_files_that_are_refused(tmp_path: Path, name: str, content: bytes, messa
         node_tables(tmp_path / name)
 
 
+def test_tables_of_nodes_with_only_a_header(tmp_path: Path) -> None:
+    labels, features = written(tmp_path, "l.csv", "node,label\n"), written(tmp_path, "f.csv", "node,a\n")
+    with pytest.raises(ValueError, match=r"l\.csv has no rows, only a header; expected a line for each node"):
+        node_tables(EDGES, labels=labels)
+    with pytest.raises(ValueError, match=r"f\.csv has no rows"):
+        node_tables(EDGES, features, LABELS)
+
+
+def test_a_table_of_features_in_place_of_edges() -> None:
+    with pytest.warns(
+        UserWarning, match="no target is a node that the other tables name, but '5', '4', '3' and 2 more"
+    ):
+        node_tables(FEATURES[["node", "size"]], labels=LABELS, test=0)
+
+
+def test_edges_act_both_ways_by_default() -> None:
+    assert any("edges act both ways; if they do not, say directed=True" in note for note in node_tables(EDGES).notes)
+    assert not any("both ways" in note for note in node_tables(EDGES, directed=False).notes)
+
+
 def test_no_file_and_no_table(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere\.csv to read labels from"):
         node_tables(EDGES, labels="nowhere.csv")

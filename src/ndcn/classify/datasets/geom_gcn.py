@@ -80,9 +80,9 @@ def geom_gcn_names(root: str | Path) -> list[str]:
 def _file(folder: Path, name: str) -> Path:
     path = folder / name
     if not path.is_file():
-        kind = "*_" + (SPLITS.format("*") if name.endswith(".npz") else name.split("_", 1)[1])
+        kind = re.sub(r"\d+\.npz$", "*.npz", name) if name.endswith(".npz") else "*_" + name.split("_", 1)[1]
         same = sorted(other.name for other in folder.glob(kind)) if folder.is_dir() else []
-        there = f"there are {some(same)}" if same else "put the files of Geom-GCN there"
+        there = f"there are {some(same, 10)}" if same else "put the files of Geom-GCN there"
         raise FileNotFoundError(f"there is no file {path}; {there}")
     return path
 

@@ -69,6 +69,8 @@ def read_node_rows(
         place = _node_column(table, known, node)
     loaded = table.load({place: "name", **roles(table, place)})
     names: Names = loaded.pop(place)
+    if not len(names):
+        raise ValueError(f"{table.title} has no rows, only a header; expected a line for each node")
     notes = [*table.notes, f"{table.title}: nodes are in column {table.name(place)}"]
     columns = {k: _without_missing(table, k, x, notes) if isinstance(x, Names) else x for k, x in loaded.items()}
     unnamed = names.codes < 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from scipy import sparse
 
+from ..._support.wording import counted
 from ...graph import Graph
 from ..node_data import UNKNOWN
 
@@ -67,6 +68,6 @@ class NodeDataset:
         train, val, test = (int(mask.sum()) for mask in (self.train_mask, self.val_mask, self.test_mask))
         n, d = self.features.shape
         return (
-            f"NodeDataset({self.name}: {n} nodes, {d} features, {len(self.classes)} classes; "
+            f"NodeDataset({self.name}: {counted(n, 'node')}, {counted(d, 'feature')}, {len(self.classes)} classes; "
             f"{train} train, {val} validation, {test} test)"
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,15 @@ import torch
 from scipy import sparse
 
 from ..._support.checks import LARGEST_SEED
+from ..._support.wording import some
 from ...io import (
     EdgeList,
     build_graph,
+    is_whole,
     isolated_note,
     labels_as_in,
     labels_for,
+    number,
     read_edges,
     refuse_strangers,
     spelling_hint,
@@ -114,10 +119,13 @@ def node_tables(
     if isinstance(edges, (str, Path)) and links.heading is not None and set(links.heading) <= named:
         links = read_edges(edges, columns=columns, use_time=False, headless=True)  # its first line names two nodes
     edge_labels, notes, cautions = _matched(links, tables)
+    cautions += _no_nodes(links, edge_labels, named)
     everyone = labels_for({*edge_labels, *named})
     place = {str(name): k for k, name in enumerate(everyone)}
     where = np.array([place[name] for name in edge_labels], dtype=np.int64)
     is_directed = False if directed is None and links.directed is None else directed
+    if is_directed is not directed:
+        notes.append(f"{links.title}: edges act both ways; if they do not, say directed=True (--directed)")
     graph, _, built = build_graph(links, where, everyone, is_directed, repeated=duplicates)
     classes: tuple[str, ...] = ()
     codes, part = torch.full((len(everyone),), UNKNOWN), None
@@ -150,6 +158,22 @@ def node_tables(
         classes=classes,
         notes=(*links.notes, *built, *(note for table in tables for note in table.notes), *notes),
     )
+
+
+def _no_nodes(links: EdgeList, edge_labels: list[str], named: set[str]) -> list[str]:
+    """A warning if one end of the edges holds no node that the tables name, and names of another kind: numbers for text, say."""
+    for end, where in (("source", links.source), ("target", links.target)):
+        there = [edge_labels[k] for k in np.unique(where).tolist()]
+        if named.isdisjoint(there) and named and _kind_of(there) != _kind_of(named):
+            what = f"{links.title}: no {end} is a node that the other tables name, but {some(there, 3)}"
+            return [f"{what}; is this the table of edges? If so, name its columns with --source and --target"]
+    return []
+
+
+def _kind_of(names: Collection[str]) -> str:
+    """What most names are: "whole" numbers, "number" or "text"."""
+    kinds = Counter("whole" if is_whole(x) else "text" if number(x) is None else "number" for x in names)
+    return kinds.most_common(1)[0][0]
 
 
 def _matched(links: EdgeList, tables: list[NodeRows]) -> tuple[list[str], list[str], list[str]]:

@@ -38,10 +38,11 @@ export async function unpackClasses() {
   for (const [name, one] of Object.entries({ contributions, logOdds, bias })) WHY[name] = await numbers(one);
 }
 
-// [node, contribution] to the log-odds of the likeliest class, the largest first.
+// [node, contribution] to the log-odds of the likeliest class, the largest first; without those that would read 0.000.
 export function contributorsOf(node) {
   const from = node * WHY.shown;
-  return Array.from({ length: WHY.shown }, (_, k) => [WHY.nodes[from + k], WHY.contributions[from + k]]);
+  const all = Array.from({ length: WHY.shown }, (_, k) => [WHY.nodes[from + k], WHY.contributions[from + k]]);
+  return all.filter(([, contribution]) => Math.abs(contribution) >= 0.0005);
 }
 
 // What a map says of a node.

@@ -40,8 +40,8 @@ function startTop() {
     [words.ece, percent(ece), how],
     networkFact(),
     [words.classCount, String(CLASSES.length), trained ? words.trainedOn(trained) : null],
-    [words.time, shortNumber(T), null],
   ];
+  if (T !== null) facts.push([words.time, shortNumber(T), null]);
   byId("facts").replaceChildren(...facts.map(factElement));
   byId("subtitle").textContent = words.subtitle;
   byId("notes").replaceChildren(...CONTENT.notes.map((note) => make("p", { class: "note" }, note)));
@@ -139,7 +139,8 @@ function fillNode() {
   const name = GRAPH.names ? GRAPH.names[node] : String(node);
   const command = words.command(quoted(CONTENT.model_name), quoted(name));
   const elsewhere = [make("p", { class: "quiet" }, words.elsewhere), make("code", {}, command)];
-  byId("node-why").replaceChildren(...(WHY.nodes ? whyTable(node) : elsewhere));
+  const without = CONTENT.explained ? elsewhere : [make("p", { class: "quiet" }, words.notExplained)];
+  byId("node-why").replaceChildren(...(WHY.nodes ? whyTable(node) : without));
 }
 
 function startNode() {

@@ -71,10 +71,11 @@ function errorColouring(scale, sameScale) {
 // Classes --------------------------------------------------------------------------------------------------------
 
 const GOLDEN = 137.508; // degrees between the hues of classes beyond the palette
+const FIRST_HUE = 105; // of these: it keeps up to ten classes farthest apart in Lab, at least 17, and eight 27
 
 function hueColour(code) {
   const light = themeNow() === "dark" ? 0.68 : 0.45;
-  const hue = (code * GOLDEN) % 360;
+  const hue = (FIRST_HUE + (code - palette().length + 1) * GOLDEN) % 360;
   const spread = 0.55 * Math.min(light, 1 - light);
   const part = (n) => {
     const k = (n + hue / 30) % 12;

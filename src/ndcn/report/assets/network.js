@@ -196,20 +196,21 @@ export function drawTip(surface, g, kind, width) {
 
 export function drawScale(surface, kind, width) {
   if (CONTENT.classes && kind !== "confidence") return; // the legend names the classes
-  drawRamp(surface, colouring(kind, state.feature, state.same), width);
+  const write = CONTENT.classes ? (share) => share.toFixed(2) : shortNumber;
+  drawRamp(surface, colouring(kind, state.feature, state.same), width, write);
 }
 
 // The colours of some numbers, with the least, the middle and the largest.
-export function drawRamp(surface, colours, width) {
+export function drawRamp(surface, colours, width, write = shortNumber) {
   const bar = Math.min(width, 260);
   const left = (width - bar) / 2;
   for (let k = 0; k < 64; k++) {
     surface.rect(left + (k * bar) / 64, 2, bar / 64 + 0.6, 8, colours.ramp[Math.round((k * 255) / 63)]);
   }
   const style = { fill: ink("quiet"), size: 11 };
-  surface.text(shortNumber(colours.low), left, 24, style);
-  surface.text(shortNumber(colours.at(0.5)), left + bar / 2, 24, { ...style, align: "center" });
-  surface.text(shortNumber(colours.high), left + bar, 24, { ...style, align: "right" });
+  surface.text(write(colours.low), left, 24, style);
+  surface.text(write(colours.at(0.5)), left + bar / 2, 24, { ...style, align: "center" });
+  surface.text(write(colours.high), left + bar, 24, { ...style, align: "right" });
 }
 
 // What a picture shows: beside a forecast of what nobody has seen, not the truth but what was last observed.

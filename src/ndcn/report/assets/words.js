@@ -154,6 +154,7 @@ export const WORDS = {
     bias: "bias",
     sum: "log-odds",
     elsewhere: "Where its class came from, with the share of every node:",
+    notExplained: "The field is not linear: where its class came from is no sum over nodes.",
     command: (model, node) => `ndcn explain ${model} ${node}`,
     noneChosen: "Click a node or find one by name to see where its class came from.",
   },

@@ -15,9 +15,9 @@ POINTS = 17  # from no diffusion to twice the time trained for; every other lies
 
 
 def part(page: ClassContext) -> dict[str, Any] | None:
-    """Accuracies on the judged, the validation and the training nodes; None where the field is not linear."""
+    """Accuracies on the judged, the validation and the training nodes; None where the field is not linear, or none."""
     clf = page.classifier
-    if not clf.model_.linear:
+    if not clf.model_.linear or not clf.model_.diffuses:
         return None
     T = clf.model_.T
     times = np.linspace(0, 2 * T, POINTS)
