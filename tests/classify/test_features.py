@@ -1,3 +1,15 @@
+"""Features at one scale, whatever their size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from ndcn.classify.features import FeatureTable
+
+
 @pytest.mark.parametrize("normalize", [True, "euclidean", "columns"])
 def test_the_size_of_features_does_not_matter(normalize: bool | str) -> None:
     matrix = sparse.random_array((20, 5), density=0.5, rng=0, format="csr")
