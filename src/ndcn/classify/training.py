@@ -125,7 +125,7 @@ WITH_FEW_COLUMNS: dict[str, Any] = {
 }
 # Of fields that are compared (choice.COMPARED), what differs from their own settings.
 COMPARING: dict[str, dict[str, Any]] = {
-    "consistent": {"passes": 4, "consistency": 2.0, "members": 1},
+    "consistent": {"passes": 4, "consistency": 2.0, "members": 1, "row_dropout": 0.5},
     "diffusion": {"T": 2.0, "alpha": 0.0, "source": 0.0},
 }
 NO_OTHER_EDGES = {"similar": 0}  # for fields that are not ours, or not linear
@@ -178,6 +178,8 @@ def recipe_of(
         own = own | WITH_FEW_COLUMNS
     if comparing:
         own = own | COMPARING.get(candidate or "", {})
+    if candidate == "consistent" and few_columns:
+        own = own | {"row_dropout": 0.0}  # 64 and 58 % of two such graphs with 0.5, 66 and 65 with 0
     recipe: ClassifierRecipe = overridden(replace(preset, **own), {**given, "field": wanted})
     if not any(recipe.normalize is known for known in NORMALIZE[:2]) and recipe.normalize not in NORMALIZE[2:]:
         raise ValueError(f'normalize must be True, False, "euclidean" or "columns", got {recipe.normalize!r}')
