@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 import ndcn
 from ndcn import Graph, NodeClassifier, Solver, TrainingError
 from ndcn.classify.features import FeatureTable
-from ndcn.classify.training import recipe_of
+from ndcn.classify.recipes import recipe_of
 from ndcn.datasets import NodeDataset, karate_club, planetoid
 from places import SHARED
 

@@ -22,7 +22,8 @@ from .baseline_networks import AGNN, GAT, GCN, MLP, NodeNetwork, label_propagati
 from .class_weights import ClassWeight
 from .node_data import UNKNOWN, checked_features
 from .node_estimator import NodeEstimator
-from .training import LabelledNodes, NodeTask, overridden
+from .recipes import overridden
+from .training import LabelledNodes, NodeTask
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,9 @@ from .features import has_few_columns, says_nothing
 from .network import DiffusionClassifier
 from .node_data import check_graph, checked_features
 from .node_estimator import NodeEstimator
+from .recipes import ClassifierRecipe, recipe_of
 from .similar_nodes import telling, with_similar
-from .training import ClassifierRecipe, ClassifierTask, LabelledNodes, build, recipe_of
+from .training import ClassifierTask, LabelledNodes, build
 
 
 @dataclass(eq=False, repr=False)

@@ -22,7 +22,8 @@ from ..training import History
 from .choice import choice_of
 from .classifier import NodeClassifier
 from .node_data import SPLITS
-from .training import LINEAR, ClassifierRecipe, build, recipe_of
+from .recipes import LINEAR, ClassifierRecipe, recipe_of
+from .training import build
 
 KIND = "NodeClassifier"
 # What a trained network is built and fed by.
