@@ -13,7 +13,7 @@ import warm
 from ndcn import training
 from ndcn._support import registries
 from ndcn._support.registry import Registry
-from ndcn.classify import training as classify_training
+from ndcn.classify import recipes as classify_recipes
 from ndcn.forecast import Auto
 from ndcn.training import objective
 
@@ -57,7 +57,7 @@ def test_every_name_leads_to_a_thing(registry: Registry) -> None:
 
 def test_names_alone_are_those_that_are_known() -> None:
     assert list(training.RECIPES) == list(training.RESIDUAL_GNN) == list(training.TEMPORAL_GNN) == [*registries.PRESETS]
-    assert list(classify_training.RECIPES) == [*registries.PRESETS]
+    assert list(classify_recipes.RECIPES) == [*registries.PRESETS]
     assert list(objective.PENALTIES) == [*registries.LOSSES]
     for name in registries.SERIES_KINDS:
         assert Auto(kind=name).kind == name
