@@ -140,13 +140,13 @@ def _add(
 ) -> None:
     """One trajectory's share of both, less what its initial state explains, as far as that was found out."""
     P = len(normal)
-    for k, followed in enumerate(tape.tangent(Y)):
-        left = np.hstack([S[k], sides.misses[k]]) - followed
-        with np.errstate(over="ignore", invalid="ignore"):  # of a law that diverges, which is not kept
+    with np.errstate(over="ignore", invalid="ignore"):  # of a law that diverges, which is not kept
+        for k, followed in enumerate(tape.tangent(Y)):
+            left = np.hstack([S[k], sides.misses[k]]) - followed
             both = left[:, :P].T @ (sides.weights[k] * left)
+            normal += both[:, :P]
+            gradient += both[:, P:]
+        kept = Y - np.hstack([np.zeros((len(Y), P)), sides.offset])
+        both = Y[:, :P].T @ (sides.prior * kept)
         normal += both[:, :P]
         gradient += both[:, P:]
-    kept = Y - np.hstack([np.zeros((len(Y), P)), sides.offset])
-    both = Y[:, :P].T @ (sides.prior * kept)
-    normal += both[:, :P]
-    gradient += both[:, P:]
