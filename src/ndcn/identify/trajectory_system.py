@@ -112,7 +112,7 @@ def normal_equations(
         moves.append(torch.from_numpy(Y[:, P:].T.copy()).reshape(R, *problem.x0.shape))
         columns.append(Y[:, :P])
         eliminations.append(elimination)
-    symmetric = torch.from_numpy((normal + normal.T) / 2)
+    symmetric = torch.from_numpy(normal / 2 + normal.T / 2)
     return NormalEquations(symmetric, torch.from_numpy(gradient), moves, columns, eliminations, gain)
 
 
