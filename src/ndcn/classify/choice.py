@@ -77,8 +77,8 @@ Features alone are used.
     @property
     def short(self) -> bool:
         """Whether diffusion for a short time suits it: neighbours are alike, but not clearly."""
-        known = self.assortativity is not None and self.edges >= FEWEST
-        return self.field == "diffusion" and known and self.assortativity < CLEAR  # type: ignore[operator]  # it is known
+        r = _told(self.assortativity, self.edges)
+        return self.field == "diffusion" and r is not None and r < CLEAR
 
     def __str__(self) -> str:
         more = f" {counted(self.similar, 'edge')} between nodes of similar features were added." if self.similar else ""
@@ -153,6 +153,11 @@ def assortativity(graph: Graph, codes: torch.Tensor, nodes: torch.Tensor) -> tup
     return (None if chance == 1 else float((mixing.trace() - chance) / (1 - chance))), edges
 
 
+def _told(found: float | None, edges: int) -> float | None:
+    """The assortativity, if enough edges tell it."""
+    return found if edges >= FEWEST else None
+
+
 def clearly_better(right: torch.Tensor, than: torch.Tensor) -> bool:
     """w - l > 1.5 sqrt(w + l), w being the nodes that only one field gets right, l those that only the other does (McNemar).
 
@@ -185,12 +190,12 @@ def first_choice(graph: Graph, codes: torch.Tensor, nodes: torch.Tensor, validat
     if graph.num_edges == 0:
         return FieldChoice("features")
     found, edges = assortativity(graph, codes, nodes)
-    told = found is not None and edges >= FEWEST
-    if told and found >= CLEAR:  # type: ignore[operator]  # it is known
+    r = _told(found, edges)
+    if r is not None and r >= CLEAR:
         return FieldChoice("diffusion", found, edges)
     if validated:
         return None
-    return FieldChoice("signed" if told and found < LIKELY else "diffusion", found, edges)  # type: ignore[operator]
+    return FieldChoice("signed" if r is not None and r < LIKELY else "diffusion", found, edges)
 
 
 def candidates(found: float | None, edges: int, share: float) -> list[str]:
@@ -204,7 +209,8 @@ def candidates(found: float | None, edges: int, share: float) -> list[str]:
         >>> candidates(-0.2, 100, 0.5), candidates(0.3, 100, 0.1)[0]
         (['signed', 'features', 'diffusion'], 'diffusion')
     """
-    first = "diffusion" if found is not None and edges >= FEWEST and found >= LIKELY else "signed"
+    r = _told(found, edges)
+    first = "diffusion" if r is not None and r >= LIKELY else "signed"
     return [first, *(name for name in COMPARED if name != first and (name != "consistent" or share < RARE))]
 
 
