@@ -67,7 +67,7 @@ def simulate(
     taken = with_inputs(field, inputs, graph, t0, max(times[-1].item(), t0))
     check_field(taken, graph, start, t0)
     solver = solver or Solver("dopri5", rtol=1e-8, atol=_atol(start, graph))
-    with torch.no_grad(), threads_for(start.numel()):
+    with torch.no_grad(), threads_for(start.numel() + graph.num_edges):
         solution = integrate(taken, graph, start, times, solver=solver, t0=t0)
     states = solution.states.to(x.dtype)
     if states.dtype != torch.float64 and not all_finite(

@@ -67,7 +67,7 @@ class LearnedLaw:
         begin, graph = query.t0, query.one_graph
         times = query.times.clamp(min=begin)
         count = len(self.found.posterior_samples)
-        with threads_for(graph.num_nodes):
+        with threads_for(graph.num_nodes + graph.num_edges):
             states, solver = LawODE(self.law, query.inputs).followed(query.x0, times, graph, begin)
             self._warn(states, query)
             mean = query.answer(states, features)

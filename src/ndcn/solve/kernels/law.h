@@ -37,7 +37,12 @@ typedef struct {
     const int32_t *ptr, *idx, *row;    /* CSR: j of each edge of i, and i of each edge */
     const double *weight, *degree;     /* A_ij, and the sum of them by i */
     const int32_t *order;              /* nodes by how many act on them, in windows that divide PART */
+    const int32_t *lanes;              /* j of each edge again, LANES rows of `order` side by side: up to the shortest of them column by column, */
+    const double *lane_weight;         /* then the rest of each; rows that fill no group come one after the other. Weights likewise, */
+    const int32_t *lane_ptr;           /* and where each group begins */
 } Graph;
+
+#define LANES 8 /* rows side by side; they divide the windows of graph->order */
 
 /* Nodes are computed in parts of so many, each by one thread; how many threads there are changes no digit. */
 #define PART 2048

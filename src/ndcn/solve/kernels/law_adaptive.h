@@ -9,52 +9,64 @@ typedef struct {
 
 enum { DONE, GOING_ON, NO_SMALLER_STEP };
 
-/* The sum of (e / (atol + rtol max(|x|, |y|)))^2 over some entries. */
-CLONES static double errors_squared(const double *e, const double *x, const double *y, int64_t from, int64_t to, double rtol, double atol)
+/* The sum of (e / (atol + rtol max(|x|, |y|)))^2 over some entries, where e = h sum_j w_j k_j is the error of a step from x to y. */
+CLONES static double errors_squared(const Method *m, double h, const double *k, int64_t size, const double *x, const double *y, int64_t from,
+                                    int64_t to, double rtol, double atol)
 {
-    double sums[8] = {0}; /* several, as each addition waits for the one before */
-    int64_t c = from;
-    for (; c + 8 <= to; c += 8)
-        for (int l = 0; l < 8; l++) {
-            const double a = fabs(x[c + l]), b = fabs(y[c + l]), part = e[c + l] / (atol + rtol * (a > b ? a : b));
-            sums[l] += part * part;
+    double sums[8] = {0}, e[CHUNK], sum = 0; /* several, as each addition waits for the one before */
+    for (int64_t first = from; first < to; first += CHUNK) {
+        const int64_t end = to - first < CHUNK ? to : first + CHUNK;
+        stages_summed(m->error, m->stages, k, size, first, end, e);
+        int64_t c = first;
+        for (; c + 8 <= end; c += 8)
+            for (int l = 0; l < 8; l++) {
+                const double a = fabs(x[c + l]), b = fabs(y[c + l]), part = h * e[c - first + l] / (atol + rtol * (a > b ? a : b));
+                sums[l] += part * part;
+            }
+        for (; c < end; c++) {
+            const double a = fabs(x[c]), b = fabs(y[c]), part = h * e[c - first] / (atol + rtol * (a > b ? a : b));
+            sums[0] += part * part;
         }
-    for (; c < to; c++) {
-        const double a = fabs(x[c]), b = fabs(y[c]), part = e[c] / (atol + rtol * (a > b ? a : b));
-        sums[0] += part * part;
     }
-    double sum = 0;
     for (int l = 0; l < 8; l++) sum += sums[l];
     return sum;
 }
 
-/* Tries one step from x to `next`; the stages after the first, which is given, go to k, and the error of the step to `error`. Its size is
-   the root mean square of error / (atol + rtol max(|x|, |next|)). */
-static double tried(const Ready *r, const Method *m, double h, const double *x, double *k, double *next, double *error, double *zero,
-                    int64_t size, double rtol, double atol)
+/* Tries one step from x to `next`; the stages after the first, which is given, go to k. Returns its error, the root mean square of
+   error / (atol + rtol max(|x|, |next|)); `errors` has a number for each part of the nodes. */
+static double tried(const Ready *r, const Method *m, double h, const double *x, double *k, double *next, double *errors, int64_t size,
+                    double rtol, double atol)
 {
     for (int64_t j = 1; j < m->stages; j++) { /* the last stage is at the end of the step */
         combined(r->graph, x, h, m->a + j * m->stages, j, k, size, next);
         rate_at(r, next, k + j * size);
     }
-    combined(r->graph, zero, h, m->error, m->stages, k, size, error);
+    const Graph *graph = r->graph;
+    if (graph->threads > 1)
+        PARALLEL
+        SHARED_FOR
+        FOR_PARTS(size) errors[from / PART] = errors_squared(m, h, k, size, x, next, from, PART_END(size), rtol, atol);
+    else FOR_PARTS(size) errors[from / PART] = errors_squared(m, h, k, size, x, next, from, PART_END(size), rtol, atol);
     double sum = 0;
-    FOR_PARTS(size) sum += errors_squared(error, x, next, from, PART_END(size), rtol, atol);
+    FOR_PARTS(size) sum += errors[from / PART];
     return sqrt(sum / size);
 }
+
+#define TOGETHER 16 /* times whose states are computed while the stages are in the first cache */
 
 /* States at the times asked for within a step from t to t + h. */
 static void between(const Graph *graph, const Method *m, double h, const double *x, const double *k, int64_t size, const double *times, int64_t count, double t,
                     double *states)
 {
+    double weights[TOGETHER * 16];
     for (int64_t q = 0; q < count; q++) {
         const double s = (times[q] - t) / h;
-        double weights[16];
         for (int64_t j = 0; j < m->stages; j++) {
             const double *p = m->dense + 4 * j;
-            weights[j] = s * (p[0] + s * (p[1] + s * (p[2] + s * p[3])));
+            weights[q % TOGETHER * m->stages + j] = s * (p[0] + s * (p[1] + s * (p[2] + s * p[3])));
         }
-        combined(graph, x, h, weights, m->stages, k, size, states + q * size);
+        const int64_t rows = q % TOGETHER + 1;
+        if (rows == TOGETHER || q + 1 == count) all_combined(graph, x, h, weights, rows, m->stages, k, size, states + (q + 1 - rows) * size);
     }
 }
 
@@ -64,14 +76,13 @@ EXPORT int ndcn_law_solve(const Law *law, const Graph *graph, const Method *m, d
 {
     Ready r;
     const int64_t size = graph->n * law->d, stages = m->stages;
-    double *memory = malloc(sizeof(double) * (stages + 3) * size);
+    double *memory = malloc(sizeof(double) * ((stages + 1) * size + size / PART + 1));
     if (!memory || !ready(&r, law, graph, 0)) return free(memory), -1;
-    double *k = memory, *next = k + stages * size, *error = next + size, *zero = error + size;
+    double *k = memory, *next = k + stages * size, *errors = next + size;
     memcpy(k, rate, sizeof(double) * size);
-    memset(zero, 0, sizeof(double) * size);
     int status = GOING_ON;
     for (int64_t s = 0; s < most && status == GOING_ON; s++) {
-        p->size = tried(&r, m, p->h, x, k, next, error, zero, size, rtol, atol);
+        p->size = tried(&r, m, p->h, x, k, next, errors, size, rtol, atol);
         p->calls += stages - 1;
         if (!(p->size <= 1)) { /* NaN too */
             p->failed++;

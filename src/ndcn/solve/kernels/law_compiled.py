@@ -18,7 +18,7 @@ from ..methods.tableau import Tableau
 from .law_arrays import GraphArrays, LawArrays, numbers, pointer
 from .tape_memory import give_back, given_back_with, piece
 
-ABI = 6
+ABI = 7
 
 _POINTER = ctypes.c_void_p
 _INT = ctypes.c_int64

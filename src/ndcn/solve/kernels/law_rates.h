@@ -85,29 +85,41 @@ INLINE void add_to_nodes(const Graph *graph, int64_t first, int64_t count, const
     }
 }
 
-/* out_i = sum_j A_ij v_j at some nodes. Four rows are summed side by side, as each addition waits for the one before; rows of like length come
-   after each other, so that the ends of their loops are foreseen. */
+/* out_i = sum_j A_ij v_j at some nodes, LANES rows side by side, as each addition waits for the one before; rows of like length come after each
+   other, so that the ends of their loops are foreseen. With indices in the order in which they are read, a sum of 100,000 nodes of degree 10
+   takes 0.65 ms, 0.77 with four rows of the CSR side by side. */
 INLINE void neighbours_of(const int ones, const Graph *graph, int64_t from, int64_t to, const double *restrict v, double *restrict out)
 {
     const int32_t *ptr = graph->ptr, *order = graph->order;
-#define TERM(e) ((ones ? 1.0 : graph->weight[e]) * v[graph->idx[e]])
     int64_t p = from;
-    for (; p + 3 < to; p += 4) {
-        const int32_t *i = order + p, count = ptr[i[0] + 1] - ptr[i[0]]; /* of the shortest */
-        double sums[4] = {0};
-        for (int32_t e = 0; e < count; e++)
-            for (int l = 0; l < 4; l++) sums[l] += TERM(ptr[i[l]] + e);
-        for (int l = 0; l < 4; l++) {
-            for (int32_t e = ptr[i[l]] + count; e < ptr[i[l] + 1]; e++) sums[l] += TERM(e);
-            out[i[l]] = sums[l];
+    const int32_t *idx = graph->lanes + graph->lane_ptr[p / LANES];
+    const double *weight = ones ? NULL : graph->lane_weight + graph->lane_ptr[p / LANES];
+#define TERM(e) ((ones ? 1.0 : weight[e]) * v[idx[e]])
+#define ONWARDS(count) (idx += (count), weight = ones ? NULL : weight + (count))
+    for (; p + LANES <= to; p += LANES) {
+        const int32_t *i = order + p, shortest = ptr[i[0] + 1] - ptr[i[0]];
+        double sums[LANES] = {0};
+        for (int32_t e = 0; e < shortest; e++) {
+            for (int l = 0; l < LANES; l++) sums[l] += TERM(l);
+            ONWARDS(LANES);
+        }
+        for (int l = 0; l < LANES; l++) {
+            const int32_t rest = ptr[i[l] + 1] - ptr[i[l]] - shortest;
+            double sum = sums[l];
+            for (int32_t e = 0; e < rest; e++) sum += TERM(e);
+            out[i[l]] = sum;
+            ONWARDS(rest);
         }
     }
     for (; p < to; p++) {
+        const int32_t count = ptr[order[p] + 1] - ptr[order[p]];
         double sum = 0;
-        for (int32_t e = ptr[order[p]]; e < ptr[order[p] + 1]; e++) sum += TERM(e);
+        for (int32_t e = 0; e < count; e++) sum += TERM(e);
         out[order[p]] = sum;
+        ONWARDS(count);
     }
 #undef TERM
+#undef ONWARDS
 }
 
 INLINE void neighbours(const Graph *graph, int64_t from, int64_t to, const double *v, double *out)
@@ -140,8 +152,6 @@ CLONES static void sent(const Law *law, const Graph *graph, const double *x, Wor
         }
     }
 }
-
-#define LANES 8 /* rows side by side; they divide the windows of graph->order */
 
 /* A block of edges in pieces: so many edges of each of some rows side by side (LANES of them or one), the first edge of each row, then the second. */
 typedef struct {
@@ -180,31 +190,30 @@ INLINE void add_edges(const Law *law, const Graph *graph, const Work *w, Edges *
     b->filled = b->used = 0;
 }
 
-/* Takes the edges from `done` to `end` of each of some rows, 1 or LANES of them. */
+/* Takes `count` edges of each of some rows, 1 or LANES of them, from edge `at` of graph->lanes on. */
 INLINE void take_edges(const int lanes, const Law *law, const int64_t d, const Graph *graph, const double *x, const Work *w, Edges *b, const int32_t *i,
-                       int32_t done, int32_t end)
+                       int64_t at, int32_t count)
 {
-    while (done < end) {
-        const int room = (B - b->filled) / lanes, count = end - done < room ? end - done : room;
+    while (count > 0) {
+        const int room = (B - b->filled) / lanes, some = count < room ? count : room;
         if (!room) {
             add_edges(law, graph, w, b);
             continue;
         }
         b->pieces[b->used].nodes = i;
         b->pieces[b->used].lanes = lanes;
-        b->pieces[b->used++].count = count;
-        const int32_t *edges[LANES];
-        for (int l = 0; l < lanes; l++) edges[l] = graph->idx + graph->ptr[i[l]] + done;
+        b->pieces[b->used++].count = some;
+        const int32_t *idx = graph->lanes + at;
         for (int64_t a = 0; a < d; a++) {
             double *restrict own = b->r[a] + b->filled, *restrict other = b->r[d + a] + b->filled, here[LANES];
             for (int l = 0; l < lanes; l++) here[l] = x[i[l] * d + a];
-            for (int e = 0; e < count; e++)
-                for (int l = 0; l < lanes; l++) own[e * lanes + l] = here[l], other[e * lanes + l] = x[edges[l][e] * d + a];
+            for (int e = 0; e < some; e++)
+                for (int l = 0; l < lanes; l++) own[e * lanes + l] = here[l], other[e * lanes + l] = x[idx[e * lanes + l] * d + a];
         }
-        for (int e = 0; !graph->ones && e < count; e++)
-            for (int l = 0; l < lanes; l++) b->weights[b->filled + e * lanes + l] = graph->weight[edges[l] + e - graph->idx];
-        done += count;
-        b->filled += lanes * count;
+        if (!graph->ones) memcpy(b->weights + b->filled, graph->lane_weight + at, sizeof(double) * lanes * some);
+        count -= some;
+        at += lanes * some;
+        b->filled += lanes * some;
     }
 }
 
@@ -215,10 +224,16 @@ INLINE void sums_of_ends(const Law *law, const int64_t d, const Graph *graph, co
     for (int k = 0; k < w->m; k++) memset(w->sums + (w->q + k) * graph->n + from, 0, sizeof(double) * (to - from));
     spread_scalars(&law->edge, law->scalars, b.r);
     for (int k = 0; k < 2 * d; k++) EACH b.r[k][l] = 1.0; /* places that are not filled are computed too */
+    int64_t at = graph->lane_ptr[from / LANES];
     for (int64_t p = from; p < to; p += LANES) {
-        const int32_t *i = graph->order + p, all = p + LANES <= to ? graph->ptr[i[0] + 1] - graph->ptr[i[0]] : 0;
-        take_edges(LANES, law, d, graph, x, w, &b, i, 0, all);
-        for (int l = 0; l < LANES && p + l < to; l++) take_edges(1, law, d, graph, x, w, &b, i + l, all, graph->ptr[i[l] + 1] - graph->ptr[i[l]]);
+        const int32_t *i = graph->order + p, shortest = p + LANES <= to ? graph->ptr[i[0] + 1] - graph->ptr[i[0]] : 0;
+        take_edges(LANES, law, d, graph, x, w, &b, i, at, shortest);
+        at += LANES * shortest;
+        for (int l = 0; l < LANES && p + l < to; l++) {
+            const int32_t rest = graph->ptr[i[l] + 1] - graph->ptr[i[l]] - shortest;
+            take_edges(1, law, d, graph, x, w, &b, i + l, at, rest);
+            at += rest;
+        }
     }
     if (b.used) add_edges(law, graph, w, &b);
 }

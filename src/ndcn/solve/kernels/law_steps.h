@@ -42,30 +42,45 @@ typedef struct {
 
 #define CHUNK 512 /* numbers that stay in the first-level cache while all stages are added */
 
-/* Entries of out = x + h sum_j w_j k_j, k (count, size). */
-CLONES static void combined_part(const double *x, double h, const double *weights, int64_t count, const double *k, int64_t size, double *out,
-                                 int64_t from, int64_t to)
+/* Entries of sum_j w_j k_j from `first` to `end`, at most CHUNK of them, k (count, size). */
+INLINE void stages_summed(const double *weights, int64_t count, const double *k, int64_t size, int64_t first, int64_t end, double *sum)
 {
+    memset(sum, 0, sizeof(double) * CHUNK);
+    for (int64_t j = 0; j < count; j++) {
+        const double weight = weights[j], *one = k + j * size + first;
+        if (weight)
+            for (int64_t c = 0; c < end - first; c++) sum[c] += weight * one[c];
+    }
+}
+
+/* Entries of out_q = x + h sum_j w_qj k_j for some rows of weights, k (count, size); the stages are read once for all rows. */
+CLONES static void combined_part(const double *x, double h, const double *weights, int64_t rows, int64_t count, const double *k, int64_t size,
+                                 double *out, int64_t from, int64_t to)
+{
+    double sum[CHUNK];
     for (int64_t first = from; first < to; first += CHUNK) {
         const int64_t end = to - first < CHUNK ? to : first + CHUNK;
-        double sum[CHUNK] = {0};
-        for (int64_t j = 0; j < count; j++) {
-            const double weight = weights[j], *one = k + j * size + first;
-            if (weight)
-                for (int64_t c = 0; c < end - first; c++) sum[c] += weight * one[c];
+        for (int64_t q = 0; q < rows; q++) {
+            stages_summed(weights + q * count, count, k, size, first, end, sum);
+            for (int64_t c = first; c < end; c++) out[q * size + c] = x[c] + h * sum[c - first];
         }
-        for (int64_t c = first; c < end; c++) out[c] = x[c] + h * sum[c - first];
     }
+}
+
+static void all_combined(const Graph *graph, const double *x, double h, const double *weights, int64_t rows, int64_t count, const double *k,
+                         int64_t size, double *out)
+{
+    if (graph->threads > 1)
+        PARALLEL
+        SHARED_FOR
+        FOR_PARTS(size) combined_part(x, h, weights, rows, count, k, size, out, from, PART_END(size));
+    else combined_part(x, h, weights, rows, count, k, size, out, 0, size);
 }
 
 static void combined(const Graph *graph, const double *x, double h, const double *weights, int64_t count, const double *k, int64_t size,
                      double *out)
 {
-    if (graph->threads > 1)
-        PARALLEL
-        SHARED_FOR
-        FOR_PARTS(size) combined_part(x, h, weights, count, k, size, out, from, PART_END(size));
-    else combined_part(x, h, weights, count, k, size, out, 0, size);
+    all_combined(graph, x, h, weights, 1, count, k, size, out);
 }
 
 static void one_end(const Ready *r, const Method *m, double *x, double span, int64_t steps, double *k, double *at, int64_t size)
