@@ -92,3 +92,12 @@ def test_shapes_that_do_not_fit_are_refused(shape: tuple[int, ...]) -> None:
 def test_other_types_are_refused(x: object, kind: str) -> None:
     with pytest.raises(TypeError, match=f"floating-point tensors, got {kind}"):
         SparseMatrix(sparse.eye_array(3)) @ x
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_transpose_alone_is_that_of_the_matrix(dtype: torch.dtype) -> None:
+    made = lambda: SparseMatrix(sparse.random_array((30, 20), density=0.2, rng=np.random.default_rng(0)).tocsr())  # noqa: E731
+    alone, whole = made(), made()
+    torch.testing.assert_close(alone.transposed(dtype).to_dense(), whole.T.tensor(dtype).to_dense(), rtol=0.0, atol=0.0)
+    assert alone.transposed(dtype) is alone.transposed(dtype)
+    assert whole.transposed(dtype) is whole.T.tensor(dtype)  # where it is there, it is not made again

@@ -73,7 +73,9 @@ def signed_laplacian(graph: Graph) -> SparseMatrix:
     def build(a: sparse.csr_array) -> sparse.sparray:
         incoming, outgoing = _degrees(abs(a))
         present = sparse.diags_array(((incoming > 0) | (outgoing > 0)).astype(float))
-        return present - _scaled(a, incoming, outgoing)
+        scaled = _scaled(a, incoming, outgoing)
+        del a  # before the difference takes as much memory: in one part of a network this is where it takes most
+        return present - scaled
 
     return _cached(graph, "signed_laplacian", build)
 
@@ -145,10 +147,11 @@ def _normalized(a: sparse.csr_array) -> sparse.sparray:
 
 def _scaled(a: sparse.csr_array, incoming: np.ndarray, outgoing: np.ndarray) -> sparse.sparray:
     left, right = (
-        sparse.diags_array(np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
-        for degree in (incoming, outgoing)
+        np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0) for degree in (incoming, outgoing)
     )
-    return left @ a @ right
+    out = sparse.csr_array(sparse.diags_array(left) @ a)
+    out.data *= right[out.indices]
+    return out
 
 
 def _refuse_negative(graph: Graph, name: str) -> None:

@@ -46,7 +46,7 @@ class SparseMatrix:
         index = np.int32 if max(csr.nnz, *csr.shape) < 2**31 else np.int64
         csr.indptr, csr.indices = csr.indptr.astype(index, copy=False), csr.indices.astype(index, copy=False)
         self.csr = csr
-        self._tensors: dict[tuple[torch.dtype, torch.device], torch.Tensor] = {}
+        self._tensors: dict[tuple[torch.dtype, torch.device, bool], torch.Tensor] = {}  # True: of the transpose
         self._transpose: SparseMatrix | None = self if symmetric else None
         self.symmetric = symmetric
 
@@ -78,14 +78,20 @@ class SparseMatrix:
 
     def tensor(self, dtype: torch.dtype, device: torch.device | str = "cpu") -> torch.Tensor:
         """The matrix as a torch CSR tensor of this dtype on this device (kept for the next call)."""
-        key = (dtype, torch.device(device))
+        key = (dtype, torch.device(device), False)
+        if key not in self._tensors:
+            self._tensors[key] = _tensor(self.csr, dtype, device)
+        return self._tensors[key]
+
+    def transposed(self, dtype: torch.dtype, device: torch.device | str = "cpu") -> torch.Tensor:
+        """``T.tensor``, without the entries of the transpose in float64 where no one has asked for it."""
+        if self._transpose is not None:
+            return self._transpose.tensor(dtype, device)
+        key = (dtype, torch.device(device), True)
         if key not in self._tensors:
             m = self.csr
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="Sparse")
-                self._tensors[key] = torch.sparse_csr_tensor(
-                    _shared(m.indptr), _shared(m.indices), _shared(m.data).to(dtype), m.shape, check_invariants=False
-                ).to(device)
+            values = m.data.astype(np.float32) if dtype == torch.float32 else m.data
+            self._tensors[key] = _tensor(type(m)((values, m.indices, m.indptr), shape=m.shape).T.tocsr(), dtype, device)
         return self._tensors[key]
 
     def arrays(self, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -115,6 +121,14 @@ class SparseMatrix:
 
     def __repr__(self) -> str:
         return f"SparseMatrix({self.shape[0]} x {self.shape[1]}, {self.nnz} entries)"
+
+
+def _tensor(m: sparse.csr_array, dtype: torch.dtype, device: torch.device | str) -> torch.Tensor:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse")
+        return torch.sparse_csr_tensor(
+            _shared(m.indptr), _shared(m.indices), _shared(m.data).to(dtype), m.shape, check_invariants=False
+        ).to(device)
 
 
 def _shared(array: np.ndarray) -> torch.Tensor:

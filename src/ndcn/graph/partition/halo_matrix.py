@@ -8,7 +8,7 @@ import torch
 from scipy import sparse
 
 from ..sparse import SparseMatrix, type_text
-from .halo import Halo
+from .halo import Halo, columns_at_once
 
 
 class HaloMatrix:
@@ -45,23 +45,28 @@ class HaloMatrix:
 
     def multiply(self, x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         """M x into ``out`` for x of shape (own, width), without gradients."""
-        received, wait = self.halo.begin(x)
-        torch.addmm(out, self.own.tensor(x.dtype, x.device), x, beta=0, out=out)
-        wait()
-        if self.halo.size:
-            lower = out[self.inner :]
-            torch.addmm(lower, self.other.tensor(x.dtype, x.device), received, out=lower)
+        for columns in columns_at_once(x.shape[1]):
+            some, into = x[:, columns], out[:, columns]
+            received, wait = self.halo.begin(some)
+            torch.addmm(into, self.own.tensor(x.dtype, x.device), some, beta=0, out=into)
+            wait()
+            if self.halo.size:
+                lower = into[self.inner :]
+                torch.addmm(lower, self.other.tensor(x.dtype, x.device), received, out=lower)
         return out
 
     def multiply_transposed(self, g: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         """M^T g into ``out``, without gradients."""
-        away = self.halo.room(g)
-        if self.halo.size:
-            torch.addmm(away, self.other.T.tensor(g.dtype, g.device), g[self.inner :], beta=0, out=away)
-        received, wait = self.halo.begin_back(away)
-        torch.addmm(out, self.own.T.tensor(g.dtype, g.device), g, beta=0, out=out)
-        wait()
-        return self.halo.add(out, received)
+        for columns in columns_at_once(g.shape[1]):
+            some, into = g[:, columns], out[:, columns]
+            away = self.halo.room(some)
+            if self.halo.size:
+                torch.addmm(away, self.other.transposed(g.dtype, g.device), some[self.inner :], beta=0, out=away)
+            received, wait = self.halo.begin_back(away)
+            torch.addmm(into, self.own.transposed(g.dtype, g.device), some, beta=0, out=into)
+            wait()
+            self.halo.add(into, received)
+        return out
 
     def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
         if not isinstance(x, torch.Tensor) or not x.is_floating_point():
