@@ -8,7 +8,7 @@ import torch
 from scipy import sparse
 
 from ndcn import Graph
-from ndcn.graph.sparse import SparseMatrix
+from ndcn.graph.sparse import SparseMatrix, row_pieces
 from problems import SIGNED_GRAPHS
 
 SHAPES = [(), (1,), (3,), (2, 3), (2, 2, 3)]  # axes before and after the nodes: (n,), (n, d), (..., n, d)
@@ -101,3 +101,13 @@ def test_the_transpose_alone_is_that_of_the_matrix(dtype: torch.dtype) -> None:
     torch.testing.assert_close(alone.transposed(dtype).to_dense(), whole.T.tensor(dtype).to_dense(), rtol=0.0, atol=0.0)
     assert alone.transposed(dtype) is alone.transposed(dtype)
     assert whole.transposed(dtype) is whole.T.tensor(dtype)  # where it is there, it is not made again
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 40])
+def test_pieces_of_rows_share_the_memory_of_the_matrix(pieces: int) -> None:
+    whole = SparseMatrix(sparse.random_array((30, 20), density=0.2, rng=np.random.default_rng(0)).tocsr())
+    tensor = whole.tensor(torch.float32)
+    parts = row_pieces(tensor, pieces)
+    torch.testing.assert_close(torch.cat([part.to_dense() for _, part in parts]), tensor.to_dense())
+    assert [row for rows, _ in parts for row in range(30)[rows]] == list(range(30))
+    assert parts[0][1].values().untyped_storage().data_ptr() == tensor.values().untyped_storage().data_ptr()

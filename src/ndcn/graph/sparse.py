@@ -123,6 +123,22 @@ class SparseMatrix:
         return f"SparseMatrix({self.shape[0]} x {self.shape[1]}, {self.nnz} entries)"
 
 
+def row_pieces(matrix: torch.Tensor, pieces: int) -> list[tuple[slice, torch.Tensor]]:
+    """A CSR tensor in so many pieces of rows, which share its memory, and which rows they are."""
+    crow, col, values = matrix.crow_indices(), matrix.col_indices(), matrix.values()
+    n = matrix.shape[0]
+    out = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse")
+        for k in range(pieces):
+            rows = slice(n * k // pieces, n * (k + 1) // pieces)
+            entries = slice(int(crow[rows.start]), int(crow[rows.stop]))
+            shape = (rows.stop - rows.start, matrix.shape[1])
+            some = (crow[rows.start : rows.stop + 1] - entries.start, col[entries], values[entries])
+            out.append((rows, torch.sparse_csr_tensor(*some, shape, check_invariants=False)))
+    return out
+
+
 def _tensor(m: sparse.csr_array, dtype: torch.dtype, device: torch.device | str) -> torch.Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse")

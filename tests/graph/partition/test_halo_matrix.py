@@ -8,24 +8,23 @@ import torch
 
 import ndcn
 from ndcn._support.world import World
-from ndcn.graph.partition.halo import AT_ONCE, Halo, columns_at_once
-from ndcn.graph.partition.halo_matrix import HaloMatrix
+from ndcn.graph.partition.halo import AT_ONCE, Halo
+
+PART = ndcn.networks.power_law(60, seed=0).partition(2).some(range(1))[0]
 
 
 @pytest.mark.parametrize("width", [1, AT_ONCE, AT_ONCE + 1, 20, 61])
 def test_every_column_is_exchanged_once(width: int) -> None:
-    pieces = columns_at_once(width)
+    pieces = Halo(PART, World(0, 2)).columns(width)
     assert np.concatenate([np.arange(width)[piece] for piece in pieces]).tolist() == list(range(width))
     assert max(piece.stop - piece.start for piece in pieces) <= AT_ONCE
+    assert Halo(PART, World(0, 1)).columns(width) == [slice(0, width)]
 
 
-def test_buffers_hold_few_columns_of_wide_states() -> None:
-    graph = ndcn.networks.power_law(60, seed=0)
-    (part,) = graph.partition(1).some(range(1))
-    halo = Halo(part, World(0, 1))
-    matrix = HaloMatrix(part.rows, halo, part.inner)
-    x = torch.randn(60, 23, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    A = torch.from_numpy(part.rows.toarray())
-    torch.testing.assert_close(matrix.multiply(x, torch.empty_like(x)), A @ x)
-    torch.testing.assert_close(matrix.multiply_transposed(x, torch.empty_like(x)), A.T @ x)
-    assert all(buffer.numel() <= AT_ONCE * max(halo.size, len(part.send)) for buffer in halo._buffers.values())
+def test_room_for_the_halo_is_used_again_for_the_next_columns() -> None:
+    halo, x = Halo(PART, World(0, 2)), torch.zeros(len(PART.own), 23)
+    rooms = [halo.room(x[:, piece]) for piece in halo.columns(23)]
+    assert len(PART.halo) > 0
+    assert {room.shape[1] for room in rooms} == {3, 4}
+    assert len({room.data_ptr() for room in rooms[1:]}) == 1
+    assert sum(buffer.numel() for buffer in halo._buffers.values()) == AT_ONCE * len(PART.halo)

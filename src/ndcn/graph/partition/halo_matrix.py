@@ -7,15 +7,16 @@ from typing import Any, NoReturn
 import torch
 from scipy import sparse
 
-from ..sparse import SparseMatrix, type_text
-from .halo import Halo, columns_at_once
+from ..sparse import SparseMatrix, row_pieces, type_text
+from .halo import Halo
 
 
 class HaloMatrix:
     """The rows of a sparse matrix M of one part: ``M @ x`` takes and gives the states of the part's own nodes.
 
     All processes multiply at the same time. M x = M_own x + M_halo x_halo: while the states of the halo are on their way,
-    M_own x is computed. The gradient is the transpose: M_halo^T g is sent to where its nodes live while M_own^T g is computed.
+    M_own x is computed. A few columns are exchanged at a time, and during each exchange some rows of M_own are multiplied with all
+    columns. The gradient is the transpose: M_halo^T g is sent to where its nodes live while M_own^T g is computed.
 
     Args:
         rows: shape (own, own + halo); only rows from ``inner`` on have entries in the halo.
@@ -29,6 +30,7 @@ class HaloMatrix:
         self.halo, self.inner, self.nnz = halo, inner, int(rows.nnz)
         self.own = SparseMatrix(rows[:, :n], symmetric=symmetric)
         self.other = SparseMatrix(rows[inner:, n:])
+        self._pieces: dict[tuple[torch.dtype, torch.device, int, bool], list[tuple[slice, torch.Tensor]]] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -45,28 +47,37 @@ class HaloMatrix:
 
     def multiply(self, x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         """M x into ``out`` for x of shape (own, width), without gradients."""
-        for columns in columns_at_once(x.shape[1]):
-            some, into = x[:, columns], out[:, columns]
-            received, wait = self.halo.begin(some)
-            torch.addmm(into, self.own.tensor(x.dtype, x.device), some, beta=0, out=into)
+        out.zero_()
+        columns = self.halo.columns(x.shape[1])
+        for some, (rows, inside) in zip(columns, self._own(x, len(columns), transposed=False), strict=True):
+            received, wait = self.halo.begin(x[:, some])
+            _add(inside, x, out[rows])
             wait()
             if self.halo.size:
-                lower = into[self.inner :]
-                torch.addmm(lower, self.other.tensor(x.dtype, x.device), received, out=lower)
+                _add(self.other.tensor(x.dtype, x.device), received, out[self.inner :, some])
         return out
 
     def multiply_transposed(self, g: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         """M^T g into ``out``, without gradients."""
-        for columns in columns_at_once(g.shape[1]):
-            some, into = g[:, columns], out[:, columns]
-            away = self.halo.room(some)
+        out.zero_()
+        columns = self.halo.columns(g.shape[1])
+        for some, (rows, inside) in zip(columns, self._own(g, len(columns), transposed=True), strict=True):
+            away = self.halo.room(g[:, some])
             if self.halo.size:
-                torch.addmm(away, self.other.transposed(g.dtype, g.device), some[self.inner :], beta=0, out=away)
+                _add(self.other.transposed(g.dtype, g.device), g[self.inner :, some], away.zero_())
             received, wait = self.halo.begin_back(away)
-            torch.addmm(into, self.own.transposed(g.dtype, g.device), some, beta=0, out=into)
+            _add(inside, g, out[rows])
             wait()
-            self.halo.add(into, received)
+            self.halo.add(out[:, some], received)
         return out
+
+    def _own(self, like: torch.Tensor, pieces: int, *, transposed: bool) -> list[tuple[slice, torch.Tensor]]:
+        """M_own or its transpose in pieces of rows, one to be multiplied during each exchange."""
+        key = (like.dtype, like.device, pieces, transposed and not self.own.symmetric)
+        if key not in self._pieces:
+            whole = (self.own.transposed if transposed else self.own.tensor)(like.dtype, like.device)
+            self._pieces[key] = row_pieces(whole, pieces)
+        return self._pieces[key]
 
     def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
         if not isinstance(x, torch.Tensor) or not x.is_floating_point():
@@ -89,6 +100,10 @@ class HaloMatrix:
         return (
             f"HaloMatrix({self.shape[0]} rows of one part, {self.nnz} entries, {self.halo.size} nodes of other parts)"
         )
+
+
+def _add(matrix: torch.Tensor, x: torch.Tensor, into: torch.Tensor) -> None:
+    torch.addmm(into, matrix, x, out=into)
 
 
 class _Product(torch.autograd.Function):
