@@ -6,6 +6,7 @@ import functools
 import logging
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -169,7 +170,7 @@ def _through_gaps(search: Search, data: Sequence[Observations], tolerance: torch
     They are followed for as long as it takes to see them fail: through the beginning of the data, and those that do best
     there ever further.
     """
-    begun: list[TrajectoryFit] = []
+    begun: list[tuple[Equation, TrajectoryFit]] = []
     for equation in _in_turn(search, search.guesses()):
         fitted = fit_horizon(equation, None, data, FORMULA_HORIZONS[0], tolerance)
         if fitted is None:
@@ -178,9 +179,46 @@ def _through_gaps(search: Search, data: Sequence[Observations], tolerance: torch
         if fitted.excess < NOTHING_LEFT_EXCESS:
             yield from _to_the_end(fitted, data, tolerance)
         else:
-            begun.append(fitted)
-    for fitted in sorted(begun, key=score)[:LED_TO_THE_END]:
+            begun.append((equation, fitted))
+    for fitted in _from_other_starts(search, [equation for equation, _ in begun], data, tolerance):
         yield from _to_the_end(fitted, data, tolerance)
+    for equation, fitted in sorted(begun, key=lambda one: score(one[1]))[:LED_TO_THE_END]:
+        yield from _to_the_end(_by_a_nearer_horizon(equation, fitted, data, tolerance), data, tolerance)
+
+
+def _from_other_starts(
+    search: Search, equations: Sequence[Equation], data: Sequence[Observations], tolerance: torch.Tensor
+) -> Iterator[TrajectoryFit]:
+    """Couplings of two parameters from all their starting values: those that explain the first horizon.
+
+    The weak form chose the values by a path through gaps; from them a fit may not find the way.
+    """
+    tried = set()
+    for equation in in_time(equations):
+        hard = [k for k, term in enumerate(equation.terms) if term.coupling and len(term.values) > 1]
+        if len(hard) != 1 or _curved(equation) or equation.terms[hard[0]].family in tried:
+            continue
+        chosen = equation.terms[hard[0]]
+        tried.add(chosen.family)
+        for start in in_time([one for one in search.terms if one.family == chosen.family and one != chosen]):
+            terms = (*equation.terms[: hard[0]], start, *equation.terms[hard[0] + 1 :])
+            fitted = fit_horizon(replace(equation, terms=terms), None, data, FORMULA_HORIZONS[0], tolerance)
+            if fitted is not None and fitted.excess < NOTHING_LEFT_EXCESS:
+                logger.debug("from another start %.3f %s", fitted.excess, fitted.model)
+                yield fitted
+                break
+
+
+def _by_a_nearer_horizon(
+    equation: Equation, fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor
+) -> TrajectoryFit:
+    """The guess fitted to half of the first horizon before the whole of it, where that is better."""
+    half = fit_horizon(equation, None, data, FORMULA_HORIZONS[0] / 2, tolerance)
+    again = None if half is None else fit_horizon(half.model, half, data, FORMULA_HORIZONS[0], tolerance)
+    if again is None or again.excess >= fitted.excess:
+        return fitted
+    logger.debug("by a nearer horizon %.3f %s", again.excess, again.model)
+    return again
 
 
 def _to_the_end(
