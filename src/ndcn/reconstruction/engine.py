@@ -18,13 +18,16 @@ from .learning import Learned, narrowed, resettled, searched, settled, soft_fit,
 from .null import null_evidence
 from .paths import Paths
 from .screening import SCREENED, screened
+from .slab import Rows
 from .soft import Soft
+from .structure import structured_odds
 
 # Noise of the process in units of that of observations: what the path misses is some hundredths to tenths, process noise is more.
 RHOS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 START_RHO = 0.1
 COMPONENTS = 3  # principal components that stand for a driver in common, where there is one
 VISIBLE = 0.1  # share of the variance of a row's increments: a link that explains less is weak
+STRUCTURED = 2  # rounds of links by degrees and reverse links: the second has degrees and reverses that the first found
 LEAST_EXCESS = 0.05  # of an increment's variance that is taken for what the path misses, where nothing shows
 
 
@@ -54,11 +57,7 @@ class Found:
 
     def dense(self, values: torch.Tensor) -> np.ndarray:
         """Values of candidates, (B, m), at their places, (n, n)."""
-        n = self.increments.paths.nodes
-        out = np.zeros((n, n))
-        np.put_along_axis(out, self.grams.candidates, values.double().numpy(), axis=1)
-        np.fill_diagonal(out, 0.0)
-        return out
+        return dense(self.grams, values, self.increments.paths.nodes)
 
 
 def found_links(
@@ -125,6 +124,8 @@ def _links(
         told("links, from several starts")
         rows = resettled(rows, searched(rows, soft.prior, steps=20, most=3).links, soft.prior)
     learned = softened(searched(rows, soft.prior), rows, soft.prior)
+    if prior is None:
+        learned = _structured(learned, rows, told)
     total = float(learned.evidence.sum())
     if increments.extra is None:
         driver = common_driver(increments)
@@ -141,6 +142,29 @@ def _links(
     size = torch.full_like(noise, learned.shared.c**2 + learned.shared.s**2)
     visible = _spectrum(grams, noise, VISIBLE * grams.yy / grams.count)
     return Found(increments, term, grams, learned, families, gain, _spectrum(grams, noise, size), visible)
+
+
+def _structured(learned: Learned, rows: Rows, told: Callable[[str], None]) -> Learned:
+    """Links found again with odds by degrees and reverse links, where these tell something."""
+    grams, given = rows.grams, learned.shared.log_odds.numpy()
+    for _ in range(STRUCTURED):
+        odds = structured_odds(dense(grams, learned.probabilities, len(grams.rows)), given)
+        if odds is None:
+            break
+        told("links, by degrees and reverse links")
+        own = torch.from_numpy(np.take_along_axis(odds, grams.candidates, axis=1))
+        again = Rows(grams, replace(learned.shared, log_odds=own), learned.links, rows.generator)
+        again = resettled(again, learned.links, prior=True)
+        learned, given = softened(searched(again, True), again, True), odds
+    return learned
+
+
+def dense(grams: Grams, values: torch.Tensor, n: int) -> np.ndarray:
+    """Values of candidates, (B, m), at their places, (n, n)."""
+    out = np.zeros((n, n))
+    np.put_along_axis(out, grams.candidates, values.double().numpy(), axis=1)
+    np.fill_diagonal(out, 0.0)
+    return out
 
 
 def _beside(increments: Increments, driver: Driver) -> Increments:
