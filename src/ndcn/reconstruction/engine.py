@@ -17,7 +17,7 @@ from .increments import Grams, Increments
 from .learning import Learned, narrowed, resettled, searched, settled, soft_fit, softened
 from .null import null_evidence
 from .paths import Paths
-from .screening import SCREENED, screened
+from .screening import SCREENED, first_candidates, screened
 from .slab import Rows
 from .soft import Soft
 from .structure import structured_odds
@@ -96,7 +96,7 @@ def found_links(
         term = families[0].term
     one = scored(increments, term, rows, torch.Generator().manual_seed(seed), 20)
     if one is not None:
-        increments = renoised(increments, term, rows, one.soft)
+        increments = likelier(renoised(increments, term, rows, one.soft), term, rows)
     told("links")
     return _links(increments, term, tuple(families), seed, prior, thorough, told)
 
@@ -187,6 +187,33 @@ def renoised(increments: Increments, term: Term, rows: np.ndarray, soft: Soft) -
     links = np.zeros((len(rows), increments.paths.nodes), dtype=bool)
     np.put_along_axis(links, soft.grams.candidates, (soft.probabilities > 0.5).numpy(), axis=1)
     return _likeliest(increments, increments.unwhitened(increments.residuals(term, rows, links)))
+
+
+def likelier(increments: Increments, term: Term, rows: np.ndarray) -> Increments:
+    """The same with the noise of the process that has the largest evidence with links in doubt: what links that are not yet found leave open looks
+    like noise (SIS, 10 runs, 5 % noise, seed 20: 0.3 times that of observations by residuals, 0.1 by evidence)."""
+    def evidence(rho: float) -> tuple[float, Increments]:
+        other = Increments(increments.paths, increments.names, increments.output, rho, increments.profile)
+        many = increments.paths.nodes > SCREENED
+        grams = other.grams(term, rows, first_candidates(other, term, rows) if many else None)
+        try:
+            total = float(soft_fit(grams, iterations=20).log_evidence().sum())
+        except torch.linalg.LinAlgError:
+            return -math.inf, other
+        return total + len(rows) * other.log_determinant(), other
+
+    place = RHOS.index(increments.rho) if increments.rho in RHOS else 0
+    best, kept = evidence(RHOS[place])
+    for step in (-1, 1):
+        k = place + step
+        while 0 <= k < len(RHOS):
+            total, other = evidence(RHOS[k])
+            if not total > best:
+                break
+            best, kept, k = total, other, k + step
+        if kept.rho != RHOS[place]:
+            break
+    return kept
 
 
 def _likeliest(increments: Increments, raw: torch.Tensor) -> Increments:
