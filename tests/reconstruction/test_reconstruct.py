@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 
 import ndcn
@@ -145,6 +146,36 @@ def test_independent_nodes_have_no_links() -> None:
     assert (found.probabilities.toarray() > 0.5).mean() < 0.01
     assert found.verdict == "decided"
     assert found.judgement.reasons[0].startswith("no links")
+
+
+def test_inputs_are_no_links() -> None:
+    class Driven(ndcn.laws.Law):
+        def __init__(self, gain: np.ndarray) -> None:
+            super().__init__()
+            self.gain = torch.tensor(gain).unsqueeze(1)
+
+        def node(self, x, u):
+            return self.gain * u
+
+        def edge(self, x_i, x_j, u):
+            return x_j - x_i
+
+    graph, rng, times = network(5), np.random.default_rng(0), np.linspace(0, 0.6, 20)
+    law, empty = Driven(rng.normal(0, 3, N)), ndcn.Graph(sparse.csr_array((N, N)))
+    data = []
+    for _ in range(12):
+        u = ndcn.Inputs(np.linspace(0, 0.6, 13), {"u": rng.normal(size=13)})
+        states = ndcn.simulate(law, graph, rng.random((N, 1)), times, inputs=u).states.numpy()
+        noisy = states + 0.003 * rng.normal(size=states.shape)
+        data.append(ndcn.Trajectory(times=times, states=noisy, graph=empty, inputs=u))
+    found = ndcn.reconstruct(data, coupling="x_j - x_i")
+    assert found.verdict == "decided"
+    assert found.graph() == graph
+    assert found.calibration is not None
+    assert found.evidence["inputs"]["u"][1] == pytest.approx(law.gain.std().item(), rel=0.3)
+    assert "nodes answer u by" in str(found)
+    with pytest.raises(ValueError, match="same inputs"):
+        ndcn.reconstruct([data[0], data[1].replaced(inputs=None)])
 
 
 @pytest.mark.slow

@@ -127,7 +127,9 @@ class _Rates(torch.nn.Module):
         increments = found.increments
         names = increments.names
         count = len(increments.formulas)
-        self.theta = found.learned.coefficients[:, :count] / torch.from_numpy(found.grams.scales[1][:count])
+        self.driven, self.inputs = increments.driven, None
+        theta = found.learned.coefficients / torch.from_numpy(found.grams.scales[1])
+        self.theta, self.answers = theta[:, :count], theta[:, count : count + len(self.driven)]
         self.formulas = increments.formulas
         term = Term(Formula(found.term.formula.text, names), True, 0, found.term.values)
         self.coupling = ClosedForm(Equation((term,), torch.ones(1, dtype=torch.float64), len(names)), names)
@@ -140,7 +142,12 @@ class _Rates(torch.nn.Module):
         """dx/dt; beyond the observed states, where f and g may have poles, it is that at their border."""
         x = torch.clamp(x, self.low, self.high)
         own = sum(c * formula(x) for c, formula in zip(self.theta.T, self.formulas, strict=True))
-        return self.coupling(t, x, self.network) + torch.as_tensor(own).unsqueeze(1)
+        rate = self.coupling(t, x, self.network) + torch.as_tensor(own).unsqueeze(1)
+        if self.inputs is not None and self.driven:
+            u = self.inputs.at(t)
+            for (name, times), answer in zip(self.driven, self.answers.T, strict=True):
+                rate = rate + (answer * u[name] * (x[:, 0] if times else 1.0)).unsqueeze(1)
+        return rate
 
 
 def _simulated(
@@ -159,7 +166,7 @@ def _simulated(
     for k, run in enumerate(runs):
         if k not in firsts:
             continue
-        start = torch.from_numpy(firsts[k])
+        start, field.inputs = torch.from_numpy(firsts[k]), run.inputs
         try:
             steps = MOST_STEPS * len(run.times)
             atol = 1e-6 * float(np.abs(firsts[k]).max() + 1e-12)
@@ -172,7 +179,7 @@ def _simulated(
         if not np.isfinite(states).all() or np.abs(states).max() > limit:
             continue
         noisy = states + paths.noise * generator.normal(size=states.shape)
-        out.append(Trajectory(times=run.times, states=noisy, graph=graph, mask=run.mask))
+        out.append(Trajectory(times=run.times, states=noisy, graph=graph, mask=run.mask, inputs=run.inputs))
     return paths_of(out) if len(out) > 0.5 * len(firsts) else None
 
 

@@ -192,6 +192,7 @@ def renoised(increments: Increments, term: Term, rows: np.ndarray, soft: Soft) -
 def likelier(increments: Increments, term: Term, rows: np.ndarray) -> Increments:
     """The same with the noise of the process that has the largest evidence with links in doubt: what links that are not yet found leave open looks
     like noise (SIS, 10 runs, 5 % noise, seed 20: 0.3 times that of observations by residuals, 0.1 by evidence)."""
+
     def evidence(rho: float) -> tuple[float, Increments]:
         other = Increments(increments.paths, increments.names, increments.output, rho, increments.profile)
         many = increments.paths.nodes > SCREENED

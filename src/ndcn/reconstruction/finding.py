@@ -44,7 +44,8 @@ def reconstruct(
     """Find the network and the law dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j) together, with a probability for each link.
 
     Args:
-        data: a Trajectory, a list of them, or a Dataset; its graph names the nodes, and its edges are not used.
+        data: a Trajectory, a list of them, or a Dataset; its graph names the nodes, and its edges are not used. Each node answers the
+            inputs u of the runs by a coefficient of u and one of u x of its own.
         prior: a network that may be partly wrong. Its links are then true with probability ``trust``, and as many as are expected to be
             wrong are expected to be missing.
         trust: probability of the prior's links.
@@ -86,7 +87,8 @@ def reconstruct(
         term = None if coupling is None else Term(Formula(coupling, names), True, 0, tuple(values))
         found = _best_feature(paths, names, seed, odds, term, told)
         calibration = opinion = None
-        if trees or (trees is None and noisy_process(found.increments.rho, _noise_share(found, runs))):
+        driven = bool(found.increments.driven)  # forests know nothing of inputs
+        if trees or (trees is None and not driven and noisy_process(found.increments.rho, _noise_share(found, runs))):
             opinion = second_opinion(found, seed, odds, told)
         by_law = opinion is None or opinion.best == LAW
         if by_law and (calibrate or (calibrate is None and n <= MOST_CALIBRATED)):
@@ -119,6 +121,8 @@ def _runs(data: Any) -> list[Trajectory]:
     nodes = runs[0].graph.nodes
     if any(run.graph.nodes != nodes or run.features != runs[0].features for run in runs):
         raise ValueError("all runs must have the same nodes and features")
+    if len({() if run.inputs is None else run.inputs.names for run in runs}) > 1:
+        raise ValueError("all runs must have the same inputs, or none of them any")
     if len(nodes) < 3:
         raise ValueError(f"a network to be found has three nodes or more, got {len(nodes)}")
     long = [run for run in runs if len(run) >= FEWEST]

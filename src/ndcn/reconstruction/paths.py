@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..data import Trajectory
+from ..data import Inputs, Trajectory
 
 # Ratios of the process to the noise that are compared, times the cube of the run's length: from a parabola to interpolation. Neighbours
 # differ by a factor of 5.6, within which the path hardly changes.
@@ -29,6 +29,7 @@ class Piece:
         inner: the path at the Gauss points of all intervals, (4 (T - 1), n, d).
         weights: of the Gauss points, (4 (T - 1),).
         run: which run it is of.
+        inputs: what acted on that run from outside, or None.
     """
 
     times: np.ndarray
@@ -37,6 +38,7 @@ class Piece:
     inner: np.ndarray
     weights: np.ndarray
     run: int
+    inputs: Inputs | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,8 @@ def paths_of(runs: Sequence[Trajectory]) -> Paths:
     score = likelihood[..., 0] + count * np.log(variance)
     best = score.argmin(0)
     noise = np.sqrt(np.take_along_axis(variance, best[None], 0)[0])
-    return Paths(tuple(_followed(part, grids, best) for part in cut), noise)
+    pieces = (_followed(part, grids, best) for part in cut)
+    return Paths(tuple(replace(piece, inputs=runs[piece.run].inputs) for piece in pieces), noise)
 
 
 def _pieces(run: Trajectory, number: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, int]]:

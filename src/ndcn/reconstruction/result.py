@@ -16,7 +16,7 @@ from ..graph import Graph
 from ..laws import ClosedForm
 from .calibration import Calibration
 from .engine import Found
-from .law import law_of, own_terms, weight_unit
+from .law import answers_to_inputs, law_of, own_terms, weight_unit
 from .links import chosen, link_table
 from .trees import Opinion
 from .verdict import Verdict
@@ -141,7 +141,8 @@ class Reconstruction:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """Why: log evidence of links against none, families, margin, noise, terms that differ by node, coefficients with errors."""
+        """Why: log evidence of links against none, families, margin, noise, terms that differ by node, coefficients with errors; of inputs u
+        the mean over nodes and its spread of the coefficients of u and u x."""
         rho = self.found.increments.rho
         return {
             "gain": self.found.gain,
@@ -150,6 +151,7 @@ class Reconstruction:
             "rho": rho,
             "noise": float(np.median(self.found.increments.paths.noise)),
             "differs": own_terms(self.found),
+            "inputs": answers_to_inputs(self.found),
             "coefficients": {} if self.law is None else self._law[1],
         }
 
@@ -198,6 +200,8 @@ class Reconstruction:
             lines.append(self.law.extra_repr())
             if self.evidence["differs"]:
                 lines.append(f"coefficients that differ from node to node: {', '.join(self.evidence['differs'])}")
+        for text, (mean, spread) in self.evidence["inputs"].items():
+            lines.append(f"nodes answer {text} by {mean:.3g} on average, with a spread of {spread:.2g}")
         lines += [f"what would help: {one}" for one in judged.helps]
         return "\n".join(lines)
 

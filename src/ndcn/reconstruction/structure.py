@@ -9,7 +9,9 @@ import numpy as np
 # Log likelihood ratio, in nats, from which on links are taken to depend on their reverses, or degrees to differ by more than chance: networks of
 # independent links keep one prior for all, and are not searched again.
 LEAST_SIGN = 15.0
-SUREST = 12.0  # log odds that data are taken to give for or against a link: beyond that rows may have missed a better set
+SUREST = (
+    12.0  # log odds that data are taken to give for or against a link: beyond that rows may have missed a better set
+)
 FEWEST_EXPECTED = 20.0  # links, on average, that degrees are told from
 ROUNDS = 30  # of expectation maximisation
 
