@@ -9,7 +9,7 @@ from scipy import sparse
 import ndcn
 from ndcn.reconstruction import trees
 from ndcn.reconstruction.paths import paths_of
-from ndcn.reconstruction.trees import Forests, Opinion
+from ndcn.reconstruction.trees import Forests, Opinion, best_of
 from ndcn.reconstruction.verdict import Facts, verdict
 
 N = 6
@@ -86,3 +86,12 @@ def test_absence_of_links_is_claimed_only_where_they_would_show() -> None:
     assert said(9).reasons[0].startswith("no links")
     assert said(2).answer == "not decidable"
     assert "would not show" in said(2).reasons[0]
+
+
+def test_who_explains_much_less_has_no_say() -> None:
+    assert best_of({"law": 0.1, "trees": 0.3, "law and trees": 0.05}) == "law and trees"
+    assert best_of({"law": 0.98, "trees": 0.89, "law and trees": 0.83}) == "trees"
+    assert best_of({"law": 0.2, "trees": 0.9, "law and trees": 0.15}) == "law"
+    assert best_of({"law": 90.0, "trees": 1.02, "law and trees": 20.0}) == "trees"
+    assert best_of({"law": 1.01, "trees": 1.02, "law and trees": 0.99}) == "law"
+    assert best_of({"law": float("nan"), "trees": 0.9, "law and trees": float("nan")}) == "trees"

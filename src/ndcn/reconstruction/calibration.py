@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from ..data import Trajectory
+from ..data import Inputs, Trajectory
 from ..graph import Graph
 from ..laws import ClosedForm, Equation, Formula, Term
 from ..solve import IntegrationError, Solver, integrate
@@ -127,7 +127,8 @@ class _Rates(torch.nn.Module):
         increments = found.increments
         names = increments.names
         count = len(increments.formulas)
-        self.driven, self.inputs = increments.driven, None
+        self.driven = increments.driven
+        self.inputs: Inputs | None = None
         theta = found.learned.coefficients / torch.from_numpy(found.grams.scales[1])
         self.theta, self.answers = theta[:, :count], theta[:, count : count + len(self.driven)]
         self.formulas = increments.formulas

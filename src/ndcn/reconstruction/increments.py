@@ -106,17 +106,15 @@ class Increments:
     def _of_inputs(self) -> tuple[tuple[tuple[str, bool], ...], torch.Tensor]:
         """Name of the input, and whether times the state, of each further column; the columns, integrals over the intervals, (N, n, 2 inputs)."""
         pieces, n = self.paths.pieces, self.paths.nodes
-        known = pieces[0].inputs
-        names = (
-            []
-            if known is None
-            else [one.name for one in known.drivers if any(not p.inputs[one.name].constant for p in pieces)]
-        )
+        drivers = [one for piece in pieces if piece.inputs is not None for one in piece.inputs.drivers]
+        names = list(dict.fromkeys(one.name for one in drivers if not one.constant))
         columns = []
         for piece in pieces:
             inner = torch.from_numpy(piece.inner[..., self.output]).view(-1, GAUSS, n)
-            weights = input_weights(piece.inputs.only(names), torch.from_numpy(piece.times)) if names else {}
-            each = [part for w in weights.values() for part in (w.sum(1).expand(-1, n), (w * inner).sum(1))]
+            each = []
+            if piece.inputs is not None:
+                known = input_weights(piece.inputs, torch.from_numpy(piece.times))
+                each = [part for a in names for part in (known[a].sum(1).expand(-1, n), (known[a] * inner).sum(1))]
             columns.append(torch.stack(each, dim=-1) if each else inner.new_empty(len(inner), n, 0))
         return tuple((name, times) for name in names for times in (False, True)), torch.cat(columns)
 
