@@ -71,6 +71,9 @@ def test_missing_and_spurious_links_are_named(files: Path) -> None:
 def test_states_alone_are_inspected(files: Path) -> None:
     said = output("inspect", "states.csv")
     assert "the network is not known" in said
+    assert "8 nodes, no edges" in said
+    assert "isolated" not in said
+    assert "ndcn find-network STATES" in said
     assert len(ndcn.read("states.csv").runs) == 8
 
 
@@ -83,6 +86,12 @@ def test_wide_states_alone_are_read(files: Path) -> None:
         {"time": [0.0, 1.0], "a:v": [1.0, 2.0], "a:w": [3.0, 5.0], "b:v": [1.0, 2.0], "b:w": [3.0, 5.0]}
     ).to_csv("two.csv", index=False)
     assert ndcn.read("two.csv").trajectory.states.shape == (2, 2, 2)
+
+
+def test_edges_in_the_place_of_states_are_refused(files: Path) -> None:
+    said = refused("find-network", "edges.csv")
+    assert "'source', 'target'; expected columns node, time and values" in said
+    assert "find-network states.csv" in refused("fit", "states.csv")
 
 
 def test_other_endings_are_refused(files: Path) -> None:

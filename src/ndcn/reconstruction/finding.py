@@ -181,6 +181,8 @@ def _result(
         visible=found.visible,
         runs=len(runs),
         misfit=(noise / noise.median()).numpy(),
+        candidates=found.grams.m,
+        prior=prior is not None,
         driver=found.increments.extra is not None,
         opinion=opinion,
     )
