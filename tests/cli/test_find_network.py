@@ -65,7 +65,8 @@ def test_missing_and_spurious_links_are_named(files: Path) -> None:
     facts = parsed(*words)
     assert [link[:2] for link in facts["missing"]] == [["n0", "n1"]]
     assert [link[:2] for link in facts["spurious"]] == [["n0", "n4"]]
-    assert "1 missing links: n0 -> n1" in output(*words)
+    assert "1 missing link: n0 -> n1" in output(*words, "--page", "p.html")
+    assert "<h2>1 link missing in the given network</h2>" in Path("p.html").read_text()
 
 
 def test_states_alone_are_inspected(files: Path) -> None:
