@@ -90,6 +90,32 @@ def test_wrong_arguments_are_refused(heat: tuple[ndcn.Graph, ndcn.Reconstruction
         ndcn.reconstruct(long, prior=graph, trust=1.5)
     with pytest.raises(ValueError, match="nodes of the data"):
         ndcn.reconstruct(long, prior=ndcn.networks.grid(9))
+    with pytest.raises(ValueError, match="prior has no links"):
+        ndcn.reconstruct(long, prior=ndcn.Graph(sparse.csr_array((N, N))))
+    with pytest.raises(ValueError, match="x_k in 'x_k - x_i' is no state"):
+        ndcn.reconstruct(long, coupling="x_k - x_i")
+    with pytest.raises(ValueError, match="does not depend on the neighbour"):
+        ndcn.reconstruct(long, coupling="x_i")
+    with pytest.raises(ValueError, match="parameters K; got 2"):
+        ndcn.reconstruct(long, coupling="x_j/(K + x_j)", values=(1.0, 2.0))
+
+
+def test_parameters_of_a_given_coupling_are_fitted() -> None:
+    class Saturating(ndcn.laws.Law):
+        def node(self, x):
+            return -x
+
+        def edge(self, x_i, x_j):
+            return x_j / (0.37 + x_j)
+
+    graph = network(6)
+    rng, times = np.random.default_rng(0), np.linspace(0, 3, 20)
+    empty = ndcn.Graph(sparse.csr_array((N, N)))
+    starts = 2 * rng.random((12, N, 1))
+    data = [ndcn.simulate(Saturating(), graph, x0, times).replaced(graph=empty) for x0 in starts]
+    found = ndcn.reconstruct(data, coupling="x_j/(K + x_j)", calibrate=False)
+    assert found.graph() == graph
+    assert found.found.term.values == pytest.approx((0.37,), rel=0.05)
 
 
 def test_weights_are_found() -> None:

@@ -12,7 +12,7 @@ import torch
 from ..laws import Term
 from .common import START_DENSITY
 from .driver import Driver, common_driver, price
-from .families import AGAIN, SECOND_ROWS, Scored, closer_look, couplings, quick_look, rows_of, scored
+from .families import AGAIN, SECOND_ROWS, Scored, closer_look, couplings, quick_look, rows_of, scored, starts
 from .increments import Grams, Increments
 from .learning import Learned, narrowed, resettled, searched, settled, soft_fit, softened
 from .null import null_evidence
@@ -79,17 +79,18 @@ def found_links(
         output: the feature whose rates are explained.
         seed: of everything that is sampled.
         prior: log odds of links a priori, (n, n); learned by default.
-        term: the coupling, if it is known.
+        term: the coupling, if it is known; without values those of its parameters are fitted.
         told: is told what is being done.
         thorough: False saves the search from several starts.
     """
     increments = with_noise(paths, features, output)
     rows = rows_of(paths.nodes, SECOND_ROWS, seed)
     families: list[Scored] = []
-    if term is None:
+    if term is None or len(term.values) < len(term.formula.parameters):
         states = increments.states.flatten(0, 1).numpy()
         ranges = np.stack([states.min(0), states.max(0)])
-        first = quick_look(increments, couplings(features, ranges, output), seed, told)
+        terms = couplings(features, ranges, output) if term is None else starts(term, features, ranges)
+        first = quick_look(increments, terms, seed, told)
         families = closer_look(increments, first, seed)
         increments = renoised(increments, families[0].term, rows, families[0].soft)
         families = closer_look(increments, families, seed, AGAIN)
