@@ -184,14 +184,19 @@ def corrected(found: ndcn.Reconstruction, A: np.ndarray, prior: np.ndarray) -> d
     """How many of the missing and spurious links were found, and what share of those named is wrong."""
     p = found.probabilities.toarray()
     off = ~np.eye(len(A), dtype=bool)
+    place = {node: k for k, node in enumerate(found.nodes)}
     gone, added = (A != 0) & (prior == 0), (A == 0) & (prior != 0)
     missing, spurious = (p > 0.5) & (prior == 0) & off, (p < 0.5) & (prior != 0)
     wrong = (missing & ~gone).sum() + (spurious & ~added).sum()
-    return {
+    row = {
         "missing found": float((missing & gone).sum() / max(1, gone.sum())),
         "spurious found": float((spurious & added).sum() / max(1, added.sum())),
         "named wrongly": float(wrong / max(1, missing.sum() + spurious.sum())),
     }
+    for what, table, true in (("missing", found.missing(fdr=0.1), gone), ("spurious", found.spurious(fdr=0.1), added)):
+        right = sum(bool(true[place[t], place[s]]) for s, t in zip(table["source"], table["target"], strict=True))
+        row |= {f"{what} at fdr": right / max(1, true.sum()), f"{what} fdr": 1 - right / max(1, len(table))}
+    return row
 
 
 def auroc(true: np.ndarray, p: np.ndarray) -> float:

@@ -148,6 +148,7 @@ def test_missing_and_spurious_links_are_named() -> None:
     assert {(t, s) for s, t in zip(found.spurious()["source"], found.spurious()["target"], strict=True)} == {
         tuple(pair) for pair in added.tolist()
     }
+    assert len(found.missing(fdr=0.01)) == len(found.spurious(fdr=0.01)) == 5
 
 
 def test_one_relaxing_trajectory_is_not_decidable() -> None:

@@ -17,7 +17,7 @@ from ..laws import ClosedForm
 from .calibration import Calibration
 from .engine import Found
 from .law import answers_to_inputs, law_of, own_terms, weight_unit
-from .links import chosen, link_table
+from .links import chosen, link_table, surest
 from .trees import Opinion
 from .verdict import Verdict
 
@@ -163,24 +163,26 @@ class Reconstruction:
         p, weights, errors = self._dense
         return link_table(p, weights, errors, list(self.nodes), self.prior, probability)
 
-    def missing(self, probability: float = 0.5) -> pd.DataFrame:
-        """Links that the prior network lacks and that are at least so probable.
+    def missing(self, probability: float = 0.5, *, fdr: float | None = None) -> pd.DataFrame:
+        """Links that the prior network lacks and that are at least so probable, the surest first; or as many as leave an expected share ``fdr`` of wrong ones.
 
         Raises:
             ValueError: no prior network was given.
         """
         table = self._with_prior()
-        return table[~table["listed"] & (table["probability"] >= probability)].reset_index(drop=True)
+        mine = table[~table["listed"]]
+        return mine[surest(mine["probability"].to_numpy(), probability, fdr)].reset_index(drop=True)
 
-    def spurious(self, probability: float = 0.5) -> pd.DataFrame:
-        """Links of the prior network that are absent with at least this probability, the surest first.
+    def spurious(self, probability: float = 0.5, *, fdr: float | None = None) -> pd.DataFrame:
+        """Links of the prior network that are absent with at least this probability, the surest first; or as many as leave an expected share ``fdr`` that
+        are there.
 
         Raises:
             ValueError: no prior network was given.
         """
         table = self._with_prior()
-        wrong = table[table["listed"] & (1 - table["probability"] >= probability)]
-        return wrong.iloc[::-1].reset_index(drop=True)
+        mine = table[table["listed"]].iloc[::-1]
+        return mine[surest(1 - mine["probability"].to_numpy(), probability, fdr)].reset_index(drop=True)
 
     def _with_prior(self) -> pd.DataFrame:
         if self.prior is None:
