@@ -27,6 +27,7 @@ from scipy import sparse
 
 import ndcn
 from ndcn.reconstruction import average_precision
+from ndcn.reconstruction.law import law_of
 
 # Law, time span of a run, range of initial states, and formulas that are the coupling. Spans are about three relaxation times.
 LAWS: dict[
@@ -51,16 +52,35 @@ LAWS: dict[
     ),
     "wilson_cowan": (lambda rng, n: ndcn.laws.WilsonCowan(), 3.0, (0, 5), ("1/(1 + exp(-a*(x_j - m)))",)),
 }
+
+
+class Driven(ndcn.laws.Law):
+    """Nodes that follow one input, each with its own strength, and not each other."""
+
+    def __init__(self, strength: np.ndarray) -> None:
+        super().__init__()
+        self.strength = torch.tensor(strength).unsqueeze(1)
+
+    def node(self, x: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+        return 1 - x + self.strength * u
+
+    def edge(self, x_i: torch.Tensor, x_j: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+        return 0 * x_j
+
+
+LAWS["driven"] = (lambda rng, n: Driven(rng.normal(1, 0.5, n)), 3.0, (0, 2), ())
 SIX = ("heat", "gene", "kuramoto", "sis", "lotka_volterra", "mutualistic")
+EIGHT = (*SIX, "michaelis_menten", "wilson_cowan")
 CASES: dict[str, dict] = {
     **{f"r30 {noise:g}": {"runs": 30, "noise": noise, "laws": SIX} for noise in (0.0, 0.01, 0.05)},
     "r30 0.05 weighted": {"runs": 30, "noise": 0.05, "laws": SIX, "weighted": True},
     "r30 0.05 hubs": {"runs": 30, "noise": 0.05, "laws": SIX, "kind": "hubs"},
     "r10 0.01": {"runs": 10, "noise": 0.01, "laws": SIX},
     "r10 0.05": {"runs": 10, "noise": 0.05, "laws": SIX},
-    "one 0.01": {"runs": 1, "noise": 0.01, "laws": tuple(LAWS), "snapshots": 200},
+    "one 0.01": {"runs": 1, "noise": 0.01, "laws": EIGHT, "snapshots": 200},
     "incoherent 0.01": {"runs": 1, "noise": 0.01, "laws": ("kuramoto",), "snapshots": 200, "span": 20.0, "omega": 10.0},
     "none": {"runs": 30, "noise": 0.01, "laws": ("gene",), "degree": 0.0},
+    "driver": {"runs": 30, "noise": 0.01, "laws": ("driven",), "degree": 0.0},
     **{f"wrong graph {noise:g}": {"runs": 10, "noise": noise, "laws": SIX, "wrong": 0.1} for noise in (0.01, 0.05)},
     "large": {"runs": 30, "noise": 0.01, "laws": ("gene",), "nodes": 1000},
 }
@@ -87,10 +107,12 @@ def simulated(law: str, case: dict, seed: int) -> tuple[list[ndcn.Trajectory], n
         field = ndcn.laws.Kuramoto(omega=rng.normal(0, case["omega"], n))
     times = np.linspace(0, case.get("span", span), case.get("snapshots", 20))
     graph = ndcn.Graph.from_dense(A, directed=True)
-    clean = [
-        ndcn.simulate(field, graph, torch.tensor(rng.uniform(low, high, (n, 1))), times).states.numpy()
-        for _ in range(case["runs"])
-    ]
+    clean = []
+    for _ in range(case["runs"]):
+        x0 = torch.tensor(rng.uniform(low, high, (n, 1)))
+        knots = np.linspace(0, times[-1], 10)
+        unseen = ndcn.Inputs(knots, {"u": rng.normal(size=10)}, between="linear") if law == "driven" else None
+        clean.append(ndcn.simulate(field, graph, x0, times, inputs=unseen).states.numpy())
     every = np.concatenate([states.ravel() for states in clean])
     if law == "kuramoto":  # phases that wind have no standard deviation of their own
         every = np.angle(np.exp(1j * every))
@@ -136,23 +158,45 @@ def measured(law: str, name: str, seed: int, peers: bool) -> dict:
     }
     if prior is not None:
         row |= corrected(found, A, prior)
+    if name in FORECAST and law != "kuramoto" and found.law is not None:  # of Kuramoto each node has an own frequency
+        row["forecast"] = forecast(found, A, law, name, seed)
     if peers:
         row["peers"] = {peer: average_precision(true, score(data)[off]) for peer, score in PEERS.items()}
     return row
+
+
+def forecast(found: ndcn.Reconstruction, A: np.ndarray, law: str, name: str, seed: int) -> float:
+    """Root mean squared error from new initial states with the network and law that were found, over that with the true network and its law."""
+    rng = np.random.default_rng([seed, 4])
+    make, span, (low, high), _ = LAWS[law]
+    true, times = ndcn.Graph.from_dense(A, directed=True), np.linspace(0, span, 20)
+    fitted = law_of(found.found, A != 0, A)[0]
+    errors = np.zeros(2)
+    for _ in range(5):
+        x0 = torch.tensor(rng.uniform(low, high, (len(A), 1)))
+        states = ndcn.simulate(make(rng, len(A)), true, x0, times).states
+        for k, (field, graph) in enumerate(((found.law, found.graph()), (fitted, true))):
+            errors[k] += float((ndcn.simulate(field, graph, x0, times).states - states).square().mean())
+    return float(np.sqrt(errors[0] / errors[1]))
 
 
 def corrected(found: ndcn.Reconstruction, A: np.ndarray, prior: np.ndarray) -> dict:
     """How many of the missing and spurious links were found, and what share of those named is wrong."""
     p = found.probabilities.toarray()
     off = ~np.eye(len(A), dtype=bool)
+    place = {node: k for k, node in enumerate(found.nodes)}
     gone, added = (A != 0) & (prior == 0), (A == 0) & (prior != 0)
     missing, spurious = (p > 0.5) & (prior == 0) & off, (p < 0.5) & (prior != 0)
     wrong = (missing & ~gone).sum() + (spurious & ~added).sum()
-    return {
+    row = {
         "missing found": float((missing & gone).sum() / max(1, gone.sum())),
         "spurious found": float((spurious & added).sum() / max(1, added.sum())),
         "named wrongly": float(wrong / max(1, missing.sum() + spurious.sum())),
     }
+    for what, table, true in (("missing", found.missing(fdr=0.1), gone), ("spurious", found.spurious(fdr=0.1), added)):
+        right = sum(bool(true[place[t], place[s]]) for s, t in zip(table["source"], table["target"], strict=True))
+        row |= {f"{what} at fdr": right / max(1, true.sum()), f"{what} fdr": 1 - right / max(1, len(table))}
+    return row
 
 
 def auroc(true: np.ndarray, p: np.ndarray) -> float:
@@ -246,6 +290,7 @@ def forest(data: list[ndcn.Trajectory]) -> np.ndarray:
     return out
 
 
+FORECAST = ("r30 0.01",)
 PEERS = {
     "correlation": correlation,
     "partial correlation": partial_correlation,

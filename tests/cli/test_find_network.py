@@ -65,12 +65,16 @@ def test_missing_and_spurious_links_are_named(files: Path) -> None:
     facts = parsed(*words)
     assert [link[:2] for link in facts["missing"]] == [["n0", "n1"]]
     assert [link[:2] for link in facts["spurious"]] == [["n0", "n4"]]
-    assert "1 missing links: n0 -> n1" in output(*words)
+    assert "1 missing link: n0 -> n1" in output(*words, "--page", "p.html")
+    assert "<h2>1 link missing in the given network</h2>" in Path("p.html").read_text()
 
 
 def test_states_alone_are_inspected(files: Path) -> None:
     said = output("inspect", "states.csv")
     assert "the network is not known" in said
+    assert "8 nodes, no edges" in said
+    assert "isolated" not in said
+    assert "ndcn find-network STATES" in said
     assert len(ndcn.read("states.csv").runs) == 8
 
 
@@ -83,6 +87,12 @@ def test_wide_states_alone_are_read(files: Path) -> None:
         {"time": [0.0, 1.0], "a:v": [1.0, 2.0], "a:w": [3.0, 5.0], "b:v": [1.0, 2.0], "b:w": [3.0, 5.0]}
     ).to_csv("two.csv", index=False)
     assert ndcn.read("two.csv").trajectory.states.shape == (2, 2, 2)
+
+
+def test_edges_in_the_place_of_states_are_refused(files: Path) -> None:
+    said = refused("find-network", "edges.csv")
+    assert "'source', 'target'; expected columns node, time and values" in said
+    assert "find-network states.csv" in refused("fit", "states.csv")
 
 
 def test_other_endings_are_refused(files: Path) -> None:

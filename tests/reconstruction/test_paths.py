@@ -42,6 +42,21 @@ def test_noise_is_found_and_smoothed_away() -> None:
     assert error < 0.025
 
 
+def test_paths_that_are_fast_at_first_are_smooth_on_a_clock_of_their_own() -> None:
+    times, rng = np.linspace(0, 3, 20), np.random.default_rng(0)
+    rates, runs, clean = rng.uniform(1, 20, (1, 3)), [], []
+    for _ in range(20):
+        states = rng.random(3) + rng.normal(size=3) * np.exp(-times[:, None] * rates)
+        clean.append(states)
+        runs.append(ndcn.Trajectory(times=times, states=states + 0.05 * rng.normal(size=states.shape), graph=GRAPH))
+    paths = paths_of(runs)
+    errors = [piece.path[..., 0] - states for piece, states in zip(paths.pieces, clean, strict=True)]
+    assert np.mean(np.square(errors)) ** 0.5 < 0.03  # 0.039 on the clock of the data
+    still = [run.replaced(states=torch.cat([run.states[:, :2], torch.ones_like(run.states[:, 2:])], 1)) for run in runs]
+    again = [piece.path[:, :2, 0] - states[:, :2] for piece, states in zip(paths_of(still).pieces, clean, strict=True)]
+    assert np.mean(np.square(again)) ** 0.5 < 0.03
+
+
 def test_gaps_are_bridged() -> None:
     times = np.linspace(0, 3, 40)
     mask = np.random.default_rng(2).random((40, 3)) > 0.2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 
 import ndcn
@@ -89,6 +90,32 @@ def test_wrong_arguments_are_refused(heat: tuple[ndcn.Graph, ndcn.Reconstruction
         ndcn.reconstruct(long, prior=graph, trust=1.5)
     with pytest.raises(ValueError, match="nodes of the data"):
         ndcn.reconstruct(long, prior=ndcn.networks.grid(9))
+    with pytest.raises(ValueError, match="prior has no links"):
+        ndcn.reconstruct(long, prior=ndcn.Graph(sparse.csr_array((N, N))))
+    with pytest.raises(ValueError, match="x_k in 'x_k - x_i' is no state"):
+        ndcn.reconstruct(long, coupling="x_k - x_i")
+    with pytest.raises(ValueError, match="does not depend on the neighbour"):
+        ndcn.reconstruct(long, coupling="x_i")
+    with pytest.raises(ValueError, match="parameters K; got 2"):
+        ndcn.reconstruct(long, coupling="x_j/(K + x_j)", values=(1.0, 2.0))
+
+
+def test_parameters_of_a_given_coupling_are_fitted() -> None:
+    class Saturating(ndcn.laws.Law):
+        def node(self, x):
+            return -x
+
+        def edge(self, x_i, x_j):
+            return x_j / (0.37 + x_j)
+
+    graph = network(6)
+    rng, times = np.random.default_rng(0), np.linspace(0, 3, 20)
+    empty = ndcn.Graph(sparse.csr_array((N, N)))
+    starts = 2 * rng.random((12, N, 1))
+    data = [ndcn.simulate(Saturating(), graph, x0, times).replaced(graph=empty) for x0 in starts]
+    found = ndcn.reconstruct(data, coupling="x_j/(K + x_j)", calibrate=False)
+    assert found.graph() == graph
+    assert found.found.term.values == pytest.approx((0.37,), rel=0.05)
 
 
 def test_weights_are_found() -> None:
@@ -121,6 +148,7 @@ def test_missing_and_spurious_links_are_named() -> None:
     assert {(t, s) for s, t in zip(found.spurious()["source"], found.spurious()["target"], strict=True)} == {
         tuple(pair) for pair in added.tolist()
     }
+    assert len(found.missing(fdr=0.01)) == len(found.spurious(fdr=0.01)) == 5
 
 
 def test_one_relaxing_trajectory_is_not_decidable() -> None:
@@ -145,6 +173,36 @@ def test_independent_nodes_have_no_links() -> None:
     assert (found.probabilities.toarray() > 0.5).mean() < 0.01
     assert found.verdict == "decided"
     assert found.judgement.reasons[0].startswith("no links")
+
+
+def test_inputs_are_no_links() -> None:
+    class Driven(ndcn.laws.Law):
+        def __init__(self, gain: np.ndarray) -> None:
+            super().__init__()
+            self.gain = torch.tensor(gain).unsqueeze(1)
+
+        def node(self, x, u):
+            return self.gain * u
+
+        def edge(self, x_i, x_j, u):
+            return x_j - x_i
+
+    graph, rng, times = network(5), np.random.default_rng(0), np.linspace(0, 0.6, 20)
+    law, empty = Driven(rng.normal(0, 3, N)), ndcn.Graph(sparse.csr_array((N, N)))
+    data = []
+    for _ in range(12):
+        u = ndcn.Inputs(np.linspace(0, 0.6, 13), {"u": rng.normal(size=13)})
+        states = ndcn.simulate(law, graph, rng.random((N, 1)), times, inputs=u).states.numpy()
+        noisy = states + 0.003 * rng.normal(size=states.shape)
+        data.append(ndcn.Trajectory(times=times, states=noisy, graph=empty, inputs=u))
+    found = ndcn.reconstruct(data, coupling="x_j - x_i")
+    assert found.verdict == "decided"
+    assert found.graph() == graph
+    assert found.calibration is not None
+    assert found.evidence["inputs"]["u"][1] == pytest.approx(law.gain.std().item(), rel=0.3)
+    assert "nodes answer u by" in str(found)
+    with pytest.raises(ValueError, match="same inputs"):
+        ndcn.reconstruct([data[0], data[1].replaced(inputs=None)])
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from scipy import sparse
 import ndcn
 from ndcn.reconstruction import trees
 from ndcn.reconstruction.paths import paths_of
-from ndcn.reconstruction.trees import Forests, Opinion
+from ndcn.reconstruction.trees import Forests, Opinion, best_of
 from ndcn.reconstruction.verdict import Facts, verdict
 
 N = 6
@@ -70,7 +70,7 @@ def test_trees_reorder_probabilities_and_the_verdict_says_so() -> None:
     assert moved[2, 1] == 0.9
     assert moved[0, 1] == pytest.approx(1e-6 / 6)
     assert sorted(moved[moved > 1e-5]) == [0.1, 0.2, 0.3, 0.4, 0.9]
-    facts = Facts(moved, 0.99, 1e3, 1e2, ("x_j", "x_i*x_j"), 10.0, 0.05, 3, 3, 30, np.ones(3), opinion=opinion)
+    facts = Facts(moved, 0.99, 1e3, 1e2, ("x_j", "x_i*x_j"), 10.0, 0.05, 3, 3, 30, np.ones(3), 3, opinion=opinion)
     said = verdict(facts)
     assert said.answer == "not decidable"
     assert "regression trees" in said.reasons[0]
@@ -80,9 +80,30 @@ def test_trees_reorder_probabilities_and_the_verdict_says_so() -> None:
 
 def test_absence_of_links_is_claimed_only_where_they_would_show() -> None:
     def said(visible: int) -> ndcn.reconstruction.Verdict:
-        return verdict(Facts(np.zeros((20, 20)), 0.0, 1.0, 1e2, ("x_j", ""), 0.1, 0.01, 0, visible, 1, np.ones(20)))
+        return verdict(Facts(np.zeros((20, 20)), 0.0, 1.0, 1e2, ("x_j", ""), 0.1, 0.01, 0, visible, 1, np.ones(20), 20))
 
     assert said(9).answer == "decided"
     assert said(9).reasons[0].startswith("no links")
     assert said(2).answer == "not decidable"
     assert "would not show" in said(2).reasons[0]
+
+
+def test_who_explains_much_less_has_no_say() -> None:
+    assert best_of({"law": 0.1, "trees": 0.3, "law and trees": 0.05}) == "law and trees"
+    assert best_of({"law": 0.98, "trees": 0.89, "law and trees": 0.83}) == "trees"
+    assert best_of({"law": 0.2, "trees": 0.9, "law and trees": 0.15}) == "law"
+    assert best_of({"law": 90.0, "trees": 1.02, "law and trees": 20.0}) == "trees"
+    assert best_of({"law": 1.01, "trees": 1.02, "law and trees": 0.99}) == "law"
+    assert best_of({"law": float("nan"), "trees": 0.9, "law and trees": float("nan")}) == "trees"
+
+
+def test_links_that_one_direction_tells_are_not_believed() -> None:
+    def said(directions: int, **given: bool) -> ndcn.reconstruction.Verdict:
+        p = np.where(np.roll(np.eye(20), 1, 1) > 0, 0.99, 0.0)
+        return verdict(Facts(p, 0.9, 1e3, 1e2, ("x_j", ""), 0.1, 0.01, directions, 9, 1, np.ones(20), 20, **given))
+
+    assert said(9).answer == "decided"
+    assert said(1).answer == "not decidable"
+    assert "1 direction above noise" in said(1).reasons[0]
+    assert not said(1).law
+    assert said(1, prior=True).answer == "decided"

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._support.wording import counted
 from . import reading
 from .guard import data_notes
 from .inspect import STATES_HELP
@@ -68,7 +69,7 @@ def find_network(
                 f"{s} -> {t} ({p:.2f})"
                 for s, t, p in table[["source", "target", "probability"]].itertuples(index=False)
             ]
-            typer.echo(f"{len(pairs)} {name} links{': ' if pairs else ''}{', '.join(pairs[:20])}")
+            typer.echo(f"{counted(len(pairs), f'{name} link')}{': ' if pairs else ''}{', '.join(pairs[:20])}")
     for path in (out, page):
         if path is not None:
             typer.echo(f"written to {path}")

@@ -140,7 +140,8 @@ class How(EdgeOptions):
         if states is None:
             if edges.is_file():
                 raise ValueError(
-                    f"{edges} is a file: give a file of states too, edges first, as in: edges.csv states.csv"
+                    f"{edges} is a file: give a file of states too, edges first, as in: edges.csv states.csv. If nobody knows the edges: ndcn "
+                    "find-network states.csv --out edges.csv"
                 )
             return self._with_tables(parts.read(edges) if parts.is_parts(edges) else ndcn.Trajectory.load(edges))
         return ndcn.read(edges, states, **self.settings())

@@ -14,6 +14,7 @@ from .held_out import (
     held_out as held_out,
     observation_noise as observation_noise,
 )
+from .input_quadrature import input_weights as input_weights
 from .interaction import Interaction
 from .library import formula_names as formula_names, library as library
 from .node_groups import Groups as Groups, groups_of as groups_of

@@ -117,6 +117,8 @@ class Inspection:
             f"{counted(len(self.isolated), 'isolated node')}",
             f"degrees     {self.degrees}",
         ]
+        if not self.edges:
+            lines = [f"network     {counted(self.nodes, 'node')}, no edges"]
         if self.weights is not None and self.weighted:
             lines.append(f"weights     {self.weights}")
         for run in self.runs[:5]:
@@ -282,7 +284,11 @@ def _plans(facts: Inspection, data: Dataset, reading: dict[str, Any]) -> list[st
             "forecast (without --model) holds the last value of the node in their place, and is not judged there"
         )
     plans += [sentence for sentence in suspected(data) if sentence not in data.notes]
-    if facts.isolated:
+    if not facts.edges:
+        plans.append(
+            "without edges: `ndcn find-network STATES --out edges.csv` finds who acts on whom, with probabilities"
+        )
+    elif facts.isolated:
         plans.append(f"isolated nodes evolve by themselves, without neighbours: {some(facts.isolated)}")
     elif facts.components > 1:
         plans.append(f"the {facts.components} components do not act on each other and are learned together")

@@ -210,9 +210,9 @@ def _long(table: Table, known: set[str], asked: StateColumns) -> Layout:
     columns = table.columns
     every = range(len(columns))
     if len(columns) < 3:
+        no_node = f", and no heading is the name of a node of the edges ({some(sorted(known), 3)})" if known else ""
         raise ValueError(
-            f"{table.title} has the columns {table.listed()}, and no heading is the name of a node of the "
-            f"edges ({some(sorted(known), 3)}); expected columns node, time and values, or time and a column for each node"
+            f"{table.title} has the columns {table.listed()}{no_node}; expected columns node, time and values, or time and a column for each node"
         )
     node = None if asked.node is None else column_names.chosen(columns, asked.node, table.title, "--node")
     time = _column(table, asked.time, "time", [node])
@@ -273,9 +273,9 @@ def _node(table: Table, known: set[str], taken: Sequence[int | None]) -> int:
     if named or texts:
         return [*named, *texts][0]
     if table.headed or not free:
+        no_node = f"no heading is the name of a node of the edges ({some(sorted(known), 3)}), and " if known else ""
         raise ValueError(
-            f"{table.title}: no heading is the name of a node of the edges ({some(sorted(known), 3)}), and no column is called "
-            f"node; its columns are {table.listed()}: name the column of nodes "
+            f"{table.title}: {no_node}no column is called node; its columns are {table.listed()}: name the column of nodes "
             "with --node, or head each column of values with the name of its node"
         )
     return free[0]

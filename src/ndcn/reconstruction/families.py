@@ -45,6 +45,14 @@ def couplings(features: Sequence[str], ranges: np.ndarray, output: int) -> list[
     return [term for term in terms if term.formula.on_edges]
 
 
+def starts(term: Term, features: Sequence[str], ranges: np.ndarray) -> list[Term]:
+    """A coupling at several values of its parameters, from which they are fitted: those of the library, or sizes between 1 and that of states."""
+    known = [one for one in couplings(features, ranges, term.output) if one.formula.text == term.formula.text]
+    size = float(np.abs(ranges).max()) or 1.0
+    every = sorted({1.0, 0.1 * size, 0.3 * size, 1 / size})
+    return known or [replace(term, values=(value,) * len(term.formula.parameters)) for value in every]
+
+
 def score(grams: Grams, soft: Soft, generator: torch.Generator) -> float:
     """Log evidence of rows, summed: of the sets of links that are more probable than not, over their share of the posterior.
 

@@ -44,12 +44,13 @@ def reconstruct(
     """Find the network and the law dx_i/dt = f(x_i) + sum_j A_ij g(x_i, x_j) together, with a probability for each link.
 
     Args:
-        data: a Trajectory, a list of them, or a Dataset; its graph names the nodes, and its edges are not used.
+        data: a Trajectory, a list of them, or a Dataset; its graph names the nodes, and its edges are not used. Each node answers the
+            inputs u of the runs by a coefficient of u and one of u x of its own.
         prior: a network that may be partly wrong. Its links are then true with probability ``trust``, and as many as are expected to be
             wrong are expected to be missing.
         trust: probability of the prior's links.
         coupling: the formula g, if it is known; else all of the library are compared by their evidence.
-        values: the parameters of ``coupling``.
+        values: the parameters of ``coupling``, in the order of their first mention; fitted by default.
         calibrate: whether to simulate networks drawn from the probabilities, to find them again, and to correct the probabilities by what
             was found; by default up to 200 nodes.
         trees: whether to ask regression trees too, which follow no law, and to rank links by whoever explains held-out runs best; by
@@ -59,7 +60,7 @@ def reconstruct(
 
     Raises:
         TypeError: data or prior are of another kind.
-        ValueError: there are too few snapshots or nodes, or the prior has other nodes.
+        ValueError: there are too few snapshots or nodes, the prior has other nodes or no links, or ``coupling`` is none.
 
     Example:
         >>> import ndcn, numpy as np
@@ -76,6 +77,7 @@ def reconstruct(
     check_whole("seed", seed, 0)
     odds = None if prior is None else _prior_odds(prior, runs[0], trust)
     names = formula_names(runs[0].features)
+    formula = None if coupling is None else _coupling(coupling, names, values)
     began = time.perf_counter()
     with one_thread(), Progress(1, 0, progress, "", "network") as bar:
 
@@ -83,10 +85,11 @@ def reconstruct(
             bar.update(0, note=what)
 
         paths = paths_of(runs)
-        term = None if coupling is None else Term(Formula(coupling, names), True, 0, tuple(values))
+        term = None if formula is None else Term(formula, True, 0, tuple(values))
         found = _best_feature(paths, names, seed, odds, term, told)
         calibration = opinion = None
-        if trees or (trees is None and noisy_process(found.increments.rho, _noise_share(found, runs))):
+        driven = bool(found.increments.driven)  # forests know nothing of inputs
+        if trees or (trees is None and not driven and noisy_process(found.increments.rho, _noise_share(found, runs))):
             opinion = second_opinion(found, seed, odds, told)
         by_law = opinion is None or opinion.best == LAW
         if by_law and (calibrate or (calibrate is None and n <= MOST_CALIBRATED)):
@@ -112,6 +115,24 @@ def _best_feature(paths: Any, names: Sequence[str], seed: int, odds: Any, term: 
     return max(found, key=lambda one: one.gain)
 
 
+def _coupling(text: str, names: Sequence[str], values: Sequence[float]) -> Formula:
+    """A formula of g that depends on the neighbour's state."""
+    formula = Formula(text, names)
+    others = [one for one in formula.parameters if any(one.startswith(f"{name}_") for name in names)]
+    if others:
+        own, other = f"{names[0]}_i", f"{names[0]}_j"
+        raise ValueError(
+            f"{others[0]} in {text!r} is no state: {own} is that of the node itself, {other} that of its neighbour"
+        )
+    if not formula.on_edges:
+        raise ValueError(f"{text!r} does not depend on the neighbour's state, as {names[0]}_j - {names[0]}_i does")
+    if len(values) not in (0, len(formula.parameters)):
+        raise ValueError(
+            f"{text!r} has the parameters {', '.join(formula.parameters) or '(none)'}; got {len(values)} values"
+        )
+    return formula
+
+
 def _runs(data: Any) -> list[Trajectory]:
     runs = list(data.runs) if isinstance(data, Dataset) else [data] if isinstance(data, Trajectory) else data
     if not isinstance(runs, (list, tuple)) or not runs or not all(isinstance(run, Trajectory) for run in runs):
@@ -119,6 +140,8 @@ def _runs(data: Any) -> list[Trajectory]:
     nodes = runs[0].graph.nodes
     if any(run.graph.nodes != nodes or run.features != runs[0].features for run in runs):
         raise ValueError("all runs must have the same nodes and features")
+    if len({() if run.inputs is None else run.inputs.names for run in runs}) > 1:
+        raise ValueError("all runs must have the same inputs, or none of them any")
     if len(nodes) < 3:
         raise ValueError(f"a network to be found has three nodes or more, got {len(nodes)}")
     long = [run for run in runs if len(run) >= FEWEST]
@@ -135,6 +158,8 @@ def _prior_odds(prior: Any, run: Trajectory, trust: float) -> np.ndarray:
         raise ValueError("prior must have the nodes of the data, in the same order")
     listed = prior.to_scipy().toarray() != 0
     n, count = len(listed), int(listed.sum())
+    if not count:
+        raise ValueError("prior has no links between nodes of the data; leave it out if no network is known")
     absent = max(n * (n - 1) - count, 1)
     density = min(max((1 - trust) * max(count, 1) / absent, 1e-6), 0.5)
     odds = np.full((n, n), np.log(density / (1 - density)))
@@ -177,6 +202,8 @@ def _result(
         visible=found.visible,
         runs=len(runs),
         misfit=(noise / noise.median()).numpy(),
+        candidates=found.grams.m,
+        prior=prior is not None,
         driver=found.increments.extra is not None,
         opinion=opinion,
     )

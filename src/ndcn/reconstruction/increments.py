@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from ..identify import input_weights
 from ..laws import Formula, Term
 from .paths import GAUSS, Paths
 
@@ -74,6 +75,9 @@ class Increments:
 
     An increment x(t_k+1) - x(t_k) has the errors D e, and what the path misses: their covariance is D D' + rho diag(gap / mean gap), the same
     for all nodes up to a factor. ``profile`` is by how much more or less each increment has of the latter, (N,).
+
+    Z holds the monomials of f, ``formulas``, and after them u and u x of each input that changes, ``driven``: nodes answer inputs by
+    coefficients of their own.
     """
 
     def __init__(
@@ -90,13 +94,29 @@ class Increments:
         self.y = self.whitened(self.raw)  # (N, n)
         self.formulas = [Formula(text, self.names) for text in self_formulas(self.names)]
         Z = torch.stack([self.integrated(formula(self.states)) for formula in self.formulas], dim=-1)
-        self.Z = self.whitened(Z)  # (N, n, q)
+        self.driven, driven = self._of_inputs()
+        self.Z = self.whitened(torch.cat([Z, driven], dim=-1))  # (N, n, q)
         self.extra: torch.Tensor | None = None  # whitened columns in common to all nodes, (N, r): a driver
 
     @property
     def count(self) -> int:
         """N, the increments of a node."""
         return len(self.y)
+
+    def _of_inputs(self) -> tuple[tuple[tuple[str, bool], ...], torch.Tensor]:
+        """Name of the input, and whether times the state, of each further column; the columns, integrals over the intervals, (N, n, 2 inputs)."""
+        pieces, n = self.paths.pieces, self.paths.nodes
+        drivers = [one for piece in pieces if piece.inputs is not None for one in piece.inputs.drivers]
+        names = list(dict.fromkeys(one.name for one in drivers if not one.constant))
+        columns = []
+        for piece in pieces:
+            inner = torch.from_numpy(piece.inner[..., self.output]).view(-1, GAUSS, n)
+            each = []
+            if piece.inputs is not None:
+                known = input_weights(piece.inputs, torch.from_numpy(piece.times))
+                each = [part for a in names for part in (known[a].sum(1).expand(-1, n), (known[a] * inner).sum(1))]
+            columns.append(torch.stack(each, dim=-1) if each else inner.new_empty(len(inner), n, 0))
+        return tuple((name, times) for name in names for times in (False, True)), torch.cat(columns)
 
     def _whiteners(self) -> list[torch.Tensor]:
         known: dict[bytes, torch.Tensor] = {}

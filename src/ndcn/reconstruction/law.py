@@ -31,6 +31,17 @@ def own_terms(found: Found) -> list[str]:
     return [f.text for f, s in zip(found.increments.formulas, spread, strict=True) if float(s) > DIFFERS * float(size)]
 
 
+def answers_to_inputs(found: Found) -> dict[str, tuple[float, float]]:
+    """Mean over nodes, and its spread, of the coefficients of u and of u x, for each input that changes."""
+    increments, shared = found.increments, found.learned.shared
+    out = {}
+    for k, (name, times) in enumerate(increments.driven, start=len(increments.formulas)):
+        scale = float(found.grams.scales[1][k])
+        text = f"{name}*{increments.names[increments.output]}" if times else name
+        out[text] = (float(shared.mean[k]) / scale, float(shared.variance[k].sqrt()) / scale)
+    return out
+
+
 def law_of(found: Found, links: np.ndarray, weights: np.ndarray) -> tuple[ClosedForm, dict[str, tuple[float, float]]]:
     """f and g with coefficients in common, by least squares over all nodes; terms that are not significant are left out.
 
@@ -45,19 +56,20 @@ def law_of(found: Found, links: np.ndarray, weights: np.ndarray) -> tuple[Closed
     increments = found.increments
     n = increments.paths.nodes
     count = len(increments.formulas)
-    theta = found.learned.coefficients[:, :count] / torch.from_numpy(found.grams.scales[1][:count])
+    answers = slice(count, count + len(increments.driven))
+    theta = found.learned.coefficients / torch.from_numpy(found.grams.scales[1])
     own = set(own_terms(found))
     ys, columns = [], []
     scale = found.learned.shared.noise.sqrt()
     for i in range(n):
         mine = np.flatnonzero(links[i])
         X = increments.columns(found.term, i, torch.from_numpy(mine)) @ torch.from_numpy(weights[i, mine])
-        y = increments.y[:, i].clone()
+        y = increments.y[:, i] - increments.Z[:, i, answers] @ theta[i, answers]
         for k, formula in enumerate(increments.formulas):
             if formula.text in own:
                 y -= increments.Z[:, i, k] * (theta[i, k] - theta[:, k].mean())
         ys.append(y / scale[i])
-        columns.append(torch.cat([increments.Z[:, i], X.unsqueeze(1)], dim=1) / scale[i])
+        columns.append(torch.cat([increments.Z[:, i, :count], X.unsqueeze(1)], dim=1) / scale[i])
     y, M = torch.cat(ys), torch.cat(columns)
     keep = list(range(count)) + ([count] if links.any() else [])
     while True:

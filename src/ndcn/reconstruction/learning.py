@@ -67,6 +67,16 @@ def soft_fit(
     return soft
 
 
+def evened(soft: Soft, iterations: int = 20) -> Soft:
+    """The same with one weight for all links, if that is likelier: from wide spreads the learned one falls slowly, and stays too wide where data tell
+    little (gene, 10 runs, 5 % noise, seed 20: .35 of the mean after 30 iterations, .12 after 90; AUPR .555 and .574, and .596 with one weight)."""
+    shared = tight(soft.grams, soft.shared, soft.probabilities, soft.weights, soft.prior)
+    again = Soft(soft.grams, shared, prior=soft.prior, narrow=True)
+    again.precision, again.shift = soft.precision.clone(), soft.shift.clone()
+    again.run(iterations, learn=True)
+    return again if float(again.log_evidence().sum()) > float(soft.log_evidence().sum()) else soft
+
+
 def narrowed(soft: Soft, iterations: int = 14) -> Soft:
     """The same from links of nearly equal weights; what rows have in common is learned again from there."""
     shared = tight(soft.grams, soft.shared, soft.probabilities, soft.weights, soft.prior)
@@ -223,6 +233,7 @@ def softened(learned: Learned, rows: Rows, prior: bool) -> Learned:
     many = float(spread.double().mean()) > MANY_DIFFUSE
     if many:
         soft.run(20, learn=True)
+        soft = evened(soft)
     p = soft.probabilities
     parts = {
         "probabilities": p,

@@ -34,6 +34,19 @@ def chosen(p: np.ndarray, *, fdr: float | None, probability: float | None) -> np
     return out.reshape(p.shape) & (p >= LEAST_KEPT)
 
 
+def surest(q: np.ndarray, probability: float, fdr: float | None) -> np.ndarray:
+    """Which of some claims, with probabilities in falling order, to make: those of at least a probability, or the first with an expected share of
+    wrong ones.
+
+    Example:
+        >>> surest(np.array([0.99, 0.85, 0.4]), 0.9, None), surest(np.array([0.99, 0.85, 0.4]), 0.9, 0.1)
+        (array([ True, False, False]), array([ True,  True, False]))
+    """
+    if fdr is None:
+        return np.asarray(q >= probability)
+    return np.asarray(np.cumsum(1 - q) / np.arange(1, len(q) + 1) <= fdr)
+
+
 def link_table(
     p: np.ndarray, weights: np.ndarray, errors: np.ndarray, nodes: list, listed: Graph | None, least: float
 ) -> pd.DataFrame:

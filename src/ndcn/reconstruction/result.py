@@ -16,8 +16,8 @@ from ..graph import Graph
 from ..laws import ClosedForm
 from .calibration import Calibration
 from .engine import Found
-from .law import law_of, own_terms, weight_unit
-from .links import chosen, link_table
+from .law import answers_to_inputs, law_of, own_terms, weight_unit
+from .links import chosen, link_table, surest
 from .trees import Opinion
 from .verdict import Verdict
 
@@ -141,7 +141,8 @@ class Reconstruction:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """Why: log evidence of links against none, families, margin, noise, terms that differ by node, coefficients with errors."""
+        """Why: log evidence of links against none, families, margin, noise, terms that differ by node, coefficients with errors; of inputs u
+        the mean over nodes and its spread of the coefficients of u and u x."""
         rho = self.found.increments.rho
         return {
             "gain": self.found.gain,
@@ -150,6 +151,7 @@ class Reconstruction:
             "rho": rho,
             "noise": float(np.median(self.found.increments.paths.noise)),
             "differs": own_terms(self.found),
+            "inputs": answers_to_inputs(self.found),
             "coefficients": {} if self.law is None else self._law[1],
         }
 
@@ -161,24 +163,26 @@ class Reconstruction:
         p, weights, errors = self._dense
         return link_table(p, weights, errors, list(self.nodes), self.prior, probability)
 
-    def missing(self, probability: float = 0.5) -> pd.DataFrame:
-        """Links that the prior network lacks and that are at least so probable.
+    def missing(self, probability: float = 0.5, *, fdr: float | None = None) -> pd.DataFrame:
+        """Links that the prior network lacks and that are at least so probable, the surest first; or as many as leave an expected share ``fdr`` of wrong ones.
 
         Raises:
             ValueError: no prior network was given.
         """
         table = self._with_prior()
-        return table[~table["listed"] & (table["probability"] >= probability)].reset_index(drop=True)
+        mine = table[~table["listed"]]
+        return mine[surest(mine["probability"].to_numpy(), probability, fdr)].reset_index(drop=True)
 
-    def spurious(self, probability: float = 0.5) -> pd.DataFrame:
-        """Links of the prior network that are absent with at least this probability, the surest first.
+    def spurious(self, probability: float = 0.5, *, fdr: float | None = None) -> pd.DataFrame:
+        """Links of the prior network that are absent with at least this probability, the surest first; or as many as leave an expected share ``fdr`` that
+        are there.
 
         Raises:
             ValueError: no prior network was given.
         """
         table = self._with_prior()
-        wrong = table[table["listed"] & (1 - table["probability"] >= probability)]
-        return wrong.iloc[::-1].reset_index(drop=True)
+        mine = table[table["listed"]].iloc[::-1]
+        return mine[surest(1 - mine["probability"].to_numpy(), probability, fdr)].reset_index(drop=True)
 
     def _with_prior(self) -> pd.DataFrame:
         if self.prior is None:
@@ -198,6 +202,8 @@ class Reconstruction:
             lines.append(self.law.extra_repr())
             if self.evidence["differs"]:
                 lines.append(f"coefficients that differ from node to node: {', '.join(self.evidence['differs'])}")
+        for text, (mean, spread) in self.evidence["inputs"].items():
+            lines.append(f"nodes answer {text} by {mean:.3g} on average, with a spread of {spread:.2g}")
         lines += [f"what would help: {one}" for one in judged.helps]
         return "\n".join(lines)
 

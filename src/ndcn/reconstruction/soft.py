@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import torch
 
 from .common import maximised
 from .increments import Grams
-from .slab import Shared, evidence
+from .slab import NARROWEST, Shared, evidence
 
 DAMPING = 0.6  # share of the old site that is replaced: undamped updates of all sites at once oscillate
 LEAST = 1e-8  # precision of a site, in units of that of the spike
@@ -21,10 +22,11 @@ class Soft:
         grams: the rows.
         shared: numbers in common to start from.
         prior: True if the odds of links are given and stay.
+        narrow: True if all links are held to have the same weight; else its spread is learned.
     """
 
-    def __init__(self, grams: Grams, shared: Shared, *, prior: bool = False) -> None:
-        self.grams, self.shared, self.prior = grams, shared, prior
+    def __init__(self, grams: Grams, shared: Shared, *, prior: bool = False, narrow: bool = False) -> None:
+        self.grams, self.shared, self.prior, self.narrow = grams, shared, prior, narrow
         self.possible = torch.from_numpy(grams.candidates != grams.rows[:, None])
         B, m = self.possible.shape
         p = torch.sigmoid(shared.log_odds).expand(B, m)
@@ -64,6 +66,8 @@ class Soft:
         self.weights, self.variances, self.coefficients = mean_on, on, mu[:, m:]
         if learn:
             self.shared = maximised(grams, shared, self.probabilities, (mean_on, on), (mu, S), self.prior)
+            if self.narrow:
+                self.shared = replace(self.shared, s=max(NARROWEST * abs(self.shared.c), 1e-150))
 
     def log_evidence(self) -> torch.Tensor:
         """Log marginal likelihood of each row by expectation propagation, (B,)."""

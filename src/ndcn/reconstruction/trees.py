@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from .engine import Found, found_links
 from .paths import Paths, Piece
 
 TREES = 200  # of each node's forest
+LEAST_SHARE = 0.5  # of what the better one explains, for a say
 LAW, FOREST, BOTH = "law", "trees", "law and trees"
 
 
@@ -116,8 +118,9 @@ def second_opinion(
 ) -> Opinion | None:
     """Compare the law, forests, and the mean of both on every other run, fitted to the others; None where there is but one run.
 
-    The ranks are those of whoever explains most: the mean of both ranks if it is the mean of both. Errors of 1 or more explain nothing:
-    neither has a say then, nor in the mean, which is smaller than either only because errors average out. None if nobody explains anything.
+    The ranks are those of whoever explains most: the mean of both ranks if it is the mean of both. Errors of 1 or more explain nothing, and who
+    explains less than half of what the other does has no say, nor in the mean: that is smaller than either because errors average out,
+    even where one of them ranks links hardly better than chance. If nobody explains anything, the ranks are of who comes nearest.
     """
     paths, output = found.increments.paths, found.increments.output
     known = [piece for piece in paths.pieces if piece.run % 2 == 0]
@@ -132,12 +135,19 @@ def second_opinion(
     rates[BOTH] = 0.5 * (rates[LAW] + rates[FOREST])
     scale = true.var(0) + 1e-300
     errors = {name: float(np.mean((rate - true) ** 2 / scale)) for name, rate in rates.items()}
-    explain = [name for name in (LAW, FOREST) if errors[name] < 1]  # False for NaN
-    if not explain:
-        return None
-    best = min([*explain, BOTH] if len(explain) > 1 else explain, key=lambda name: errors[name])
+    best = best_of(errors)
     ranks = rankdata(found.dense(found.learned.probabilities)).reshape(paths.nodes, -1)
     if best != LAW:
         trees = rankdata(Forests(paths.pieces, output, seed).scores()).reshape(ranks.shape)
         ranks = trees if best == FOREST else ranks + trees
     return Opinion(best, errors, ranks)
+
+
+def best_of(errors: dict[str, float]) -> str:
+    """Whose ranks to take, by errors in units of the variance; who comes nearest if nobody explains anything."""
+    named = {name: errors[name] if math.isfinite(errors[name]) else math.inf for name in (LAW, FOREST)}
+    most = max(0.0, 1 - min(named.values()))
+    able = [name for name, error in named.items() if 1 - error >= LEAST_SHARE * most] if most else []
+    if len(able) > 1:
+        return min([*able, BOTH], key=lambda name: errors[name])
+    return min(named, key=lambda name: named[name])

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from .. import plot
+from .._support.wording import counted
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..reconstruction import Reconstruction
 
 MOST = 500  # links in the table
@@ -41,17 +44,19 @@ def network_page(found: Reconstruction) -> str:
         pictures.append(
             (plot.link_calibration(found), "Calibration: networks drawn from the probabilities, found again.")
         )
-    shown = found.table().head(MOST)
-    heads = "".join(f"<th>{html.escape(str(name))}</th>" for name in shown.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(_text(value))}</td>" for value in row) + "</tr>"
-        for row in shown.itertuples(index=False)
-    )
+    tables = [("Links", found.table())]
+    if found.prior is not None:
+        named = (("missing in the given network", found.missing()), ("wrong in the given network", found.spurious()))
+        tables = [*((f"{counted(len(table), 'link')} {title}", table) for title, table in named), *tables]
     law = "" if found.law is None else f"<h2>Law</h2><p><code>{html.escape(found.law.extra_repr())}</code></p>"
     families = "".join(
         f"<tr><td><code>{html.escape(text)}</code></td><td>{gap:.1f}</td></tr>" for text, gap in found.families[:8]
     )
     judged = found.judgement
+    answers = "".join(
+        f"<tr><td><code>{html.escape(text)}</code></td><td>{mean:.3g}</td><td>{spread:.2g}</td></tr>"
+        for text, (mean, spread) in found.evidence["inputs"].items()
+    )
     sentences = "".join(f"<li>{html.escape(text)}</li>" for text in judged.reasons)
     helps = "".join(f"<li>{html.escape(text)}</li>" for text in judged.helps)
     return (
@@ -62,8 +67,23 @@ def network_page(found: Reconstruction) -> str:
         + law
         + "".join(_figure(ax, text) for ax, text in pictures)
         + f"<h2>Couplings by evidence</h2><table><tr><th>g</th><th>nats below the best</th></tr>{families}</table>"
-        + f"<h2>Links</h2><table><tr>{heads}</tr>{rows}</table></body></html>"
+        + (
+            f"<h2>Inputs</h2><table><tr><th>term</th><th>mean over nodes</th><th>spread</th></tr>{answers}</table>"
+            * bool(answers)
+        )
+        + "".join(_table(title, table) for title, table in tables)
+        + "</body></html>"
     )
+
+
+def _table(title: str, table: pd.DataFrame) -> str:
+    shown = table.head(MOST)
+    heads = "".join(f"<th>{html.escape(str(name))}</th>" for name in shown.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(_text(value))}</td>" for value in row) + "</tr>"
+        for row in shown.itertuples(index=False)
+    )
+    return f"<h2>{html.escape(title)}</h2><table><tr>{heads}</tr>{rows}</table>"
 
 
 def _text(value: object) -> str:
