@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -33,6 +34,8 @@ SHORT_SETS = 3  # of them, for each coupling
 EXPLAINED = 1.1  # times the noise: a formula that leaves no more needs no rival to be fitted
 ROUNDING = 0.7  # times the noise: noise itself leaves 1, so that less is the rounding of data without noise
 BEST_FEW = 2  # of them that are fitted further
+COUPLINGS_SETTLED = 6  # of which other numbers are tried as those that vary
+FITS_OF_A_COUPLING = 2
 FACTORED = 2  # of them whose cubic polynomials are also written as products
 PRETENDED = 0.01  # noise, as a share, with which laws are first followed where there is none
 FOLLOWED_CLOSELY = 0.1  # times that noise: what is left is to be explained by fits to rounding
@@ -76,6 +79,8 @@ def differing(
         if not noisy and fitted.excess < explained and fitted.model.varying:
             break
     best: NodeFit | None = None
+    if noisy:
+        begun += with_others_varying(begun)
     for fitted in in_time(with_products(begun)[:BEST_FEW]):
         done = refined(fitted, data, tolerance)
         if best is None or done.score < best.score:
@@ -83,6 +88,32 @@ def differing(
         if best.excess < explained:
             break
     return best
+
+
+def with_others_varying(begun: Sequence[NodeFit]) -> list[NodeFit]:
+    """The best fits of each coupling with those numbers varying that seem to along their own trajectories.
+
+    The weak form, from which they began, errs by its paths: where fast transients are missed, self terms of each node do best beside any
+    coupling, and a law whose coupling varies is not among its first sets.
+    """
+    out: list[NodeFit] = []
+    held: Counter[tuple] = Counter()
+    for fitted in in_time(sorted(begun, key=lambda one: one.score)):
+        coupling = tuple(family for family in fitted.model.equation.families if family[1])
+        held[coupling] += 1
+        if held[coupling] > FITS_OF_A_COUPLING or len(held) > COUPLINGS_SETTLED:
+            continue
+        for varying in suggested(fitted, 1):
+            if varying == fitted.model.varying:
+                continue
+            model, u, spread = with_varying(fitted, varying)
+            other = fit_nodes_along(model, u, fitted.problems, spread, iterations=SCREENING_ITERATIONS)
+            if other is not None:
+                logger.debug(
+                    "nodes differ, varying %s: %.1f %.3f %s", varying, other.score, other.excess, other.model.equation
+                )
+                out.append(other)
+    return out
 
 
 def with_products(begun: Sequence[NodeFit]) -> list[NodeFit]:
