@@ -15,6 +15,7 @@ from .clock import time_is_over
 from .equation_fit import EXPLAINED_ROUNDING
 from .node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
 from .node_paths import features_at
+from .node_pruning import plainer, pruned
 from .node_relations import Following, following
 from .node_search import MOST_UNKNOWNS, differing
 from .node_suggestions import best_alone, with_varying
@@ -88,7 +89,7 @@ def differing_nodes(
     if alike is not None and found.score > alike.score - EVIDENCE:
         return None
     if noisy:
-        found = with_own_noise(found)
+        found = plainer(pruned(with_own_noise(found)), data, terms)  # noise that was misjudged may have called for more
     common = with_none(found)
     gain = float("inf") if common is None else common.score - found.score
     if gain < EVIDENCE:

@@ -14,21 +14,19 @@ import torch
 from ..laws import Equation, NodeEquation, Term
 from .clock import in_time, noted, time_is_over
 from .data_smoothing import Noise
-from .equation_fit import EXPLAINED_ROUNDING, UNSEEN_EXCESS
+from .equation_fit import EXPLAINED_ROUNDING
 from .mixed_model import MixedFit
 from .node_factored import factored
 from .node_fit import NodeFit, fit_nodes_along, node_problems
 from .node_inner import inner_starts
+from .node_pruning import SCREENING_ITERATIONS, SETTLING_ITERATIONS, plain_in_rounding, plainer, pruned
 from .node_suggestions import suggested, with_varying
 from .node_weak_form import NodeForm, node_form
 from .observations import Observations, largest
-from .variants import without_terms
 
 logger = logging.getLogger(__name__)
 
 TRIED = 4  # formulas of the weak form that are followed along trajectories
-SCREENING_ITERATIONS = 4
-SETTLING_ITERATIONS = 12
 SHORT_LAWS = 3  # couplings whose shortest laws are followed too
 SHORT_SETS = 3  # of them, for each coupling
 EXPLAINED = 1.1  # times the noise: a formula that leaves no more needs no rival to be fitted
@@ -45,7 +43,6 @@ STAGE_ITERATIONS = 6
 FEWEST_OF_A_STAGE = 6  # snapshots
 ALTERNATIVES = 2  # other choices of what varies that are fitted, in each round
 ROUNDS = 4
-DOUBTFUL_Z = 10.0  # terms in common with coefficients below so many standard errors are left out on trial
 MOST_UNKNOWNS = 1700  # initial states and deviations, whose matrix is formed: 23 MB, and minutes for more of them
 
 
@@ -82,7 +79,7 @@ def differing(
     if noisy:
         begun += with_others_varying(begun)
     for fitted in in_time(with_products(begun)[:BEST_FEW]):
-        done = refined(fitted, data, tolerance)
+        done = refined(fitted, data, terms)
         if best is None or done.score < best.score:
             best = done
         if best.excess < explained:
@@ -246,15 +243,15 @@ def _followed(
     return None if problems is None else fit_nodes_along(model, u, problems, spread, iterations=iterations)
 
 
-def refined(fitted: NodeFit, data: Sequence[Observations], tolerance: torch.Tensor) -> NodeFit:
+def refined(fitted: NodeFit, data: Sequence[Observations], terms: Sequence[Term]) -> NodeFit:
     """Fitted further, without terms it does not need, and with those numbers varying that BIC wants to."""
     best = _again(fitted, SETTLING_ITERATIONS)
     tried: set[tuple] = set()
     for _ in in_time(range(ROUNDS)):
         before = best.score
-        best = _pruned(best)
+        best = plainer(pruned(best), data, terms)
         if best.excess < ROUNDING:
-            return _plain(best)
+            return plain_in_rounding(best)
         for varying in suggested(best, ALTERNATIVES):
             key = (best.model.equation.families, varying)
             if key in tried or varying == best.model.varying or time_is_over():
@@ -272,101 +269,8 @@ def refined(fitted: NodeFit, data: Sequence[Observations], tolerance: torch.Tens
     return best
 
 
-def _plain(fitted: NodeFit) -> NodeFit:
-    """What leaves less than rounding needs no more numbers, and none without which it leaves hardly more: terms, then numbers of nodes."""
-    inner = _inner_places(fitted.model.equation)
-    for k in _least_certain(fitted):
-        trial = _without(fitted, k, [k, *inner[k]], SETTLING_ITERATIONS) if len(inner) > 1 else None
-        if trial is not None and trial.excess < UNSEEN_EXCESS:
-            return _plain(trial)
-    for place in fitted.model.varying:
-        model, u, spread = with_varying(fitted, tuple(other for other in fitted.model.varying if other != place))
-        trial = fit_nodes_along(model, u, fitted.problems, spread, iterations=SETTLING_ITERATIONS)
-        if trial is not None and trial.excess < UNSEEN_EXCESS:
-            return _plain(trial)
-    return fitted
-
-
 def _again(fitted: NodeFit, iterations: int) -> NodeFit:
     return (
         fit_nodes_along(fitted.model, fitted.deviations, fitted.problems, fitted.spread, iterations=iterations)
         or fitted
     )
-
-
-def _pruned(fitted: NodeFit) -> NodeFit:
-    """Without the terms, and with those numbers in common, that BIC wants so; the least certain first."""
-    shorter: NodeFit | None = fitted
-    while shorter is not None:
-        fitted, shorter = shorter, _shorter(shorter)
-    return fitted
-
-
-def _shorter(fitted: NodeFit) -> NodeFit | None:
-    model = fitted.model
-    count = len(model.equation.terms)
-    z = _z(fitted)
-    inner = _inner_places(model.equation)
-    order = _least_certain(fitted)
-    for k in order:
-        own = [k, *inner[k]]
-        if any(place in model.varying for place in own) or z[k] > DOUBTFUL_Z or count == 1:
-            continue
-        trial = _without(fitted, k, own)
-        if trial is not None and trial.score < fitted.score:
-            return trial
-    for k in order:  # terms that vary: mean and spread together
-        own = [k, *inner[k]]
-        spread = [fitted.spread[model.varying.index(place)] for place in own if place in model.varying]
-        if count > 1 and spread and z[k] < DOUBTFUL_Z and max(spread) < 0.05 * float(model.parameters.abs().max()):
-            trial = _without(fitted, k, own)
-            if trial is not None and trial.score < fitted.score:
-                return trial
-    return None
-
-
-def _z(fitted: NodeFit) -> np.ndarray:
-    """Numbers in units of their errors."""
-    nq = fitted.deviations.numel()
-    errors = np.sqrt(np.maximum(fitted.covariance.diagonal()[nq:], 1e-300))
-    out: np.ndarray = fitted.model.parameters.abs().numpy() / errors
-    return out
-
-
-def _least_certain(fitted: NodeFit) -> list[int]:
-    """Terms, the one first whose coefficient is the least in units of its error."""
-    z = _z(fitted)
-    return sorted(range(len(fitted.model.equation.terms)), key=lambda k: z[k])
-
-
-def _without(fitted: NodeFit, k: int, own: Sequence[int], iterations: int = SCREENING_ITERATIONS) -> NodeFit | None:
-    """Without term k, whose parameters are ``own``."""
-    model = fitted.model
-    left = [place for place in range(len(model.parameters)) if place not in own]
-    varying = tuple(left.index(place) for place in model.varying if place in left)
-    columns = [m for m, place in enumerate(model.varying) if place in left]
-    shorter = replace(model, equation=without_terms(model.equation, [k]), varying=varying)
-    return fit_nodes_along(
-        shorter, fitted.deviations[:, columns], fitted.problems, fitted.spread[columns], iterations=iterations
-    )
-
-
-def without_these(fitted: NodeFit, terms: Sequence[int]) -> NodeFit | None:
-    """Without some terms."""
-    inner, left = _inner_places(fitted.model.equation), fitted
-    for k in sorted(terms, reverse=True):
-        last = k == min(terms)
-        shorter = _without(left, k, [k, *inner[k]], SETTLING_ITERATIONS if last else 1)
-        if shorter is None:
-            return None
-        left, inner = shorter, _inner_places(shorter.model.equation)
-    return left
-
-
-def _inner_places(equation: Equation) -> list[list[int]]:
-    """Places of the inner parameters of each term among all parameters."""
-    out, first = [], len(equation.terms)
-    for term in equation.terms:
-        out.append(list(range(first, first + len(term.values))))
-        first += len(term.values)
-    return out

@@ -53,7 +53,7 @@ def simpler(equation: Equation, data: Sequence[Observations], terms: Sequence[Te
     out = []
     for k, term in enumerate(equation.terms):
         rivals = [t for t in _others(equation, k, terms) if len(t.values) < len(term.values)]
-        out += _replaced(equation, k, rivals, data[0])
+        out += _replaced(equation, k, rivals, data[0]) if rivals else []
     return out
 
 
