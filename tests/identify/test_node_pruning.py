@@ -1,14 +1,20 @@
 """Laws of differing nodes are made as plain as the data allow."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import torch
 
 import ndcn
 from ndcn import laws
-from ndcn.identify.node_fit import NodeFit, fit_nodes_along, node_problems
+from ndcn.identify.node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
 from ndcn.identify.node_pruning import plainer, pruned
 from ndcn.identify.observations import observed
 from ndcn.laws import Equation, Formula, NodeEquation, Term
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from without_law import data_of
 
 N = 30
 GRAPH = ndcn.networks.power_law(N, seed=0)
@@ -45,3 +51,21 @@ def test_a_term_that_does_nothing_goes() -> None:
     short = pruned(fitted)
     assert [term.formula.text for term in short.model.equation.terms] == ["x_j - x_i"]
     assert short.model.varying == (0,)
+
+
+def test_two_terms_that_are_there_for_each_other_go_together() -> None:
+    """b - c x where all states are near b / c: without one of them the other does harm, and neither is needed."""
+    graph, times, states, _ = data_of("heat k_i", 40, 82)
+    kept = np.sort(np.random.default_rng(82).permutation(100)[:80])
+    kept[0] = 0
+    noise = np.random.default_rng(182).standard_normal((80, 40))
+    seen = ndcn.Trajectory(times=times[kept], states=(states[kept] * (1 + 0.05 * noise))[..., None], graph=graph)
+    data = [observed(seen, noisy=True)]
+    terms = (Term(Formula("1"), False), Term(Formula("x"), False), Term(Formula("x_j - x_i"), True))
+    equation = Equation(terms, torch.tensor([2.9, -0.8, 0.9], dtype=torch.float64))
+    model, u = NodeEquation(equation, (2,), ("x",)), torch.zeros(40, 1, dtype=torch.float64)
+    problems = node_problems(data, model, u, torch.tensor([1e-3], dtype=torch.float64))
+    fitted = fit_nodes_along(model, u, problems, np.array([0.3]))
+    assert fitted is not None
+    short = pruned(with_own_noise(fitted))
+    assert [term.formula.text for term in short.model.equation.terms] == ["x_j - x_i"]

@@ -89,6 +89,11 @@ def _shorter(fitted: NodeFit) -> NodeFit | None:
         trial = _without(fitted, k, own)
         if trial is not None and trial.score < fitted.score:
             return trial
+    pair = [k for k in order if z[k] < DOUBTFUL_Z and not any(place in model.varying for place in [k, *inner[k]])][:2]
+    if 1 < len(pair) < count:  # b - c x where all states are near b / c: each is there for the other
+        trial = without_these(fitted, pair)
+        if trial is not None and trial.score < fitted.score:
+            return trial
     for k in order:  # terms that vary: mean and spread together
         own = [k, *inner[k]]
         spread = [fitted.spread[model.varying.index(place)] for place in own if place in model.varying]
