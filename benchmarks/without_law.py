@@ -192,7 +192,9 @@ def run(cell: dict) -> dict:
         driven = reg.driver_.inputs(*reg.driver_.curve.to_numpy().T) if takes else None
         with torch.no_grad():
             every = [
-                reg.law_(a, b, graph, driven.at(a)) if takes else reg.law_(a, b, graph)
+                reg.law_(a, b, graph, {name: u.unsqueeze(-1) for name, u in driven.at(a).items()})
+                if takes
+                else reg.law_(a, b, graph)
                 for a, b in zip(t, x, strict=True)
             ]
         found = torch.stack(every)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -48,6 +50,14 @@ def test_each_node_and_all_nodes() -> None:
     assert u.of_nodes(torch.tensor([2, 0])).at(0.0)["each"].tolist() == [2, 0]
     with pytest.raises(ValueError, match=r"values for 3 nodes, and the graph has 4"):
         run(ndcn.Inputs([0.0, 4.0], {"each": np.zeros((2, 3))}))
+
+
+def test_times_that_may_not_be_written_give_no_warning() -> None:
+    times = np.arange(3.0)
+    times.setflags(write=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ndcn.Inputs(times, {"rain": [1.0, 2.0, 3.0]}).names == ("rain",)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Input terms of candidates."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 import ndcn
 from ndcn.identify.input_search import InputSearch, InputTerm
 from ndcn.identify.observations import observed
-from ndcn.laws import Equation, Formula, Term
+from ndcn.identify.variants import nearest
+from ndcn.laws import Equation, Formula, Term, term_values
 
 GRAPH = ndcn.networks.grid(9)
 RAIN = ndcn.Inputs([0.0, 1.0], {"rain": [0.0, 1.0]}, until=2.0)
@@ -42,3 +45,18 @@ def test_couplings_without_parameters_stay_apart(search: InputSearch) -> None:
     terms = (Term(Formula("x_j - x_i", NAMES), True), Term(Formula("rain*(x_j - x_i)", NAMES), True))
     equation = Equation(terms, torch.tensor([1.0, 0.5]).double(), 2)
     assert search.tied(equation) is equation
+
+
+def test_couplings_of_other_families_are_rivals_where_they_are_nearly_the_same(search: InputSearch) -> None:
+    """Shots hardly tell two Hill functions apart: whole trajectories do, and so need both."""
+    states = search.data[0].level
+    rival = nearest(
+        [Term(Formula("x_j^3/(K^3 + x_j^3)"), True, 0, (1.0,))],
+        term_values(Term(Formula(HILL), True, 0, (1.0,)), states, search.data[0].network),
+        states,
+        search.data[0].network,
+    )
+    others = search.nearly(replace(rival, formula=Formula(rival.formula.text, NAMES)))
+    assert [term.formula.text for term in others] == [HILL]
+    assert others[0].values == pytest.approx((1.0,), rel=0.3)
+    assert search.nearly(Term(Formula(HILL, NAMES), True, 0, (1.0,))) == []

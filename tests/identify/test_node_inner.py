@@ -9,7 +9,7 @@ import torch
 
 import ndcn
 from ndcn.identify.library import library, ranges_of
-from ndcn.identify.node_discovery import _of_couplings
+from ndcn.identify.node_discovery import _moved_by_links
 from ndcn.identify.node_inner import inner_starts
 from ndcn.identify.node_weak_form import node_form
 from ndcn.identify.observations import observed
@@ -46,11 +46,13 @@ def test_the_weak_form_tells_a_parameter_that_varies() -> None:
     assert np.corrcoef(u[:, -1], K)[0, 1] > 0.7
 
 
-def test_numbers_of_couplings_are_told_from_those_of_self_terms() -> None:
-    terms = (Term(Formula("x"), False), Term(Formula("x_j/(K + x_j)"), True, values=(1.0,)))
-    equation = Equation(terms, torch.tensor([-1.0, 1.0], dtype=torch.float64))
-    assert _of_couplings(NodeEquation(equation, (0, 1, 2))) == [1, 2]
-    assert _of_couplings(NodeEquation(equation, (0,))) == []
+def test_numbers_that_wrong_links_move_are_those_of_couplings_and_constants_beside_them() -> None:
+    terms = (Term(Formula("x"), False), Term(Formula("1"), False), Term(Formula("x_j/(K + x_j)"), True, values=(1.0,)))
+    equation = Equation(terms, torch.tensor([-1.0, 0.1, 1.0], dtype=torch.float64))
+    assert _moved_by_links(NodeEquation(equation, (0, 2, 3))) == [1, 2]
+    assert _moved_by_links(NodeEquation(equation, (1, 2))) == [0, 1]
+    assert _moved_by_links(NodeEquation(equation, (0, 1))) == []
+    assert _moved_by_links(NodeEquation(equation, (0,))) == []
 
 
 @pytest.mark.slow

@@ -285,7 +285,7 @@ def _name(name: Any) -> str:
 
 def _clock(times: Any) -> torch.Tensor:
     """Times in increasing order; they may begin before those of the data, below 0."""
-    given = torch.as_tensor(np.asarray(times, dtype=np.float64) if not isinstance(times, torch.Tensor) else times)
+    given = torch.from_numpy(np.array(times, dtype=np.float64)) if not isinstance(times, torch.Tensor) else times
     shift = min(0.0, float(given.double().min())) if given.numel() and given.isfinite().all() else 0.0
     return checked_times(given.double() - shift, ordered=True) + shift
 

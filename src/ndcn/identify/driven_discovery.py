@@ -52,6 +52,7 @@ SHOT_INTERVALS = 12  # each has as many rows as there are nodes
 SCREENING_ITERATIONS = 12
 SCREENING_ENOUGH = 0.03  # a step of first fits must lower the misfit by 3 %
 PROMISING_MISFIT = 0.1  # of first fits, with one step a piece, which may itself miss by some percent: one above it is not worth finer ones
+RIVAL_ITERATIONS = 8
 PRUNING_ITERATIONS = 4  # from values that are exact, but for those of terms that act alike
 LAST_ITERATIONS = 8
 TRAJECTORY_ITERATIONS = 12
@@ -269,13 +270,17 @@ def _along(task: DrivenTask) -> FoundLaw | None:
 
 
 def _plainer(search: InputSearch, best: TrajectoryFit) -> TrajectoryFit:
-    """With couplings without parameters in the place of those with some, where BIC welcomes it."""
+    """With others in the place of couplings with parameters, those without any first, where BIC welcomes it.
+
+    Shots of a few intervals, by which couplings were ranked, hardly tell x_j^3/(K^3 + x_j^3) from x_j^2/(K^2 + x_j^2).
+    """
     for k, term in enumerate(_equation(best).terms):
         for other in search.nearly(term):
             equation = _equation(best)
             swapped = replace(equation, terms=(*equation.terms[:k], other, *equation.terms[k + 1 :]))
-            trial = fit_trajectories(swapped, best.problems, iterations=PRUNING_ITERATIONS, enough=1e-3, cg=CG)
-            if trial is not None and score(trial) < score(best):
+            trial = fit_trajectories(swapped, best.problems, iterations=RIVAL_ITERATIONS, enough=1e-3, cg=CG)
+            price = LEAST_GAIN * (len(other.values) > len(_equation(best).terms[k].values))
+            if trial is not None and score(trial) + price < score(best):
                 best = trial
     return best
 

@@ -17,8 +17,8 @@ from .library import library, ranges_of
 from .node_discovery import EVIDENCE, DifferingNodes, found_law, may_differ, with_none
 from .node_driven import differing_driven
 from .node_fit import NodeFit, with_own_noise
+from .node_pruning import without_these
 from .node_relations import attributes_of, following
-from .node_search import without_these
 from .observations import CLEAN_BELOW, CLEAN_TOLERANCE, Observations, largest, observed, roughness_of
 from .result import FoundLaw
 from .stretches import doubt_in_noise

@@ -17,6 +17,7 @@ from .candidates import LOW_PRICE, complexity, is_polynomial
 from .input_quadrature import input_weights
 from .observations import Observations, integrals
 from .search import WEIGHTINGS
+from .variants import nearest, projected
 from .weak_form import OVERFLOW, WeakForm, stretches
 
 MOST_INPUT_TERMS = 3  # of a law; one input that acts in two ways and a second one
@@ -28,6 +29,7 @@ COUPLINGS_KEPT = (
 WORTH_TRYING = 1e-4
 ALIKE = 0.05  # share of its squares by which a coupling with parameters may differ from one without that is tried in its place
 SOME_STATES = 10
+NEARLY_ALIKE = 2  # couplings of each kind that are fitted in the place of another
 LARGEST_SHARE = 100.0  # of u g in a coupling: with more it acts without u hardly at all, and there is nothing to tie
 
 
@@ -139,20 +141,25 @@ class InputSearch:
         return equation
 
     def nearly(self, term: Term) -> list[Term]:
-        """Couplings without parameters that are much the same as one with some at the states seen, the nearest first."""
+        """Couplings that are much the same as one with parameters at the states seen: those without any, then of other families with some."""
         if not term.coupling or not term.values or self.driven(term):
             return []
         one, names = self.data[0], self.names[: self.d]
         states = one.level[:: max(1, len(one.level) // SOME_STATES)]
         own = term_values(replace(term, formula=Formula(term.formula.text, names)), states, one.network)
-        found = []
+        families: dict[tuple, list[Term]] = {}
         for other in self.plain[term.output]:
-            if other.coupling and not other.values:
-                rival = term_values(other, states, one.network)
-                c = float((own * rival).sum() / rival.square().sum().clamp(min=1e-300))
-                left = float((own - c * rival).square().sum() / own.square().sum().clamp(min=1e-300))
-                found.append((left, replace(other, formula=Formula(other.formula.text, self.names))))
-        return [other for left, other in sorted(found, key=lambda pair: pair[0])[:2] if left < ALIKE]
+            if other.coupling and other.formula.text != term.formula.text:
+                families.setdefault(other.family, []).append(other)
+        found: dict[bool, list[tuple[float, Term]]] = {False: [], True: []}
+        for options in families.values():
+            best = nearest(options, own, states, one.network) if options[0].values else options[0]
+            left = projected(own, term_values(best, states, one.network))[1]
+            if left < ALIKE:
+                rival = replace(best, formula=Formula(best.formula.text, self.names))
+                found[bool(best.values)].append((left, rival))
+        ranked = [sorted(some, key=lambda pair: pair[0])[:NEARLY_ALIKE] for some in found.values()]
+        return [other for some in ranked for _, other in some]
 
     def driven(self, term: Term) -> bool:
         """Whether an input is in a term."""

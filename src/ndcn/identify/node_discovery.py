@@ -15,6 +15,7 @@ from .clock import time_is_over
 from .equation_fit import EXPLAINED_ROUNDING
 from .node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
 from .node_paths import features_at
+from .node_pruning import plainer, pruned
 from .node_relations import Following, following
 from .node_search import MOST_UNKNOWNS, differing
 from .node_suggestions import best_alone, with_varying
@@ -88,7 +89,7 @@ def differing_nodes(
     if alike is not None and found.score > alike.score - EVIDENCE:
         return None
     if noisy:
-        found = with_own_noise(found)
+        found = plainer(pruned(with_own_noise(found)), data, terms)  # noise that was misjudged may have called for more
     common = with_none(found)
     gain = float("inf") if common is None else common.score - found.score
     if gain < EVIDENCE:
@@ -161,11 +162,11 @@ def found_law(
             f"values of nodes are known so roughly that rates of change have an error of about {100 * off:.2g} %: take more snapshots while "
             "states change, or more exact ones"
         )
-    if found.noisy and found.explained and len(coupled := _of_couplings(fit.model)) > 1:
-        named = " and ".join(law.labels[k] for k in coupled)
-        reason += f"; {named} both belong to the coupling, and vary as they would where links are wrong or missing"
+    if found.noisy and found.explained and len(moved := _moved_by_links(fit.model)) > 1:
+        named = " and ".join(law.labels[k] for k in moved)
+        reason += f"; {named} vary as they would where links are wrong or missing"
         warn(
-            f"{named} both belong to the coupling: they also seem to vary where links are wrong or missing. Check the network"
+            f"{named} say how much comes from neighbours: they also seem to vary where links are wrong or missing. Check the network"
         )
     noise = tuple(fit.problems[0].data.measured.share.tolist())
     evidence = Evidence("closed", reason, noise, fit.excess, None, str(fit.model.equation), found.explained)
@@ -173,11 +174,13 @@ def found_law(
     return FoundLaw(law, covariance, errors, samples, initial, kept, evidence, some_states(data))
 
 
-def _of_couplings(model: NodeEquation) -> list[int]:
-    """Which of the numbers that vary belong to couplings."""
+def _moved_by_links(model: NodeEquation) -> list[int]:
+    """Which of the numbers that vary would do so where links are wrong: of couplings, and beside them a constant, which is what missing ones add."""
     terms = model.equation.terms
     own = [*range(len(terms)), *(k for k, term in enumerate(terms) for _ in term.values)]
-    return [m for m, place in enumerate(model.varying) if terms[own[place]].coupling]
+    kinds = [terms[own[place]] for place in model.varying]
+    coupled = any(term.coupling for term in kinds)
+    return [m for m, term in enumerate(kinds) if term.coupling or (coupled and term.formula.text == "1")]
 
 
 def rate_error(fit: NodeFit, samples: torch.Tensor) -> float:

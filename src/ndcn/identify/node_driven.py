@@ -20,15 +20,8 @@ from .input_search import times_text
 from .mixed_model import MixedFit
 from .node_fit import NodeFit, fit_nodes_along
 from .node_paths import driven_problems
-from .node_search import (
-    BEST_FEW,
-    FOLLOWED_CLOSELY,
-    PRETENDED,
-    SCREENING_ITERATIONS,
-    SETTLING_ITERATIONS,
-    refined,
-    with_products,
-)
+from .node_pruning import SCREENING_ITERATIONS, SETTLING_ITERATIONS
+from .node_search import BEST_FEW, FOLLOWED_CLOSELY, PRETENDED, refined, with_products
 from .node_weak_form import NodeForm, contexts, node_form
 from .observations import CLEAN_TOLERANCE, Observations, largest
 
@@ -89,7 +82,7 @@ def differing_driven(
             exact = driven_problems(data, inputs, fitted.model, u, CLEAN_TOLERANCE * size, 0.0)
             found = None if exact is None else fit_nodes_along(fitted.model, u, exact, fitted.spread)
         if found is not None:
-            found = refined(found, data, tolerance)
+            found = refined(found, data, ())
             best = found if best is None or found.score < best.score else best
         if not noisy and best is not None and best.excess < EXPLAINED_ROUNDING:
             break

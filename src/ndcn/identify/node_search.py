@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -13,26 +14,26 @@ import torch
 from ..laws import Equation, NodeEquation, Term
 from .clock import in_time, noted, time_is_over
 from .data_smoothing import Noise
-from .equation_fit import EXPLAINED_ROUNDING, UNSEEN_EXCESS
+from .equation_fit import EXPLAINED_ROUNDING
 from .mixed_model import MixedFit
 from .node_factored import factored
 from .node_fit import NodeFit, fit_nodes_along, node_problems
 from .node_inner import inner_starts
+from .node_pruning import SCREENING_ITERATIONS, SETTLING_ITERATIONS, plain_in_rounding, plainer, pruned
 from .node_suggestions import suggested, with_varying
 from .node_weak_form import NodeForm, node_form
 from .observations import Observations, largest
-from .variants import without_terms
 
 logger = logging.getLogger(__name__)
 
 TRIED = 4  # formulas of the weak form that are followed along trajectories
-SCREENING_ITERATIONS = 4
-SETTLING_ITERATIONS = 12
 SHORT_LAWS = 3  # couplings whose shortest laws are followed too
 SHORT_SETS = 3  # of them, for each coupling
 EXPLAINED = 1.1  # times the noise: a formula that leaves no more needs no rival to be fitted
 ROUNDING = 0.7  # times the noise: noise itself leaves 1, so that less is the rounding of data without noise
 BEST_FEW = 2  # of them that are fitted further
+COUPLINGS_SETTLED = 6  # of which other numbers are tried as those that vary
+FITS_OF_A_COUPLING = 2
 FACTORED = 2  # of them whose cubic polynomials are also written as products
 PRETENDED = 0.01  # noise, as a share, with which laws are first followed where there is none
 FOLLOWED_CLOSELY = 0.1  # times that noise: what is left is to be explained by fits to rounding
@@ -42,7 +43,6 @@ STAGE_ITERATIONS = 6
 FEWEST_OF_A_STAGE = 6  # snapshots
 ALTERNATIVES = 2  # other choices of what varies that are fitted, in each round
 ROUNDS = 4
-DOUBTFUL_Z = 10.0  # terms in common with coefficients below so many standard errors are left out on trial
 MOST_UNKNOWNS = 1700  # initial states and deviations, whose matrix is formed: 23 MB, and minutes for more of them
 
 
@@ -76,13 +76,41 @@ def differing(
         if not noisy and fitted.excess < explained and fitted.model.varying:
             break
     best: NodeFit | None = None
+    if noisy:
+        begun += with_others_varying(begun)
     for fitted in in_time(with_products(begun)[:BEST_FEW]):
-        done = refined(fitted, data, tolerance)
+        done = refined(fitted, data, terms)
         if best is None or done.score < best.score:
             best = done
         if best.excess < explained:
             break
     return best
+
+
+def with_others_varying(begun: Sequence[NodeFit]) -> list[NodeFit]:
+    """The best fits of each coupling with those numbers varying that seem to along their own trajectories.
+
+    The weak form, from which they began, errs by its paths: where fast transients are missed, self terms of each node do best beside any
+    coupling, and a law whose coupling varies is not among its first sets.
+    """
+    out: list[NodeFit] = []
+    held: Counter[tuple] = Counter()
+    for fitted in in_time(sorted(begun, key=lambda one: one.score)):
+        coupling = tuple(family for family in fitted.model.equation.families if family[1])
+        held[coupling] += 1
+        if held[coupling] > FITS_OF_A_COUPLING or len(held) > COUPLINGS_SETTLED:
+            continue
+        for varying in suggested(fitted, 1):
+            if varying == fitted.model.varying:
+                continue
+            model, u, spread = with_varying(fitted, varying)
+            other = fit_nodes_along(model, u, fitted.problems, spread, iterations=SCREENING_ITERATIONS)
+            if other is not None:
+                logger.debug(
+                    "nodes differ, varying %s: %.1f %.3f %s", varying, other.score, other.excess, other.model.equation
+                )
+                out.append(other)
+    return out
 
 
 def with_products(begun: Sequence[NodeFit]) -> list[NodeFit]:
@@ -215,15 +243,15 @@ def _followed(
     return None if problems is None else fit_nodes_along(model, u, problems, spread, iterations=iterations)
 
 
-def refined(fitted: NodeFit, data: Sequence[Observations], tolerance: torch.Tensor) -> NodeFit:
+def refined(fitted: NodeFit, data: Sequence[Observations], terms: Sequence[Term]) -> NodeFit:
     """Fitted further, without terms it does not need, and with those numbers varying that BIC wants to."""
     best = _again(fitted, SETTLING_ITERATIONS)
     tried: set[tuple] = set()
     for _ in in_time(range(ROUNDS)):
         before = best.score
-        best = _pruned(best)
+        best = plainer(pruned(best), data, terms)
         if best.excess < ROUNDING:
-            return _plain(best)
+            return plain_in_rounding(best)
         for varying in suggested(best, ALTERNATIVES):
             key = (best.model.equation.families, varying)
             if key in tried or varying == best.model.varying or time_is_over():
@@ -241,101 +269,8 @@ def refined(fitted: NodeFit, data: Sequence[Observations], tolerance: torch.Tens
     return best
 
 
-def _plain(fitted: NodeFit) -> NodeFit:
-    """What leaves less than rounding needs no more numbers, and none without which it leaves hardly more: terms, then numbers of nodes."""
-    inner = _inner_places(fitted.model.equation)
-    for k in _least_certain(fitted):
-        trial = _without(fitted, k, [k, *inner[k]], SETTLING_ITERATIONS) if len(inner) > 1 else None
-        if trial is not None and trial.excess < UNSEEN_EXCESS:
-            return _plain(trial)
-    for place in fitted.model.varying:
-        model, u, spread = with_varying(fitted, tuple(other for other in fitted.model.varying if other != place))
-        trial = fit_nodes_along(model, u, fitted.problems, spread, iterations=SETTLING_ITERATIONS)
-        if trial is not None and trial.excess < UNSEEN_EXCESS:
-            return _plain(trial)
-    return fitted
-
-
 def _again(fitted: NodeFit, iterations: int) -> NodeFit:
     return (
         fit_nodes_along(fitted.model, fitted.deviations, fitted.problems, fitted.spread, iterations=iterations)
         or fitted
     )
-
-
-def _pruned(fitted: NodeFit) -> NodeFit:
-    """Without the terms, and with those numbers in common, that BIC wants so; the least certain first."""
-    shorter: NodeFit | None = fitted
-    while shorter is not None:
-        fitted, shorter = shorter, _shorter(shorter)
-    return fitted
-
-
-def _shorter(fitted: NodeFit) -> NodeFit | None:
-    model = fitted.model
-    count = len(model.equation.terms)
-    z = _z(fitted)
-    inner = _inner_places(model.equation)
-    order = _least_certain(fitted)
-    for k in order:
-        own = [k, *inner[k]]
-        if any(place in model.varying for place in own) or z[k] > DOUBTFUL_Z or count == 1:
-            continue
-        trial = _without(fitted, k, own)
-        if trial is not None and trial.score < fitted.score:
-            return trial
-    for k in order:  # terms that vary: mean and spread together
-        own = [k, *inner[k]]
-        spread = [fitted.spread[model.varying.index(place)] for place in own if place in model.varying]
-        if count > 1 and spread and z[k] < DOUBTFUL_Z and max(spread) < 0.05 * float(model.parameters.abs().max()):
-            trial = _without(fitted, k, own)
-            if trial is not None and trial.score < fitted.score:
-                return trial
-    return None
-
-
-def _z(fitted: NodeFit) -> np.ndarray:
-    """Numbers in units of their errors."""
-    nq = fitted.deviations.numel()
-    errors = np.sqrt(np.maximum(fitted.covariance.diagonal()[nq:], 1e-300))
-    out: np.ndarray = fitted.model.parameters.abs().numpy() / errors
-    return out
-
-
-def _least_certain(fitted: NodeFit) -> list[int]:
-    """Terms, the one first whose coefficient is the least in units of its error."""
-    z = _z(fitted)
-    return sorted(range(len(fitted.model.equation.terms)), key=lambda k: z[k])
-
-
-def _without(fitted: NodeFit, k: int, own: Sequence[int], iterations: int = SCREENING_ITERATIONS) -> NodeFit | None:
-    """Without term k, whose parameters are ``own``."""
-    model = fitted.model
-    left = [place for place in range(len(model.parameters)) if place not in own]
-    varying = tuple(left.index(place) for place in model.varying if place in left)
-    columns = [m for m, place in enumerate(model.varying) if place in left]
-    shorter = replace(model, equation=without_terms(model.equation, [k]), varying=varying)
-    return fit_nodes_along(
-        shorter, fitted.deviations[:, columns], fitted.problems, fitted.spread[columns], iterations=iterations
-    )
-
-
-def without_these(fitted: NodeFit, terms: Sequence[int]) -> NodeFit | None:
-    """Without some terms."""
-    inner, left = _inner_places(fitted.model.equation), fitted
-    for k in sorted(terms, reverse=True):
-        last = k == min(terms)
-        shorter = _without(left, k, [k, *inner[k]], SETTLING_ITERATIONS if last else 1)
-        if shorter is None:
-            return None
-        left, inner = shorter, _inner_places(shorter.model.equation)
-    return left
-
-
-def _inner_places(equation: Equation) -> list[list[int]]:
-    """Places of the inner parameters of each term among all parameters."""
-    out, first = [], len(equation.terms)
-    for term in equation.terms:
-        out.append(list(range(first, first + len(term.values))))
-        first += len(term.values)
-    return out

@@ -53,7 +53,7 @@ def simpler(equation: Equation, data: Sequence[Observations], terms: Sequence[Te
     out = []
     for k, term in enumerate(equation.terms):
         rivals = [t for t in _others(equation, k, terms) if len(t.values) < len(term.values)]
-        out += _replaced(equation, k, rivals, data[0])
+        out += _replaced(equation, k, rivals, data[0]) if rivals else []
     return out
 
 
@@ -70,7 +70,7 @@ def richer(equation: Equation, data: Sequence[Observations], terms: Sequence[Ter
         for other in _others(equation, k, terms):
             if len(other.values) > len(term.values):
                 families.setdefault(other.family, []).append(other)
-        rivals = [_nearest(options, values, states, one.network) for options in families.values()]
+        rivals = [nearest(options, values, states, one.network) for options in families.values()]
         out += _replaced(equation, k, rivals, one)
     return out
 
@@ -92,7 +92,7 @@ def _replaced(equation: Equation, k: int, rivals: Sequence[Term], one: Observati
     values = term_values(equation.terms[k], states, one.network)
     found = []
     for other in rivals:
-        c, left = _projected(values, term_values(other, states, one.network))
+        c, left = projected(values, term_values(other, states, one.network))
         if left < ALIKE_SHARE:
             coefficients = equation.coefficients.clone()
             coefficients[k] *= c
@@ -101,22 +101,22 @@ def _replaced(equation: Equation, k: int, rivals: Sequence[Term], one: Observati
     return [swapped for _, swapped in sorted(found, key=lambda pair: pair[0])[:MOST_VARIANTS]]
 
 
-def _projected(values: torch.Tensor, rival: torch.Tensor) -> tuple[float, float]:
+def projected(values: torch.Tensor, rival: torch.Tensor) -> tuple[float, float]:
     """The factor with which a rival comes nearest, and the share of the values squared that it leaves open."""
     c = float((values * rival).sum() / rival.square().sum().clamp(min=1e-300))
     return c, float((values - c * rival).square().sum() / values.square().sum().clamp(min=1e-300))
 
 
-def _nearest(options: Sequence[Term], values: torch.Tensor, states: torch.Tensor, network: Network) -> Term:
+def nearest(options: Sequence[Term], values: torch.Tensor, states: torch.Tensor, network: Network) -> Term:
     """Of one family, the term whose values are nearest, up to a factor."""
 
     def left(term: Term) -> float:
-        share = _projected(values, term_values(term, states, network))[1]
+        share = projected(values, term_values(term, states, network))[1]
         return share if share == share else float("inf")
 
     def misses(inner: np.ndarray) -> np.ndarray:
         rival = term_values(replace(start, values=tuple(inner.tolist())), states, network).nan_to_num(0.0, 0.0, 0.0)
-        c, _ = _projected(values, rival)
+        c, _ = projected(values, rival)
         out: np.ndarray = ((values - c * rival) / values.square().mean().sqrt().clamp(min=1e-300)).reshape(-1).numpy()
         return out
 
