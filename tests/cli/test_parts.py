@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import ndcn
@@ -54,7 +55,7 @@ def test_fit_predict_and_simulate_in_parts(cut: Path) -> None:
         "--out",
         "gene",
     ]
-    ended = together(2, MAIN, {"commands": [fit, predict, some, simulate]}, cwd=cut)
+    ended = together(2, MAIN, {"commands": [fit, predict, predict, some, simulate]}, cwd=cut)
     assert [rank.code for rank in ended] == [0, 0], ended
     assert "15 epochs" in ended[0].out
     assert "2 times, 36 nodes" in ended[0].out
@@ -69,7 +70,9 @@ def test_fit_predict_and_simulate_in_parts(cut: Path) -> None:
     data = ndcn.Trajectory.load(cut / "data")
     truth = ndcn.simulate(ndcn.laws.Gene(), data.graph, data.states[0], ndcn.sampling.regular_times(5.0, 3))
     np.testing.assert_allclose(made["x"], truth.states.reshape(-1), rtol=1e-5)
-    assert json.loads((cut / "answers" / "answers.json").read_text())["parts"] == 2
+    assert len(pd.read_parquet(cut / "answers")) == 72  # as other tools read the folder
+    assert json.loads((cut / "answers" / "_answers.json").read_text())["parts"] == 2
+    assert "training ndcn on 8 snapshots of 36 nodes in 2 parts" in ended[0].err
 
 
 def test_nodes_are_named_in_one_process_too(cut: Path) -> None:
@@ -84,6 +87,15 @@ def test_wrong_uses_are_refused(cut: Path) -> None:
     assert "takes a network that `ndcn partition` cut" in refused(
         "simulate", "--data", cut / "data", "--out", cut / "x"
     )
+    assert "remove --network, --nodes and --order" in refused(
+        "simulate", "--data", cut / "parts", "--nodes", 50, "--out", cut / "x"
+    )
+    assert "is cut into parts already" in refused("partition", cut / "parts", "--parts", 3, "--out", cut / "x")
+    assert "`interaction` cannot be trained on a network in parts" in refused(
+        "fit", cut / "parts", "--model", "interaction", "--out", cut / "x"
+    )
+    output("fit", cut / "data", "--epochs", 2, "--out", cut / "model.ndcn")
+    assert "evaluate needs it whole" in refused("evaluate", cut / "model.ndcn", cut / "parts")
     assert "must be a whole number from 1 to 36" in refused(
         "partition", cut / "data", "--parts", 99, "--out", cut / "x"
     )

@@ -11,10 +11,24 @@ from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingC
 
 
 class Progress:
-    """Shows on standard error how many of ``total`` units are done; with ``show=None``, only if that is a terminal."""
+    """Shows on standard error how many of ``total`` units are done; with ``show=None``, only if that is a terminal.
 
-    def __init__(self, total: int, done: int, show: bool | None, unit: str = "epochs", name: str = "training") -> None:
+    ``width`` is that of the bar; ``estimate`` says whether to show the time left as it is judged by what is done.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        done: int,
+        show: bool | None,
+        unit: str = "epochs",
+        name: str = "training",
+        *,
+        width: int = 40,
+        estimate: bool = True,
+    ) -> None:
         self.total, self.done, self.unit, self.name = total, done, unit, name
+        self.width, self.estimate = width, estimate
         self.show = sys.stderr.isatty() if show is None else show
         self.bar: Any = None
         self.drawn = 0.0
@@ -23,10 +37,10 @@ class Progress:
         if self.show:
             self.bar = Bar(
                 TextColumn(self.name),
-                BarColumn(),
+                BarColumn(self.width),
                 TextColumn(f"{{task.completed}}/{{task.total}} {self.unit}"),
                 TextColumn("{task.fields[note]}"),
-                TimeRemainingColumn(),
+                *([TimeRemainingColumn()] if self.estimate else []),
                 console=Console(stderr=True),
             )
             self.bar.start()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import typer
 
-from . import reading
+from . import parts, reading
 from .guard import data_notes, notes
 from .options import Data, Json, ModelFile, States, load_dynamics, print_json
 
@@ -28,6 +28,11 @@ def evaluate(
 
     Example: ndcn evaluate model.ndcn data, or: ndcn evaluate model.ndcn edges.csv states.csv
     """
+    if parts.is_parts(data):
+        raise ValueError(
+            f"{data} is a network in parts, and evaluate needs it whole: give the data that it was cut from, in one process; the "
+            "model is the same"
+        )
     estimator = load_dynamics(model)
     how = how.or_as(estimator, states)
     known = how.read(data, states)

@@ -153,8 +153,13 @@ def fit(
     )  # fmt: skip
     if resume and not kind.can.resume:
         raise ValueError(f"`{kind.name}` does not use `--resume`, for it keeps no checkpoints; remove it")
-    known = how.read(data, states)
     shared = parts_of_network.is_parts(data)
+    if shared and not kind.can.in_parts:
+        raise ValueError(
+            f"`{kind.name}` cannot be trained on a network in parts: name ndcn, no_encode, no_graph or no_control, or fit it in one "
+            f"process on the data that {data} was cut from"
+        )
+    known = how.read(data, states)
     resume = resume or (kind.can.resume and shared and parts_of_network.restarted())
     said = ["--kind", kind_of_data.value] if kind_of_data else []
     said += ["--period", str(period)] if period else []
@@ -207,7 +212,7 @@ def _announce(kind: Kind, train: Dataset, files: Files, resume: bool, law: bool)
     if not sys.stderr.isatty():
         compare = f"{'looking for a law, then ' * law}comparing forecasts of"
         doing = "resuming" if found and resume else compare if kind.can.judges_itself else "training"
-        of = f"{counted(len(train.runs[0]), 'snapshot')} of {counted(train.runs[0].graph.num_nodes, 'node')}"
+        of = f"{counted(len(train.runs[0]), 'snapshot')} of {parts_of_network.nodes_of(train.runs[0].graph)}"
         runs = f"{len(train.runs)} runs, the first " if len(train.runs) > 1 else ""
         note(f"{doing}{'' if kind.can.judges_itself else f' {kind.name} on'} {runs}{of} ...")
 

@@ -167,6 +167,13 @@ def check_output(path: Path | None, suffixes: tuple[str, ...] = ()) -> None:
     check_parent(path)
 
 
+def check_place(path: Path | None) -> None:
+    """Check that a folder, if there is one to write, is none of the inputs and has a place; what it holds is left to who writes it."""
+    if path is not None:
+        refuse_inputs(path)
+        check_parent(path)
+
+
 def check_model_output(path: Path) -> None:
     """Check like ``check_output`` that a model can be written; a name that says another format is refused."""
     if path.suffix.lower() in OTHERS:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from . import reading
-from .options import Choice, Data, Json, States, check_parent, option, print_json, refuse_inputs
+from . import parts as parts_of_network, reading
+from .options import Choice, Data, Json, States, check_place, option, print_json
 
 
 class Method(Choice, names=("auto", "metis", "streaming", "blocks")):
@@ -39,8 +39,9 @@ def partition(
 
     Example: ndcn partition data --parts 2 --out parts, then: torchrun --nproc-per-node 2 -m ndcn fit parts --out model.ndcn
     """
-    refuse_inputs(out)
-    check_parent(out)
+    if parts_of_network.is_parts(data):
+        raise ValueError(f"{data} is cut into parts already: give the data that it was cut from")
+    check_place(out)
     from ..distributed import write_parts
 
     found = write_parts(how.read(data, states), out, parts, method=method.value)

@@ -13,6 +13,7 @@ from . import guard
 
 if TYPE_CHECKING:
     from ..data import Trajectory
+    from ..graph import Graph
     from ..laws import Law
     from ..regressor import DynamicsRegressor
 
@@ -59,6 +60,16 @@ def read(folder: Path) -> Trajectory:
     if not isinstance(found, Trajectory):
         raise ValueError(f"{folder} holds a network without states: `ndcn simulate --data {folder}` makes some")
     return found
+
+
+def nodes_of(graph: Graph) -> str:
+    """How many nodes a network has, also one in parts."""
+    from .._support.wording import counted
+    from ..graph import PartGraph
+
+    if isinstance(graph, PartGraph):
+        return f"{counted(graph.num_nodes_total, 'node')} in {counted(graph.world.size, 'part')}"
+    return counted(graph.num_nodes, "node")
 
 
 def restarted() -> bool:

@@ -16,6 +16,7 @@ from .options import (
     Json,
     ModelFile,
     check_output,
+    check_place,
     csv_of,
     load_dynamics,
     option,
@@ -109,7 +110,10 @@ def predict(
     _check_together(times, until, at, what_if, plot, data, groups, by, mean)
     levels = None if level is None else _levels(level)
     shared = parts.is_parts(data)
-    check_output(out, () if shared else TABLES)
+    if shared:
+        check_place(out)
+    else:
+        check_output(out, TABLES)
     check_output(plot, PICTURES)
     import ndcn
 

@@ -26,6 +26,7 @@ TIME_HELP = (
     + "".join(f", {law} {time:g}" for law, time in LAST_TIMES.items())
     + "."
 )
+NODES = 400
 DATA = (
     "A network that `ndcn partition` cut, in place of a generated one: each of its processes simulates its nodes and writes a Parquet "
     "file of them. Start it by torchrun."
@@ -51,7 +52,7 @@ class NamesParameters(TyperCommand):
 def simulate(
     law: Annotated[LawName, option("The law of the dynamics.")] = LawName.heat,
     network: Annotated[NetworkName, option("The network generator.")] = NetworkName.grid,
-    nodes: Annotated[int, option("Number of nodes.", min=1)] = 400,
+    nodes: Annotated[int, option("Number of nodes.", min=1)] = NODES,
     time: Annotated[float | None, option(TIME_HELP)] = None,
     snapshots: Annotated[int, option("Number of snapshots.", min=2)] = 120,
     sampling: Annotated[Sampling, option("Times drawn at random from [0, T], or equally spaced.")] = Sampling.irregular,
@@ -78,6 +79,8 @@ def simulate(
         check_data_output(out)
     elif not parts.is_parts(data):
         raise ValueError(f"--data {data}: simulate takes a network that `ndcn partition` cut; drop it to generate one")
+    elif network is not NetworkName.grid or nodes != NODES or order is not Order.auto:
+        raise ValueError("--data names the network; remove --network, --nodes and --order")
     import ndcn
 
     rule = _law(law.value, param or [])

@@ -13,7 +13,8 @@ from .._support.world import World
 from ..data import Trajectory
 from ..graph import PartGraph, label_index
 
-ABOUT = "answers.json"
+ABOUT = "_answers.json"  # readers of Parquet pass over names that begin so
+FORMER_ABOUT = "answers.json"
 FORMAT = "ndcn-answers"
 
 
@@ -68,11 +69,15 @@ def write_answers(trajectory: Trajectory, folder: str | Path, *, nodes: Sequence
 
 def _begin(folder: Path, size: int) -> None:
     """An empty folder that says what it is."""
-    if folder.exists() and not (folder / ABOUT).is_file():
+    if folder.exists() and not _about(folder).is_file():
         raise ValueError(f"{folder} exists and holds no predictions; choose another name or remove it")
     with replacing(folder) as new:
         new.mkdir()
         (new / ABOUT).write_text(json.dumps({"format": FORMAT, "version": 1, "parts": size}) + "\n")
+
+
+def _about(folder: Path) -> Path:
+    return folder / FORMER_ABOUT if (folder / FORMER_ABOUT).is_file() else folder / ABOUT
 
 
 def read_answers(folder: str | Path) -> pd.DataFrame:
@@ -83,7 +88,7 @@ def read_answers(folder: str | Path) -> pd.DataFrame:
     """
     folder = Path(folder)
     try:
-        about = json.loads((folder / ABOUT).read_text())
+        about = json.loads(_about(folder).read_text())
         places = [folder / f"part-{k:05d}.parquet" for k in range(about["parts"])]
         tables = [pd.read_parquet(place) for place in places]
     except (OSError, ValueError, KeyError) as error:

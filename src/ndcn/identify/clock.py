@@ -44,6 +44,8 @@ class _Clock:
         return self.trial and any(self.tried >= few and self.nearest > most for few, most in PATIENCE.items())
 
 
+BAR = 10  # columns: what is tried, how well it fits and the time left then fit into the 80 of a terminal
+
 _CLOCK: ContextVar[_Clock | None] = ContextVar("clock", default=None)
 
 
@@ -139,7 +141,9 @@ def in_time(items: Iterable[Item]) -> Iterator[Item]:
 def shown(items: Sequence[Item], name: str) -> Iterator[Item]:
     """The items in time, with a progress line on a terminal: how many, how well the best fits, and the time left."""
     clock = _CLOCK.get()
-    with Progress(len(items), 0, None if clock is None else clock.progress, unit="candidates", name=name) as bar:
+    limited = clock is not None and math.isfinite(clock.ends)
+    show = None if clock is None else clock.progress
+    with Progress(len(items), 0, show, "candidates", name, width=BAR, estimate=not limited) as bar:
         for k, item in enumerate(in_time(items)):
             yield item
             bar.update(k + 1, note=_note())
@@ -147,6 +151,6 @@ def shown(items: Sequence[Item], name: str) -> Iterator[Item]:
 
 def _note() -> str:
     clock = _CLOCK.get() or _Clock()
-    fits = f"residuals {clock.best:.3g} times the noise" if math.isfinite(clock.best) else ""
+    fits = f"{clock.best:.3g} times the noise" if math.isfinite(clock.best) else ""
     left = f"{max(0.0, clock.ends - time.monotonic()):.0f} s left" if math.isfinite(clock.ends) else ""
     return ", ".join(part for part in (fits, left) if part)

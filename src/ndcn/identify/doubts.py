@@ -12,6 +12,7 @@ from .._support.warn import warn
 from .._support.wording import counted
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, Term, term_values
+from .clock import time_is_over
 from .observations import Observations
 from .result import FoundLaw
 from .trajectory_fit import TrajectoryFit
@@ -111,6 +112,8 @@ def warn_of_terms(own: Sequence[str], terms: Sequence[Term], data: Sequence[Obse
 
 def warn_of_law(how: str, *, alike: bool = True) -> None:
     """Warn that a law does not explain the data; ``how`` says by how much, ``alike`` whether it is the same at every node."""
+    if time_is_over():
+        return  # a search that was cut short says so, and that says more (``out_of_time``)
     shared = ", the same f and g at every node" if alike else ""
     warn(
         f"the law that was found {how}: it does not explain the data, do not trust it far. More snapshots where the states change "
@@ -126,10 +129,13 @@ def out_of_time(found: FoundLaw, seconds: float | None) -> FoundLaw:
         return found
     if seconds is None:
         reason = "Ctrl-C ended the search, and this is the best law so far"
-        warn(reason)
+        warn(f"{reason}; it does not explain the data")
     else:
         reason = f"the time limit of {seconds:g} s ended the search, and this is the best law so far"
-        warn(f"{reason}: give it more time, seconds={10 * seconds:g}, or none")
+        more = max(10.0, 10 * seconds)
+        warn(
+            f"{reason}, which does not explain the data: give it more time, seconds={more:g} (--seconds {more:g}), or none"
+        )
     return replace(found, evidence=replace(found.evidence, reason=f"{found.evidence.reason}; {reason}"))
 
 

@@ -16,6 +16,15 @@ from .part import Part
 # Columns of a state that are exchanged together: buffers for 20 were half of what a node of the halo takes, and narrower products are the faster
 # ones, as what they read stays in the cache (20 columns at once 19 ms, five times 4 columns 9 ms; 260,000 nodes of the halo).
 AT_ONCE = 4
+WORTH_PIECES = (
+    2**24
+)  # bytes of a buffer; an exchange of smaller ones takes little longer than the waiting for five (0.4 ms each on loopback)
+
+
+def column_pieces(width: int, bytes_of_column: int) -> list[slice]:
+    """All columns at once, or pieces of like size with ``AT_ONCE`` at most."""
+    pieces = max(1, -(-width // AT_ONCE)) if width * bytes_of_column > WORTH_PIECES else 1
+    return [slice(width * k // pieces, width * (k + 1) // pieces) for k in range(pieces)]
 
 
 class Halo:
@@ -30,6 +39,7 @@ class Halo:
         self.world, self.size, self.own = world, len(part.halo), len(part.own)
         self._send_counts, self._receive_counts = part.send_counts.tolist(), part.receive_counts.tolist()
         self._sent = len(part.send)
+        self._longest: int | None = None  # rows of a buffer, of all processes; asked when they all multiply
         self._index = {torch.device("cpu"): torch.from_numpy(part.send)}
         # Adding received rows as a sparse product takes a third of the time of index_add_.
         ones = (np.ones(self._sent, dtype=np.float32), (part.send, np.arange(self._sent)))
@@ -42,10 +52,11 @@ class Halo:
             self._index[device] = self._index[torch.device("cpu")].to(device)
         return self._index[device]
 
-    def columns(self, width: int) -> list[slice]:
-        """The columns of a state in pieces of like size, each exchanged before the next; all of them where nothing is exchanged."""
-        pieces = 1 if self.world.size == 1 else max(1, -(-width // AT_ONCE))
-        return [slice(width * k // pieces, width * (k + 1) // pieces) for k in range(pieces)]
+    def columns(self, x: torch.Tensor) -> list[slice]:
+        """The columns of a state, in pieces that are exchanged in turn where buffers are large; the same in all processes."""
+        if self._longest is None:
+            self._longest = int(self.world.gather(torch.tensor(max(self.size, self._sent))).max())
+        return column_pieces(x.shape[1], self._longest * x.element_size())
 
     def begin(self, x: torch.Tensor) -> tuple[torch.Tensor, Callable[[], None]]:
         """Begin to exchange rows of x, shape (own, width): the halo's rows, to be read after the function was called.

@@ -48,7 +48,7 @@ class HaloMatrix:
     def multiply(self, x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         """M x into ``out`` for x of shape (own, width), without gradients."""
         out.zero_()
-        columns = self.halo.columns(x.shape[1])
+        columns = self.halo.columns(x)
         for some, (rows, inside) in zip(columns, self._own(x, len(columns), transposed=False), strict=True):
             received, wait = self.halo.begin(x[:, some])
             _add(inside, x, out[rows])
@@ -60,7 +60,7 @@ class HaloMatrix:
     def multiply_transposed(self, g: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         """M^T g into ``out``, without gradients."""
         out.zero_()
-        columns = self.halo.columns(g.shape[1])
+        columns = self.halo.columns(g)
         for some, (rows, inside) in zip(columns, self._own(g, len(columns), transposed=True), strict=True):
             away = self.halo.room(g[:, some])
             if self.halo.size:
