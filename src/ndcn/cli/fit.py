@@ -153,12 +153,7 @@ def fit(
     )  # fmt: skip
     if resume and not kind.can.resume:
         raise ValueError(f"`{kind.name}` does not use `--resume`, for it keeps no checkpoints; remove it")
-    shared = parts_of_network.is_parts(data)
-    if shared and not kind.can.in_parts:
-        raise ValueError(
-            f"`{kind.name}` cannot be trained on a network in parts: name ndcn, no_encode, no_graph or no_control, or fit it in one "
-            f"process on the data that {data} was cut from"
-        )
+    shared = parts_of_network.is_shared(data, kind)
     known = how.read(data, states)
     resume = resume or (kind.can.resume and shared and parts_of_network.restarted())
     said = ["--kind", kind_of_data.value] if kind_of_data else []

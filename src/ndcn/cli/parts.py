@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..data import Trajectory
     from ..graph import Graph
     from ..laws import Law
-    from ..regressor import DynamicsRegressor
+    from ..regressor import DynamicsRegressor, Kind
 
 
 def is_parts(folder: Path | None) -> bool:
@@ -60,6 +60,21 @@ def read(folder: Path) -> Trajectory:
     if not isinstance(found, Trajectory):
         raise ValueError(f"{folder} holds a network without states: `ndcn simulate --data {folder}` makes some")
     return found
+
+
+def is_shared(folder: Path, kind: Kind) -> bool:
+    """``is_parts``, of a kind of model that is to be trained on them.
+
+    Raises:
+        ValueError: it cannot be.
+    """
+    shared = is_parts(folder)
+    if shared and not kind.can.in_parts:
+        raise ValueError(
+            f"`{kind.name}` cannot be trained on a network in parts: name ndcn, no_encode, no_graph or no_control, or fit it in one "
+            f"process on the data that {folder} was cut from"
+        )
+    return shared
 
 
 def nodes_of(graph: Graph) -> str:

@@ -110,10 +110,7 @@ def predict(
     _check_together(times, until, at, what_if, plot, data, groups, by, mean)
     levels = None if level is None else _levels(level)
     shared = parts.is_parts(data)
-    if shared:
-        check_place(out)
-    else:
-        check_output(out, TABLES)
+    check_place(out) if shared else check_output(out, TABLES)
     check_output(plot, PICTURES)
     import ndcn
 

@@ -23,6 +23,8 @@ REFITTED = 4  # iterations: near the solution one is nearly enough
 # Times what the law misses there if it was fitted to them too. Each node's first state and one or two of its numbers cost some percent; more
 # is for laws that bend to what they are fitted to.
 WORSE_APART = 1.25
+# A fit that did not move when stretches were taken away was not fitted again: that it is nearer to them than persistence says nothing.
+UNMOVED = 1e-3
 NO_BETTER = 0.8  # of what is missed if states stay as they were
 # Differences of states that wander, squared, grow as the snapshots between them, to this factor. Those of noise do not grow, those of smooth
 # motion grow as the square.
@@ -38,6 +40,8 @@ def doubt_in_noise(fitted: TrajectoryFit | NodeFit) -> str | None:
     if apart is not None and all(s is not None for s in full):
         again = [_states(apart, problem) for problem in apart.problems]
         ratio, rest = _missed(fitted.problems, full, again)
+        if abs(ratio - 1) < UNMOVED:
+            rest = np.inf
     logger.debug("held-out stretches: %.3f of all, %.3f of persistence", ratio, rest)
     lasting = lasts(zip(fitted.problems, full, strict=True))
     enough = all(len(problem.data.times) >= FEWEST_SNAPSHOTS for problem in fitted.problems)

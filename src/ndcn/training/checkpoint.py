@@ -59,7 +59,7 @@ def load_checkpoint(path: Path, fingerprint: str, run: Run) -> None:
     about, _ = _read(path, whole=False)  # what is not ours is not read on
     if about.get("fingerprint") != fingerprint:
         raise ValueError(
-            f"{path} belongs to other data, another partition or other settings, or to another kernel; remove it to start anew, or leave out "
+            f"{path} belongs to other data or settings, or to another kernel; remove it to start anew, or leave out "
             "resume (--resume)"
         )
     about, tensors = _read(path, whole=True)
