@@ -182,8 +182,8 @@ def _through_gaps(search: Search, data: Sequence[Observations], tolerance: torch
             begun.append((equation, fitted))
     for fitted in _from_other_starts(search, [equation for equation, _ in begun], data, tolerance):
         yield from _to_the_end(fitted, data, tolerance)
-    for equation, fitted in sorted(begun, key=lambda one: score(one[1]))[:LED_TO_THE_END]:
-        yield from _to_the_end(_by_a_nearer_horizon(equation, fitted, data, tolerance), data, tolerance)
+    for fitted in sorted((one for _, one in begun), key=score)[:LED_TO_THE_END]:
+        yield from _to_the_end(fitted, data, tolerance)
 
 
 def _from_other_starts(
@@ -207,18 +207,6 @@ def _from_other_starts(
                 logger.debug("from another start %.3f %s", fitted.excess, fitted.model)
                 yield fitted
                 break
-
-
-def _by_a_nearer_horizon(
-    equation: Equation, fitted: TrajectoryFit, data: Sequence[Observations], tolerance: torch.Tensor
-) -> TrajectoryFit:
-    """The guess fitted to half of the first horizon before the whole of it, where that is better."""
-    half = fit_horizon(equation, None, data, FORMULA_HORIZONS[0] / 2, tolerance)
-    again = None if half is None else fit_horizon(half.model, half, data, FORMULA_HORIZONS[0], tolerance)
-    if again is None or again.excess >= fitted.excess:
-        return fitted
-    logger.debug("by a nearer horizon %.3f %s", again.excess, again.model)
-    return again
 
 
 def _to_the_end(

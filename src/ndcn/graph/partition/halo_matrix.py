@@ -15,7 +15,7 @@ class HaloMatrix:
     """The rows of a sparse matrix M of one part: ``M @ x`` takes and gives the states of the part's own nodes.
 
     All processes multiply at the same time. M x = M_own x + M_halo x_halo: while the states of the halo are on their way,
-    M_own x is computed. A few columns are exchanged at a time, and during each exchange some rows of M_own are multiplied with all
+    M_own x is computed. Where buffers are large a few columns are exchanged at a time, and during each exchange some rows of M_own are multiplied with all
     columns. The gradient is the transpose: M_halo^T g is sent to where its nodes live while M_own^T g is computed.
 
     Args:
