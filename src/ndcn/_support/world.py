@@ -154,6 +154,10 @@ class World:
         """The sum over all processes."""
         return values if self.size == 1 else self.gather(values).sum(0)
 
+    def highest(self, values: torch.Tensor) -> torch.Tensor:
+        """The largest over all processes."""
+        return values if self.size == 1 else self.gather(values).amax(0)
+
     def everywhere(self, flag: bool) -> bool:
         """Whether it holds in all processes."""
         return flag if self.size == 1 else bool(self.gather(torch.tensor([flag], dtype=torch.uint8)).all())
@@ -188,6 +192,9 @@ class World:
         Raises:
             ValueError: with the words of each process that failed.
         """
+        if self.size == 1:
+            yield
+            return
         problem: Exception | None = None
         try:
             yield

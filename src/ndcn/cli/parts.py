@@ -63,7 +63,7 @@ def read(folder: Path) -> Trajectory:
 
 
 def is_shared(folder: Path, kind: Kind) -> bool:
-    """``is_parts``, of a kind of model that is to be trained on them.
+    """``is_parts``, of a kind of model that is to be fitted on them.
 
     Raises:
         ValueError: it cannot be.
@@ -71,7 +71,7 @@ def is_shared(folder: Path, kind: Kind) -> bool:
     shared = is_parts(folder)
     if shared and not kind.can.in_parts:
         raise ValueError(
-            f"`{kind.name}` cannot be trained on a network in parts: name ndcn, no_encode, no_graph or no_control, or fit it in one "
+            f"`{kind.name}` cannot be fitted on a network in parts: name ndcn, no_encode, no_graph, no_control or interaction, or fit it in one "
             f"process on the data that {folder} was cut from"
         )
     return shared

@@ -20,6 +20,7 @@ from .clock import hopeless, interrupted, time_is_over, time_limit
 from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, EXPLAINED_ROUNDING, FittedEquation
 from .euler_map import euler_map, found_map
+from .in_parts import observed_in_parts
 from .inputs_or_not import with_inputs_if_needed
 from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
@@ -31,6 +32,7 @@ from .observations import (
     CLEAN_BELOW,
     NOISY_ABOVE,
     Observations,
+    extremes,
     observed,
     roughness_of,
     rounding_of,
@@ -86,12 +88,14 @@ def discover(
         ValueError: none was found, or the known law does not fit the data.
     """
     began = time.monotonic()
-    if not any(bool((t.states - t.first_state()).nan_to_num(0.0).any()) for t in trajectories):
+    if all(t.graph.everywhere(not (t.states - t.first_state()).nan_to_num(0.0).any()) for t in trajectories):
         raise ValueError("no state ever changes: there is no law to be seen in these trajectories")
     if what.known is not None:
         what = replace(what, known=copy.deepcopy(what.known).double().requires_grad_(False))
-    check_numbers(trajectories)
-    limit = time_limit(what.seconds, trial=trial, progress=progress)
+    world = trajectories[0].graph.world
+    with world.agreed():
+        check_numbers(trajectories)
+    limit = time_limit(what.seconds, trial=trial, progress=progress if world.first else False, world=world)
     with limit, tapes_reuse_memory(), threads_for(max(t.graph.num_nodes for t in trajectories)):
         try:
             task = _Task(trajectories, what, seed)
@@ -122,6 +126,10 @@ def discover(
 
 
 def _of_states(task: _Task) -> FoundLaw | None:
+    if task.trajectories[0].graph.in_parts:
+        parts = observed_in_parts(task.trajectories, task.what)
+        formula = _search(task, parts, None).run()
+        return None if formula is None else _closed_from_snapshots(task, parts, formula)
     rough = max(roughness_of(t) for t in task.trajectories)
     found: FoundLaw | None = None
     complete = rough < NOISY_ABOVE and all(t.mask is None for t in task.trajectories)
@@ -151,7 +159,7 @@ def _prepared(task: _Task, *, noisy: bool) -> tuple[list[Observations], KnownLaw
 
 
 def _search(task: _Task, data: Sequence[Observations], base: KnownLaw | None) -> Search:
-    ranges = ranges_of(torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data]))
+    ranges = ranges_of(extremes(data))
     terms = library(formula_names(task.features), ranges, task.what.terms, task.what.without)
     warn_of_terms(task.what.terms, terms, data)
     return Search(data, terms, base)
@@ -255,7 +263,11 @@ def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: Fi
     if not explained:
         reason = (
             f"{'a closed form was requested' if task.what.form == 'closed' else 'this is the best closed form'}; it misses snapshots by {missed}, so it is not the whole law: "
-            'form="free" follows the data better'
+            + (
+                "laws of other kinds are looked for in one process"
+                if data[0].network.in_parts
+                else 'form="free" follows the data better'
+            )
         )
         warn(reason)
     noise = tuple(data[0].measured.share.tolist())
@@ -286,7 +298,7 @@ def _of_shots(task: _Task, data: Sequence[Observations], fit: ShotFit, evidence:
     precision = fit.normal + (0 if fit.ridge is None else fit.ridge * fit.count)
     covariance = residual_variance(fit) * pseudo_inverse(precision)
     samples = normal_samples(fit.model.parameters, covariance, task.seed)
-    initial = [one.states[0] for one in data]
+    initial = [one.states[0, : one.counted] for one in data]
     return _found(task, data, fit.model, covariance, samples, (initial, None), evidence, fit.normal)
 
 

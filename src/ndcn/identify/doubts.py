@@ -27,7 +27,8 @@ UNDECIDED = 1e-12
 
 def changes_seen(trajectories: Sequence[Trajectory]) -> int:
     """How many changes of a state from one snapshot to the next were seen, of one feature."""
-    return sum(int(t.states[1:, :, 0].numel() if t.mask is None else t.mask[1:, :, 0].sum()) for t in trajectories)
+    counts = (t.states[1:, :, 0].numel() if t.mask is None else int(t.mask[1:, :, 0].sum()) for t in trajectories)
+    return sum(int(t.graph.total(torch.tensor(count))) for t, count in zip(trajectories, counts, strict=True))
 
 
 def undecided(normal: torch.Tensor) -> int:
@@ -101,7 +102,11 @@ def warn_of_terms(own: Sequence[str], terms: Sequence[Term], data: Sequence[Obse
     for text in dict.fromkeys(own):
         starts = [term for term in terms if term.formula.text == text and term.output == 0]
         finite = (
-            all(bool(term_values(term, one.level, one.network).isfinite().all()) for one in data) for term in starts
+            all(
+                one.network.world.everywhere(bool(term_values(term, one.level, one.network).isfinite().all()))
+                for one in data
+            )
+            for term in starts
         )
         if starts and not any(finite):
             warn(

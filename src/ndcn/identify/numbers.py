@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from ..data import Trajectory
+from ..graph import PartGraph
 
 # Laws hold third powers and quotients, and fits squares of them: within 1e-40 to 1e40 none of these leaves the range of float64, 1e308.
 LARGEST = 1e40
@@ -35,7 +36,8 @@ def check_numbers(trajectories: Sequence[Trajectory]) -> None:
 
 
 def _weights(trajectory: Trajectory) -> torch.Tensor:
-    return torch.from_numpy(trajectory.graph.to_scipy().data)
+    graph = trajectory.graph
+    return torch.from_numpy(graph.part.weights if isinstance(graph, PartGraph) else graph.to_scipy().data)
 
 
 def _check_gaps(trajectory: Trajectory) -> None:

@@ -42,7 +42,14 @@ def with_time_if_needed(task: _Task, of_states: Callable[[], FoundLaw | None], *
     """What ``of_states`` finds, where that explains the data; else a law with time or with an unknown driver, if one does."""
     first = task.trajectories[0]
     small = first.graph.num_nodes < FEWEST_NODES or min(len(t.times) for t in task.trajectories) < FEWEST_SNAPSHOTS
-    if trial or small or task.what.form == "free" or task.what.known is not None or first.inputs is not None:
+    if (
+        trial
+        or small
+        or first.graph.in_parts
+        or task.what.form == "free"
+        or task.what.known is not None
+        or first.inputs is not None
+    ):
         return of_states()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
