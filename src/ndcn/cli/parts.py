@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from pathlib import Path
@@ -44,6 +45,7 @@ def begin() -> None:
     if not World.current().first:
         guard.silence()
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # until the process ends
+        atexit.register(sys.stdout.close)
 
 
 def read(folder: Path) -> Trajectory:
