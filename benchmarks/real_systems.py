@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -103,25 +104,33 @@ def cells(
                         yield {"row": row, "law": name, "n": n, "seed": seed, "noise": share, **gaps}
 
 
-def run(cell: dict) -> dict:
-    """One fit."""
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
-    name, n, seed, noise = cell["law"], cell["n"], cell["seed"], cell["noise"]
-    law, values = truth(cell["row"], name, n, seed)
+def noisy_parts(
+    row: str, name: str, law: laws.Law, n: int, seed: int, noise: float
+) -> tuple[ndcn.Trajectory, Any, ndcn.Trajectory]:
+    """The whole trajectory, its parts without noise, and what is learned from."""
     graph = ndcn.networks.power_law(n, seed=seed)
-    if cell["row"] == "attribute":
+    if row == "attribute":
         graph = graph.with_attributes(attributes(n, seed))
     plain = name in ("gene", "heat", "hill", "mutualistic")
     x0 = laws.initial_state(graph) if plain else law.initial_state(graph, seed=seed)
-    if cell["row"] in COUPLINGS:
+    if row in COUPLINGS:
         x0 = first_states(name, n, seed)
     whole = ndcn.simulate(law, graph, x0.double(), ndcn.sampling.irregular_times(5.0, seed=seed))
     parts = ndcn.split(whole, seed=seed)
     train = parts.train
     drawn = torch.randn(train.states.shape, generator=torch.Generator().manual_seed(100 + seed), dtype=torch.float64)
     size = train.states.std() if name == "kuramoto" else train.states
-    states = train.states + noise * drawn * size
+    return whole, parts, ndcn.Trajectory(times=train.times, states=train.states + noise * drawn * size, graph=graph)
+
+
+def run(cell: dict) -> dict:
+    """One fit."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    name, n, seed, noise = cell["law"], cell["n"], cell["seed"], cell["noise"]
+    law, values = truth(cell["row"], name, n, seed)
+    _, parts, train = noisy_parts(cell["row"], name, law, n, seed, noise)
+    states, graph = train.states, train.graph
     drawn = torch.rand(states.shape, generator=torch.Generator().manual_seed(200 + seed))
     mask = drawn >= cell["missing"] if "missing" in cell else None
     seen = ndcn.Trajectory(times=train.times, states=states, graph=graph, mask=mask)

@@ -19,7 +19,7 @@ from .observations import (
     NOISY_ABOVE,
     UNIT,
     Observations,
-    gauss_points,
+    gauss_nodes,
     roughness_of,
     rounding_of,
 )
@@ -56,7 +56,7 @@ def observed_in_parts(trajectories: Sequence[Trajectory], what: Interaction) -> 
     eps = max(torch.finfo(trajectory.states.dtype).eps, FLOAT64_ROUNDING)
     rounding = Noise(LEAST_ROUNDING * scale, torch.full_like(scale, eps))
     unit, times = UNIT * scale, trajectory.times.double()
-    network, path = PartNetwork(graph), LaterPath(times, states, unit, gauss_points())
+    network, path = PartNetwork(graph), LaterPath(times, states, unit, gauss_nodes())
     seen = torch.ones((), dtype=torch.bool).expand(states.shape)
     noise = rounding.at(states)
     return [Observations(network, times, states, seen, states, path, noise, unit, rounding, counted=graph.num_nodes)]

@@ -31,6 +31,9 @@ FEWEST_NODES = 6  # fewer do not tell a spread
 FEWEST_SNAPSHOTS = 8  # fewer do not tell a node's own numbers from its noise
 ROUGH_RATE = 0.05  # of dx/dt: an error that is told
 RATE_SAMPLES = 20  # from which that error is computed: to a tenth of it
+# Of the way to a sample, at which its rates are compared: errors of first order, as the covariance is. Numbers that are divided by, as C in
+# x/C, may be uncertain by as much as they are, where what they do is well known.
+FIRST_ORDER = 1e-3
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ def _moved_by_links(model: NodeEquation) -> list[int]:
 
 
 def rate_error(fit: NodeFit, samples: torch.Tensor) -> float:
-    """Mean |error| of dx/dt along the trajectories that the errors of all numbers imply, over mean |dx/dt|."""
+    """Mean |error| of dx/dt along the trajectories that the errors of all numbers imply to first order, over mean |dx/dt|."""
     n, q = fit.deviations.shape
     P, varying = len(fit.model.parameters), list(fit.model.varying)
     paths = [(problem, states) for problem in fit.problems if (states := fit.states(problem)) is not None]
@@ -197,14 +200,14 @@ def rate_error(fit: NodeFit, samples: torch.Tensor) -> float:
         return torch.cat(every)
 
     here = rates(fit.model, fit.deviations)
-    off = [
-        float(
-            (rates(fit.model.with_parameters(p[:P]), p[len(p) - n * q :].reshape(q, n).T - p[varying]) - here)
-            .abs()
-            .mean()
+    off = []
+    for p in samples[:RATE_SAMPLES]:
+        own = p[len(p) - n * q :].reshape(q, n).T - p[varying]
+        common = fit.model.parameters
+        moved = fit.model.with_parameters(torch.lerp(common, p[:P], FIRST_ORDER))
+        off.append(
+            float((rates(moved, torch.lerp(fit.deviations, own, FIRST_ORDER)) - here).abs().mean()) / FIRST_ORDER
         )
-        for p in samples[:RATE_SAMPLES]
-    ]
     return sum(off) / len(off) / max(float(here.abs().mean()), 1e-300)
 
 

@@ -150,8 +150,9 @@ def _linearised(
             held += int(seen.sum())
             if held > 4000 or k == len(weights) - 1:
                 R, side = np.vstack(chunk), np.concatenate(sides)
-                A += R.T @ R
-                b += R.T @ side
+                with np.errstate(over="ignore", invalid="ignore"):  # where it explodes: not finite, as is seen below
+                    A += R.T @ R
+                    b += R.T @ side
                 chunk, sides, held = [], [], 0
         m = n * d
         prior = 1 / problem.error.square().reshape(-1).numpy()
@@ -206,6 +207,12 @@ def _chi2(
         total += float(_huber(r / unit).sum() + _huber(first / unit).sum())
         count += r.numel() + first.numel()
     return total, count, float(torch.cat(sizes).median()), noise
+
+
+def misfit(model: NodeEquation, u: torch.Tensor, problems: Sequence[TrajectoryProblem]) -> float:
+    """Robust chi^2, infinite if a trajectory explodes."""
+    here = _chi2(model, u, problems, 1.0)
+    return math.inf if here is None else here[0]
 
 
 def _huber(r: torch.Tensor) -> torch.Tensor:

@@ -16,11 +16,12 @@ from .clock import in_time, noted, time_is_over
 from .data_smoothing import Noise
 from .equation_fit import EXPLAINED_ROUNDING
 from .mixed_model import MixedFit
-from .node_factored import factored
+from .node_factored import factored, larger_first
 from .node_fit import NodeFit, fit_nodes_along, node_problems
 from .node_inner import inner_starts
 from .node_pruning import SCREENING_ITERATIONS, SETTLING_ITERATIONS, plain_in_rounding, plainer, pruned
-from .node_suggestions import suggested, with_varying
+from .node_second_form import likely_couplings, second_form
+from .node_suggestions import as_suggested, suggested
 from .node_weak_form import NodeForm, node_form
 from .observations import Observations, largest
 
@@ -43,6 +44,7 @@ STAGE_ITERATIONS = 6
 FEWEST_OF_A_STAGE = 6  # snapshots
 ALTERNATIVES = 2  # other choices of what varies that are fitted, in each round
 ROUNDS = 4
+SECOND_LOOKS = 2  # at couplings, along the trajectories of the best fit
 MOST_UNKNOWNS = 1700  # initial states and deviations, whose matrix is formed: 23 MB, and minutes for more of them
 
 
@@ -77,6 +79,7 @@ def differing(
             break
     best: NodeFit | None = None
     if noisy:
+        begun += with_likely_couplings(begun, data, terms, features, tolerance)
         begun += with_others_varying(begun)
     for fitted in in_time(with_products(begun)[:BEST_FEW]):
         done = refined(fitted, data, terms)
@@ -87,6 +90,40 @@ def differing(
     return best
 
 
+def with_likely_couplings(
+    begun: Sequence[NodeFit],
+    data: Sequence[Observations],
+    terms: Sequence[Term],
+    features: tuple[str, ...],
+    tolerance: torch.Tensor,
+) -> list[NodeFit]:
+    """Laws with the couplings that are likely along the trajectories of the best fit, and of the best of these, if that is another."""
+    out: list[NodeFit] = []
+    if len(features) > 1:
+        return out
+    before: NodeFit | None = None
+    for _ in in_time(range(SECOND_LOOKS)):
+        best = min([*begun, *out], key=lambda one: one.score, default=None)
+        if best is None or best is before:
+            break
+        before = best
+        form = second_form(best, terms, 0)
+        for fit in in_time(likely_couplings(form) if form is not None else ()):
+            assert form is not None
+            fitted = _followed(data, *_start([form], [fit], features), tolerance, SCREENING_ITERATIONS)
+            if fitted is not None:
+                noted(fitted.excess)
+                logger.debug(
+                    "along the best: %.1f %.3f %s %s",
+                    fitted.score,
+                    fitted.excess,
+                    fitted.model.varying,
+                    fitted.model.equation,
+                )
+                out.append(fitted)
+    return out
+
+
 def with_others_varying(begun: Sequence[NodeFit]) -> list[NodeFit]:
     """The best fits of each coupling with those numbers varying that seem to along their own trajectories.
 
@@ -95,19 +132,26 @@ def with_others_varying(begun: Sequence[NodeFit]) -> list[NodeFit]:
     """
     out: list[NodeFit] = []
     held: Counter[tuple] = Counter()
+    tried: set[tuple] = set()
     for fitted in in_time(sorted(begun, key=lambda one: one.score)):
         coupling = tuple(family for family in fitted.model.equation.families if family[1])
         held[coupling] += 1
         if held[coupling] > FITS_OF_A_COUPLING or len(held) > COUPLINGS_SETTLED:
             continue
-        for varying in suggested(fitted, 1):
-            if varying == fitted.model.varying:
+        for said in suggested(fitted, 1):
+            key = (fitted.model.equation.families, said.varying)
+            if said.varying == fitted.model.varying or key in tried:
                 continue
-            model, u, spread = with_varying(fitted, varying)
+            tried.add(key)
+            model, u, spread = as_suggested(fitted, said)
             other = fit_nodes_along(model, u, fitted.problems, spread, iterations=SCREENING_ITERATIONS)
             if other is not None:
                 logger.debug(
-                    "nodes differ, varying %s: %.1f %.3f %s", varying, other.score, other.excess, other.model.equation
+                    "nodes differ, varying %s: %.1f %.3f %s",
+                    said.varying,
+                    other.score,
+                    other.excess,
+                    other.model.equation,
                 )
                 out.append(other)
     return out
@@ -129,7 +173,9 @@ def _as_product(fitted: NodeFit) -> NodeFit | None:
             logger.debug("nodes differ, as a product: %.1f %.3f %s", trial.score, trial.excess, trial.model.equation)
         if trial is not None and trial.score < (best or fitted).score:
             best = trial
-    return best
+    if best is None or (ordered := larger_first(best.model)) is best.model:
+        return best
+    return fit_nodes_along(ordered, best.deviations, best.problems, best.spread, iterations=1) or best
 
 
 Start = tuple[NodeEquation, torch.Tensor, np.ndarray]  # a law, deviations of nodes, and their spreads
@@ -252,17 +298,17 @@ def refined(fitted: NodeFit, data: Sequence[Observations], terms: Sequence[Term]
         best = plainer(pruned(best), data, terms)
         if best.excess < ROUNDING:
             return plain_in_rounding(best)
-        for varying in suggested(best, ALTERNATIVES):
-            key = (best.model.equation.families, varying)
-            if key in tried or varying == best.model.varying or time_is_over():
+        for said in suggested(best, ALTERNATIVES):
+            key = (best.model.equation.families, said.varying)
+            if key in tried or said.varying == best.model.varying or time_is_over():
                 continue
             tried.add(key)
-            model, u, spread = with_varying(best, varying)
+            model, u, spread = as_suggested(best, said)
             if u.shape[0] * (u.shape[1] + data[0].level.shape[2]) > MOST_UNKNOWNS:
                 continue
             other = fit_nodes_along(model, u, best.problems, spread, iterations=SETTLING_ITERATIONS)
             if other is not None and other.score < best.score:
-                logger.debug("nodes differ, varying %s: %.1f < %.1f", varying, other.score, best.score)
+                logger.debug("nodes differ, varying %s: %.1f < %.1f", said.varying, other.score, best.score)
                 best = other
         if not best.score < before:
             break

@@ -11,7 +11,7 @@ import torch
 
 from ..laws import NodeEquation
 from .mixed_model import MixedFit, NodeGrams
-from .node_fit import NodeFit
+from .node_fit import NodeFit, misfit
 from .node_paths import visited_along
 from .trajectory_problem import TrajectoryProblem
 from .trajectory_system import HUBER
@@ -87,8 +87,8 @@ def _own_rows(model: NodeEquation, u: torch.Tensor, problem: TrajectoryProblem) 
     return left[..., :-1], left[..., -1]
 
 
-def suggested(fitted: NodeFit, most: int) -> list[tuple[int, ...]]:
-    """Sets of numbers that may vary, likeliest first, and likelier than now: one or two more, one less, or one exchanged."""
+def suggested(fitted: NodeFit, most: int) -> list[MixedFit]:
+    """Linear models in which other numbers vary, likeliest first, and likelier than now: one or two more, one less, or one exchanged."""
     grams = own_grams(fitted.model, fitted.deviations, fitted.problems)
     if grams is None:
         return []
@@ -103,7 +103,7 @@ def suggested(fitted: NodeFit, most: int) -> list[tuple[int, ...]]:
     fits = [grams.fitted(members, one) for one in sets if len(one) <= MOST_VARYING]
     here = grams.fitted(members, tuple(sorted(now))).score
     better = (fit for fit in fits if fit.score < here)
-    return [fit.varying for fit in sorted(better, key=lambda one: one.score)][:most]
+    return sorted(better, key=lambda one: one.score)[:most]
 
 
 def best_alone(model: NodeEquation, problems: Sequence[TrajectoryProblem]) -> tuple[float, tuple[int, ...]]:
@@ -133,3 +133,18 @@ def with_varying(fitted: NodeFit, varying: tuple[int, ...]) -> tuple[NodeEquatio
         else:
             spread[k] = 0.1 * abs(float(p[place])) + 1e-3
     return replace(fitted.model, varying=varying), u, spread
+
+
+def as_suggested(fitted: NodeFit, said: MixedFit) -> tuple[NodeEquation, torch.Tensor, np.ndarray]:
+    """A start in which those numbers vary that a linear model says: as it says, or half of the way there, or as they are, whichever is nearest to the data.
+
+    What a number that no longer varies did for each node, others do at once: without them trajectories are far astray.
+    """
+    model, u, spread = with_varying(fitted, said.varying)
+    there = model.parameters + torch.from_numpy(said.means)
+    own = torch.from_numpy(said.deviations)
+    starts = [(model, u, spread)]
+    for share in (1.0, 0.5):
+        moved = model.with_parameters(torch.lerp(model.parameters, there, share))
+        starts.append((moved, torch.lerp(u, own, share), np.maximum(said.spreads, 1e-9)))
+    return min(starts, key=lambda start: misfit(start[0], start[1], fitted.problems))

@@ -236,17 +236,20 @@ def _filled(level: torch.Tensor) -> torch.Tensor:
     return torch.where(level.isnan(), level.nanmean(dim=-2, keepdim=True).nan_to_num(0.0), level)
 
 
-def gauss_points() -> np.ndarray:
-    """Gauss points on [-1, 1] at which paths are known inside each interval."""
+def gauss_nodes() -> np.ndarray:
+    """Gauss points on [-1, 1]."""
     return _NODES
+
+
+def gauss_points(times: torch.Tensor) -> torch.Tensor:
+    """The Gauss points of every interval, (T - 1, 4)."""
+    return times[:-1, None] + times.diff()[:, None] * (1 + torch.from_numpy(_NODES)) / 2
 
 
 def inside(path: Callable[[np.ndarray], np.ndarray], times: torch.Tensor) -> torch.Tensor:
     """A path at the Gauss points of every interval, (T - 1, 4, n, d)."""
-    t = times.numpy()
-    points = t[:-1, None] + np.diff(t)[:, None] * (1 + _NODES) / 2
-    values = torch.from_numpy(path(points.ravel()))
-    return values.reshape(len(t) - 1, len(_NODES), *values.shape[1:])
+    points = gauss_points(times)
+    return torch.from_numpy(path(points.numpy().ravel())).unflatten(0, points.shape)
 
 
 def integrals(values: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
