@@ -100,7 +100,9 @@ def no_motion(fitted: TrajectoryFit | NodeFit) -> bool:
         numbers += mean.numel()
     if law <= 0 or constants <= 0:
         return False
-    own = 0 if isinstance(fitted, TrajectoryFit) else fitted.deviations.numel()  # which fit noise by one unit of chi^2 each
+    own = (
+        0 if isinstance(fitted, TrajectoryFit) else fitted.deviations.numel()
+    )  # which fit noise by one unit of chi^2 each
     free = freedom(fitted) if isinstance(fitted, TrajectoryFit) else float(len(fitted.model.parameters))
     price = free * math.log(count) + own + LUCKY_Z * math.sqrt(4 * numbers + 2 * own)
     return count * math.log(constants / law) < price
