@@ -18,8 +18,9 @@ from ..laws import Equation, FreeModel, law_of
 from ..solve import tapes_reuse_memory
 from .clock import hopeless, interrupted, time_is_over, time_limit
 from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
-from .equation_fit import EXPLAINED_EXCESS, EXPLAINED_ROUNDING, FittedEquation
+from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .euler_map import euler_map, found_map
+from .form_choice import better, explains, leaves_nothing
 from .in_parts import observed_in_parts
 from .inputs_or_not import with_inputs_if_needed
 from .interaction import Interaction
@@ -39,7 +40,7 @@ from .observations import (
     signed,
     some_states,
 )
-from .other_couplings import TAKEN_FOR_NOISE, CouplingForm, other_along, other_in_snapshots, with_form
+from .other_couplings import CouplingForm, other_along, other_in_snapshots, with_form
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
 from .result import Evidence, FoundLaw
@@ -47,10 +48,10 @@ from .search import Search
 from .shooting_fit import ShotFit
 from .spline_fit import fit_splines
 from .stretches import doubt_in_noise
-from .time_or_not import with_time_if_needed
+from .time_or_not import EarlyTime, with_time_if_needed
 from .tolerances import tolerance_along
 from .trajectory_fit import TrajectoryFit, posterior_samples
-from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along, plainest
+from .trajectory_search import NOTHING_LEFT_EXCESS, closed_form_along, plainest
 from .trajectory_splines import free_form_along
 from .trajectory_system import HUBER
 
@@ -99,9 +100,11 @@ def discover(
     with limit, tapes_reuse_memory(), threads_for(max(t.graph.num_nodes for t in trajectories)):
         try:
             task = _Task(trajectories, what, seed)
-            found = with_inputs_if_needed(
-                trajectories, what, seed, lambda: with_time_if_needed(task, lambda: _of_states(task), trial=trial)
-            )
+            if trajectories[0].graph.in_parts:
+                found = _of_part(task)
+            else:
+                of_states = lambda: with_time_if_needed(task, lambda early: _of_states(task, early), trial=trial)  # noqa: E731
+                found = with_inputs_if_needed(trajectories, what, seed, of_states)
         except (LinAlgError, np.linalg.LinAlgError, ArithmeticError) as error:
             reason = str(error).partition("\n")[0]
             raise ValueError(
@@ -125,20 +128,24 @@ def discover(
     return replace(found, seconds=time.monotonic() - began, out_of_time=over)
 
 
-def _of_states(task: _Task) -> FoundLaw | None:
-    if task.trajectories[0].graph.in_parts:
-        parts = observed_in_parts(task.trajectories, task.what)
-        formula = _search(task, parts, None).run()
-        return None if formula is None else _closed_from_snapshots(task, parts, formula)
+def _of_part(task: _Task) -> FoundLaw | None:
+    """The law of a network of which this process holds a part."""
+    data = observed_in_parts(task.trajectories, task.what)
+    closed = _search(task, data, None).run()
+    return None if closed is None else _closed_from_snapshots(task, data, closed)
+
+
+def _of_states(task: _Task, early: EarlyTime) -> FoundLaw | None:
+    """The law without inputs; with time, where what the first formula leaves open looks like it, ``early`` in the search."""
     rough = max(roughness_of(t) for t in task.trajectories)
     found: FoundLaw | None = None
     complete = rough < NOISY_ABOVE and all(t.mask is None for t in task.trajectories)
     rounded = any(rounding_of(t).any() for t in task.trajectories)
     if rounded:  # shots start from states that are off: they tell the formula only
-        return _from_trajectories(task, noisy=True, rounded=True, shots=complete)
+        return _from_trajectories(task, early, noisy=True, rounded=True, shots=complete)
     if complete:
-        found = _from_snapshots(task, sure=rough < CLEAN_BELOW)
-    return found or _from_trajectories(task, noisy=rough >= CLEAN_BELOW)
+        found = _from_snapshots(task, early, sure=rough < CLEAN_BELOW)
+    return found or _from_trajectories(task, early, noisy=rough >= CLEAN_BELOW)
 
 
 def _prepared(task: _Task, *, noisy: bool) -> tuple[list[Observations], KnownLaw | None]:
@@ -227,7 +234,7 @@ def _of_nodes(task: _Task, data: Sequence[Observations], different: DifferingNod
 # Complete observations without noise --------------------------------------------------------------------------------
 
 
-def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
+def _from_snapshots(task: _Task, early: EarlyTime, *, sure: bool) -> FoundLaw | None:
     """By shots from snapshot to snapshot; None if what is left open may be noise.
 
     Data that are not surely free of noise may be coarsely sampled curves: what no closed form explains is judged along trajectories.
@@ -244,6 +251,8 @@ def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
             if task.what.known is None and (other := other_in_snapshots(data, lambda some: _search(task, some, None))):
                 form, other_data, formula = other
                 return with_form(_closed_from_snapshots(task, other_data, formula), form)
+            if sure and (timed := early(None)) is not None:
+                return timed
             different = _differing(task, data, search, None if closed is None else closed.equation, noisy=False)
             if different is not None and (different.explained or task.what.nodes == "differ"):
                 return _of_nodes(task, data, different)
@@ -263,11 +272,7 @@ def _closed_from_snapshots(task: _Task, data: Sequence[Observations], closed: Fi
     if not explained:
         reason = (
             f"{'a closed form was requested' if task.what.form == 'closed' else 'this is the best closed form'}; it misses snapshots by {missed}, so it is not the whole law: "
-            + (
-                "laws of other kinds are looked for in one process"
-                if data[0].network.in_parts
-                else 'form="free" follows the data better'
-            )
+            f'{"in one process " * data[0].network.in_parts}form="free" follows the data better'
         )
         warn(reason)
     noise = tuple(data[0].measured.share.tolist())
@@ -305,7 +310,9 @@ def _of_shots(task: _Task, data: Sequence[Observations], fit: ShotFit, evidence:
 # Noise and gaps -----------------------------------------------------------------------------------------------------
 
 
-def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots: bool = False) -> FoundLaw | None:
+def _from_trajectories(
+    task: _Task, early: EarlyTime, *, noisy: bool, rounded: bool = False, shots: bool = False
+) -> FoundLaw | None:
     """Along whole trajectories, with their initial states; ``shots`` from snapshot to snapshot may tell the formula before."""
     data, base = _prepared(task, noisy=noisy)
     form = task.what.form
@@ -318,6 +325,8 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
     closed = None if search is None or given else closed_form_along(search, data, tolerance)
     if hopeless():
         return None
+    if noisy and closed is not None and lead is None and (timed := early(closed)) is not None:
+        return timed
     other_form: CouplingForm | None = None
     unexplained = closed is None or closed.excess >= NOTHING_LEFT_EXCESS
     if noisy and search is not None and not given and unexplained and task.what.known is None:
@@ -340,14 +349,14 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
             closed = closed_form_along(search, data, tolerance)
     free: TrajectoryFit | None = None
     asked = form != "closed" and other_form is None
-    if asked and (closed is None or (not _leaves_nothing(closed, noisy) and not time_is_over())):
+    if asked and (closed is None or (not leaves_nothing(closed, noisy) and not time_is_over())):
         free = free_form_along(data, tolerance, base)
     if different is not None and (free is None or not residuals_are_noise(free)):
         return _of_nodes(task, data, different)
     if free is None and closed is None:
         return None
-    best, chosen = _better(closed, free, noisy)
-    explained = _explains(best, noisy)
+    best, chosen = better(closed, free, noisy)
+    explained = explains(best, noisy)
     if noisy and chosen == "closed":
         best = reweighted(best) if own_noise is None else own_noise
     reason = reason_along(closed, free, task.what.form, noisy)
@@ -373,26 +382,6 @@ def _lead(task: _Task) -> tuple[list[Observations], FittedEquation] | None:
     data, base = _prepared(task, noisy=False)
     found = _search(task, data, base).run()
     return None if found is None or not found.explains() else (data, found)
-
-
-def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: bool) -> tuple[TrajectoryFit, str]:
-    """The formula if it is as good; one that does not explain the data must be nearer to them than splines."""
-    if closed is None:
-        assert free is not None
-        return free, "free"
-    if free is None or (as_good(closed, free) if _explains(closed, noisy) else closed.excess < free.excess):
-        return closed, "closed"
-    return free, "free"
-
-
-def _leaves_nothing(closed: TrajectoryFit, noisy: bool) -> bool:
-    """Whether no free form needs to be fitted beside a formula."""
-    limit = TAKEN_FOR_NOISE if noisy else NOTHING_LEFT_EXCESS
-    return closed.excess < limit and (not noisy or residuals_are_noise(closed))
-
-
-def _explains(fitted: TrajectoryFit, noisy: bool) -> bool:
-    return residuals_are_noise(fitted) if noisy else fitted.excess < EXPLAINED_ROUNDING
 
 
 def _warn_if_poor(fitted: TrajectoryFit, noisy: bool) -> None:

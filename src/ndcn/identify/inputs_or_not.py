@@ -51,8 +51,9 @@ def with_inputs_if_needed(
             seen = f"no law with the inputs {names} is nearer to the data, which does not say that they have no effect"
         reason = f"{alone.evidence.reason}; {seen}"
         return replace(alone, evidence=replace(alone.evidence, reason=reason))
-    warn_of_law(f"leaves residuals of {driven.evidence.closed:.3g} times the noise")
-    return driven
+    doubt = driven.doubt or f"leaves residuals of {driven.evidence.closed:.3g} times the noise"
+    warn_of_law(doubt)
+    return replace(driven, evidence=replace(driven.evidence, reason=f"{driven.evidence.reason}; it {doubt}"))
 
 
 def _nearer(alone: FoundLaw, driven: FoundLaw) -> bool:
