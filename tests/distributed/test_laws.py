@@ -111,6 +111,20 @@ say([str(reg.equations()), reg.evidence_.explained, reg.evidence_.reason, " ".jo
 """
 
 
+def test_rounding_is_seen_where_one_part_is_at_rest(tmp_path: Path) -> None:
+    graph = ndcn.Graph.from_edges(
+        [(i, (i + 1) % 30) for i in range(30)] + [(30 + i, 30 + (i + 1) % 30) for i in range(30)]
+    )
+    x0 = torch.cat([torch.rand(30, 1, generator=torch.Generator().manual_seed(0)), torch.ones(30, 1)]).double()
+    run = ndcn.simulate(ndcn.laws.Heat(), graph, x0, torch.linspace(0, 2, 30, dtype=torch.float64))
+    run = run.replaced(states=(run.states * 1000).round() / 1000)
+    distributed.write_parts(run, tmp_path / "parts", 2, method="blocks")
+    given = {"what": "as it is", "folder": str(tmp_path / "parts")}
+    said = [rank.said for rank in ranks.together(2, REFUSED, given, cwd=tmp_path)]
+    assert said[0] == said[1]
+    assert "multiples of 0.001" in said[0]
+
+
 @pytest.mark.parametrize("seconds", [pytest.param(None, marks=pytest.mark.slow), 0.5])
 def test_a_law_that_is_not_in_the_library_is_told_as_not_explaining_the_data(
     seconds: float | None, tmp_path: Path

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 
+from .agreed import Agreed
 from .meeting import Absent, meeting
 
 T = TypeVar("T")
@@ -181,9 +182,9 @@ class World:
         """
         found = [(rank, text) for rank, text in enumerate(self.texts(problem)) if text]
         if len(found) == self.size and len({text for _, text in found}) == 1:
-            raise ValueError(found[0][1])
+            raise Agreed(found[0][1])
         if found:
-            raise ValueError("; ".join(f"rank {rank}: {text}" for rank, text in found))
+            raise Agreed("; ".join(f"rank {rank}: {text}" for rank, text in found))
 
     @contextmanager
     def agreed(self) -> Iterator[None]:

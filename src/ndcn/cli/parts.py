@@ -37,6 +37,19 @@ def is_parts(folder: Path | None) -> bool:
     return here
 
 
+def refuse(folder: Path | None, command: str) -> None:
+    """Say that a command needs the whole network, where a folder holds parts of it.
+
+    Raises:
+        ValueError: it does.
+    """
+    if folder is not None and (folder / "partition.json").is_file():
+        raise ValueError(
+            f"{folder} is a network in parts, and {command} needs it whole: give the data that it was cut from, in one process; the "
+            "model is the same"
+        )
+
+
 def begin() -> None:
     """Join the other processes; all but the first are silent from now on, but for errors."""
     from ..distributed import World, start_processes
@@ -73,7 +86,7 @@ def is_shared(folder: Path, kind: Kind) -> bool:
     shared = is_parts(folder)
     if shared and not kind.can.in_parts:
         raise ValueError(
-            f"`{kind.name}` cannot be fitted on a network in parts: name ndcn, no_encode, no_graph, no_control or interaction, or fit it in one "
+            f"`{kind.name}` cannot be fitted on a network in parts: name ndcn, no_encode, no_graph, no_control, interaction or closed_form, or fit it in one "
             f"process on the data that {folder} was cut from"
         )
     return shared

@@ -107,7 +107,7 @@ def time_is_over() -> bool:
 def interrupted() -> bool:
     """Whether Ctrl-C ended the time."""
     clock = _CLOCK.get()
-    return clock is not None and clock.interrupted
+    return clock is not None and not clock.world.everywhere(not clock.interrupted)
 
 
 def hopeless() -> bool:

@@ -166,7 +166,8 @@ def stretches(one: Observations, which: torch.Tensor, feature: int, power: float
         first = np.repeat(np.arange(count), n)
         node = np.tile(np.arange(n), count)
         last = first + 1
-    thinned = slice(None, None, max(1, len(node) // MOST_ROWS))
+    rows = int(one.network.world.highest(torch.tensor(len(node))))  # the same share in all processes
+    thinned = slice(None, None, max(1, rows // MOST_ROWS))
     first, last, node = first[thinned], last[thinned], node[thinned]
     level = one.level[..., feature].numpy()
     begin = (which.numpy()[first], node)
