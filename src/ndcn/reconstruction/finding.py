@@ -86,7 +86,7 @@ def reconstruct(
 
         paths = paths_of(runs)
         term = None if formula is None else Term(formula, True, 0, tuple(values))
-        found = _best_feature(paths, names, seed, odds, term, told)
+        found = _best_feature(paths, names, seed, odds, term, told, runs)
         calibration = opinion = None
         driven = bool(found.increments.driven)  # forests know nothing of inputs
         if trees or (trees is None and not driven and noisy_process(found.increments.rho, _noise_share(found, runs))):
@@ -106,12 +106,14 @@ def _noise_share(found: Found, runs: list[Trajectory]) -> float:
     )
 
 
-def _best_feature(paths: Any, names: Sequence[str], seed: int, odds: Any, term: Term | None, told: Any) -> Found:
+def _best_feature(
+    paths: Any, names: Sequence[str], seed: int, odds: Any, term: Term | None, told: Any, runs: Sequence[Trajectory]
+) -> Found:
     """What the feature says whose rates show links most clearly."""
     found = []
     for k in range(len(names)):
         mine = None if term is None else replace(term, output=k)
-        found.append(found_links(paths, names, k, seed, prior=odds, term=mine, told=told))
+        found.append(found_links(paths, names, k, seed, prior=odds, term=mine, told=told, runs=runs))
     return max(found, key=lambda one: one.gain)
 
 
@@ -206,6 +208,7 @@ def _result(
         prior=prior is not None,
         driver=found.increments.extra is not None,
         opinion=opinion,
+        sure=found.sure,
     )
     kept = sparse.csr_array(np.where(p >= LEAST_STORED, p, 0.0))
     return Reconstruction(

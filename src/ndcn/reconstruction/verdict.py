@@ -73,6 +73,9 @@ class Facts:
     driver: bool = False  # whether a driver in common to all nodes was found
     prior: bool = False  # whether a network was given
     opinion: Opinion | None = None  # of regression trees, where they were asked
+    sure: float = (
+        np.inf
+    )  # that the coupling is not one of similar shape, by simulations: 1 or more to tell; infinite if there was none
 
 
 def noisy_process(rho: float, noise: float) -> bool:
@@ -85,7 +88,7 @@ def verdict(facts: Facts) -> Verdict:
     p = facts.probabilities
     n = len(p)
     reasons, helps = [], []
-    doubtful = facts.margin < LEAST_GAIN
+    doubtful = facts.sure < 1 if np.isfinite(facts.sure) else facts.margin < LEAST_GAIN
     if facts.driver:
         reasons.append("a driver in common to all nodes explains more than links do; links are what it leaves open")
     if noisy_process(facts.rho, facts.noise):
@@ -117,9 +120,7 @@ def verdict(facts: Facts) -> Verdict:
     off = ((facts.misfit > ODD) | (facts.misfit < 1 / ODD)) & (facts.noise > CLEAN)
     open_rows = np.flatnonzero((sure / (p.sum(1) + 0.5) < LEAST_SURE) | off)
     if doubtful:
-        reasons.append(
-            f"the coupling {facts.rivals[0]} is hardly more likely than {facts.rivals[1]} (by {facts.margin:.1f} nats)"
-        )
+        reasons.append(_rivals(facts))
     if len(open_rows):
         helps += _helps(facts)
     share = len(open_rows) / n
@@ -134,6 +135,13 @@ def verdict(facts: Facts) -> Verdict:
         reasons.insert(0, f"the foretold area under precision over recall is {facts.aupr:.2f}")
     claimed = not doubtful and answer != NOT_DECIDABLE
     return Verdict(answer, tuple(reasons), tuple(helps), tuple(open_rows.tolist()), claimed)
+
+
+def _rivals(facts: Facts) -> str:
+    one, other = facts.rivals
+    if np.isfinite(facts.sure):
+        return f"the couplings {one} and {other} cannot be told apart: with noise as it is, data simulated under either look like these"
+    return f"the coupling {one} is hardly more likely than {other} (by {facts.margin:.1f} nats)"
 
 
 def _not_told(facts: Facts) -> str:
