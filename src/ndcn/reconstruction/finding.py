@@ -169,6 +169,12 @@ def _prior_odds(prior: Any, run: Trajectory, trust: float) -> np.ndarray:
     return odds
 
 
+def _unseen(runs: list[Trajectory]) -> tuple[str, ...]:
+    """Nodes without any observation."""
+    seen = np.any([run.states.isfinite().any(-1).any(0).numpy() for run in runs], axis=0)
+    return tuple(str(node) for node, known in zip(runs[0].graph.nodes, seen, strict=True) if not known)
+
+
 def _result(
     found: Found,
     runs: list[Trajectory],
@@ -209,6 +215,7 @@ def _result(
         driver=found.increments.extra is not None,
         opinion=opinion,
         sure=found.sure,
+        unseen=_unseen(runs),
     )
     kept = sparse.csr_array(np.where(p >= LEAST_STORED, p, 0.0))
     return Reconstruction(

@@ -11,7 +11,7 @@ import torch
 
 from ..data import Trajectory
 from ..laws import Term
-from .families import SECOND_ROWS, Scored, complexity, fitted, rows_of, scored
+from .families import SECOND_ROWS, Scored, complexity, fitted, rows_of, same, scored
 from .increments import Increments
 from .paths import Paths
 from .simulation import Simulated, simulated
@@ -59,7 +59,8 @@ def contested(
     to be told apart from all others.
 
     Noise in the states changes what a coupling looks like, by the same amount in every row: margins of evidence are no odds. What they would be if
-    the rival were true is seen in data that are simulated under it, with the same noise.
+    the rival were true is seen in data that are simulated under it, with the same noise. Of two that even so cannot be told apart the simpler one is
+    taken; that is no doubt if they differ by no more than noise on the states that were observed.
     """
     best = families[0]
     looked = [one for one in families[1:] if len(one.by_row) == len(best.by_row)]
@@ -72,8 +73,10 @@ def contested(
         told(f"couplings that look alike: {best.term.formula.text} and {rival.term.formula.text}")
         contest = arena.contest(best.term, rival.term)
         sureness = 0.0 if contest is None else contest.sureness
-        sure = min(sure, abs(sureness) / SURE)
-        if sureness <= -SURE or (abs(sureness) < SURE and complexity(rival) < complexity(best)):
+        told_apart = abs(sureness) >= SURE
+        if told_apart or not same(increments, best.term, rival.term, in_noise=True):
+            sure = min(sure, abs(sureness) / SURE)
+        if sureness < 0 if told_apart else complexity(rival) < complexity(best):
             best = rival
     rest = [one for one in families if one is not best]
     return [replace(best, evidence=families[0].evidence), *rest], sure

@@ -55,7 +55,8 @@ class Forests:
 
     Trees follow a straight line badly, and what they miss of the decay a_i x_i would go to whichever node resembles node i. Data tell a_i poorly: it
     is once that of a regression of node i's rates on its own state, once that of its fall from the largest to the least value of a run. With either
-    there are a random forest and one of extremely randomised trees. The four of them are one opinion: their rates are averaged, and their ranks.
+    there are a random forest and one of extremely randomised trees. The ranks of the four are averaged; rates are foretold by the two with the first decay,
+    for noise makes the other too fast.
 
     Args:
         pieces: of runs.
@@ -86,7 +87,7 @@ class Forests:
         inputs = x.reshape(len(x), -1)
         each = [
             np.stack([forest.predict(inputs) for forest in forests], axis=1) - decay * x[..., self.output]
-            for decay, forests in self.parts
+            for decay, forests in self.parts[:2]
         ]
         return np.asarray(np.mean(each, axis=0))
 

@@ -73,6 +73,7 @@ class Facts:
     driver: bool = False  # whether a driver in common to all nodes was found
     prior: bool = False  # whether a network was given
     opinion: Opinion | None = None  # of regression trees, where they were asked
+    unseen: tuple[str, ...] = ()  # nodes that were never observed
     sure: float = (
         np.inf
     )  # that the coupling is not one of similar shape, by simulations: 1 or more to tell; infinite if there was none
@@ -89,6 +90,12 @@ def verdict(facts: Facts) -> Verdict:
     n = len(p)
     reasons, helps = [], []
     doubtful = facts.sure < 1 if np.isfinite(facts.sure) else facts.margin < LEAST_GAIN
+    if facts.unseen:
+        who = counted(len(facts.unseen), "node")
+        reasons.append(
+            f"{who} never observed ({', '.join(facts.unseen[:3])}{', ...' if len(facts.unseen) > 3 else ''}): nodes that follow what is not seen may be "
+            "given links from others instead"
+        )
     if facts.driver:
         reasons.append("a driver in common to all nodes explains more than links do; links are what it leaves open")
     if noisy_process(facts.rho, facts.noise):
@@ -98,6 +105,11 @@ def verdict(facts: Facts) -> Verdict:
         )
     if facts.opinion is not None and facts.opinion.best != LAW:
         reasons.insert(0, _by_trees(facts.opinion))
+        return Verdict(NOT_DECIDABLE, tuple(reasons), tuple(_helps(facts)), tuple(range(n)), False)
+    if facts.opinion is not None and not facts.opinion.errors[LAW] < 1:
+        reasons.insert(
+            0, "neither a law of the library nor regression trees explain anything of runs that were held out"
+        )
         return Verdict(NOT_DECIDABLE, tuple(reasons), tuple(_helps(facts)), tuple(range(n)), False)
     if facts.gain < max(LEAST_GAIN, LEAST_GAIN_OF_NODE * n) or p.sum() < FEW_LINKS:
         why = f"each node's own past explains the data (log evidence for links {facts.gain:.0f})"
