@@ -120,7 +120,11 @@ def _best_feature(
 def _coupling(text: str, names: Sequence[str], values: Sequence[float]) -> Formula:
     """A formula of g that depends on the neighbour's state."""
     formula = Formula(text, names)
-    others = [one for one in formula.parameters if any(one.startswith(f"{name}_") for name in names)]
+    others = [
+        one
+        for one in formula.parameters
+        if one.endswith(("_i", "_j")) or any(one.startswith(f"{name}_") for name in names)
+    ]
     if others:
         own, other = f"{names[0]}_i", f"{names[0]}_j"
         raise ValueError(
