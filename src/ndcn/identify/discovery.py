@@ -17,14 +17,16 @@ from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
 from ..solve import tapes_reuse_memory
 from .clock import hopeless, interrupted, time_is_over, time_limit
+from .closed_or_free import better, explains, leaves_nothing
 from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
-from .equation_fit import EXPLAINED_EXCESS, EXPLAINED_ROUNDING, FittedEquation
+from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .euler_map import euler_map, found_map
 from .inputs_or_not import with_inputs_if_needed
 from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
 from .node_discovery import DifferingNodes, differing_nodes, found_law, may_differ
+from .node_free import free_form_of_nodes
 from .node_relations import attributes_of
 from .numbers import check_numbers
 from .observations import (
@@ -37,7 +39,7 @@ from .observations import (
     signed,
     some_states,
 )
-from .other_couplings import TAKEN_FOR_NOISE, CouplingForm, other_along, other_in_snapshots, with_form
+from .other_couplings import CouplingForm, other_along, other_in_snapshots, with_form
 from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, residual_variance, standard_errors
 from .residual_noise import residuals_are_noise, reweighted
 from .result import Evidence, FoundLaw
@@ -48,7 +50,7 @@ from .stretches import doubt_in_noise
 from .time_or_not import with_time_if_needed
 from .tolerances import tolerance_along
 from .trajectory_fit import TrajectoryFit, posterior_samples
-from .trajectory_search import NOTHING_LEFT_EXCESS, as_good, closed_form_along, plainest
+from .trajectory_search import NOTHING_LEFT_EXCESS, closed_form_along, plainest
 from .trajectory_splines import free_form_along
 from .trajectory_system import HUBER
 
@@ -200,6 +202,15 @@ def _differing(
     return differing_nodes(data, search.terms, tolerance, names, closed, known, noisy=noisy, explained=explained)
 
 
+def _free_of_nodes(
+    task: _Task, data: Sequence[Observations], free: TrajectoryFit | None, *, noisy: bool
+) -> FoundLaw | None:
+    """The free form of nodes that differ, where the free form was asked for and they do."""
+    if task.what.form != "free" or task.what.nodes == "same" or task.what.known is not None or time_is_over():
+        return None
+    return free_form_of_nodes(task.trajectories, data, free, task.seed, noisy=noisy, given=task.what.nodes == "differ")
+
+
 def _as_map(task: _Task, data: Sequence[Observations], search: Search) -> FoundLaw | None:
     """The law of a trajectory of Euler steps, if it is one."""
     if task.what.known is not None or time_is_over():
@@ -245,6 +256,8 @@ def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
     if not sure or task.what.form == "closed":
         return None
     free = fit_splines(data, base)
+    if free is not None and (differ := _free_of_nodes(task, data, None, noisy=False)) is not None:
+        return differ
     return None if free is None else _free_from_snapshots(task, data, free, closed)
 
 
@@ -328,14 +341,16 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
             closed = closed_form_along(search, data, tolerance)
     free: TrajectoryFit | None = None
     asked = form != "closed" and other_form is None
-    if asked and (closed is None or (not _leaves_nothing(closed, noisy) and not time_is_over())):
+    if asked and (closed is None or (not leaves_nothing(closed, noisy) and not time_is_over())):
         free = free_form_along(data, tolerance, base)
     if different is not None and (free is None or not residuals_are_noise(free)):
         return _of_nodes(task, data, different)
+    if noisy and free is not None and other_form is None and (differ := _free_of_nodes(task, data, free, noisy=True)):
+        return differ
     if free is None and closed is None:
         return None
-    best, chosen = _better(closed, free, noisy)
-    explained = _explains(best, noisy)
+    best, chosen = better(closed, free, noisy)
+    explained = explains(best, noisy)
     if noisy and chosen == "closed":
         best = reweighted(best) if own_noise is None else own_noise
     reason = reason_along(closed, free, task.what.form, noisy)
@@ -361,26 +376,6 @@ def _lead(task: _Task) -> tuple[list[Observations], FittedEquation] | None:
     data, base = _prepared(task, noisy=False)
     found = _search(task, data, base).run()
     return None if found is None or not found.explains() else (data, found)
-
-
-def _better(closed: TrajectoryFit | None, free: TrajectoryFit | None, noisy: bool) -> tuple[TrajectoryFit, str]:
-    """The formula if it is as good; one that does not explain the data must be nearer to them than splines."""
-    if closed is None:
-        assert free is not None
-        return free, "free"
-    if free is None or (as_good(closed, free) if _explains(closed, noisy) else closed.excess < free.excess):
-        return closed, "closed"
-    return free, "free"
-
-
-def _leaves_nothing(closed: TrajectoryFit, noisy: bool) -> bool:
-    """Whether no free form needs to be fitted beside a formula."""
-    limit = TAKEN_FOR_NOISE if noisy else NOTHING_LEFT_EXCESS
-    return closed.excess < limit and (not noisy or residuals_are_noise(closed))
-
-
-def _explains(fitted: TrajectoryFit, noisy: bool) -> bool:
-    return residuals_are_noise(fitted) if noisy else fitted.excess < EXPLAINED_ROUNDING
 
 
 def _warn_if_poor(fitted: TrajectoryFit, noisy: bool) -> None:
