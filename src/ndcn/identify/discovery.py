@@ -56,6 +56,9 @@ from .trajectory_system import HUBER
 
 # Warn above this misfit, as a share of how far states move. Free forms of docs/interaction.md, Measured, stay below 0.6 % of the states.
 POOR_MISFIT = 0.05
+# Above this misfit of free forms without noise nodes may differ: it was 0.08 and more where they do (gene, heat, SIS; 40 nodes), 0.001 and less
+# where they are alike (these, Kuramoto and mutualistic dynamics).
+MISFIT_OF_NODES = 0.01
 
 
 @dataclass(frozen=True)
@@ -256,7 +259,8 @@ def _from_snapshots(task: _Task, *, sure: bool) -> FoundLaw | None:
     if not sure or task.what.form == "closed":
         return None
     free = fit_splines(data, base)
-    if free is not None and (differ := _free_of_nodes(task, data, None, noisy=False)) is not None:
+    may = free is not None and (task.what.nodes == "differ" or free.misfit > MISFIT_OF_NODES)
+    if may and (differ := _free_of_nodes(task, data, None, noisy=False)) is not None:
         return differ
     return None if free is None else _free_from_snapshots(task, data, free, closed)
 

@@ -51,8 +51,9 @@ logger = logging.getLogger(__name__)
 KNOTS = (10, 4, 10)
 MOST_NODES = 150  # whose derivatives by the coefficients take 0.3 GB
 FIRST_SPREAD = 0.2  # of scales, and of offsets as a share of typical rates: where fits begin
-FIRST_SHARE = 1e-3  # of the information that data have on a part of the splines, with which its penalty begins
-TURNS = 8  # of splines and of deviations in the weak form
+FIRST_SHARE = 0.3  # of the information that data have on a part of the splines, with which its penalty begins: rough starts explode
+TURNS = 8  # of Gauss-Newton in the weak form
+WIDE = 5.0  # times ``FIRST_SPREAD``: a spread in the weak form that decides nothing
 SCREENING_ITERATIONS = 8
 ROUNDS = 5  # of penalties
 ROUND_ITERATIONS = 3
@@ -216,7 +217,7 @@ def _first_spread(data: Sequence[Observations], model: NodeFreeModel) -> np.ndar
 
 
 def _weak_start(data: Sequence[Observations], model: NodeFreeModel, prior: Prior) -> tuple[NodeFreeModel, torch.Tensor]:
-    """Splines and deviations by turns, each by the weak form along the path through the data, where both are linear."""
+    """Splines and deviations together by the weak form along the path through the data, which is linear in each of them."""
     basis, n = model.splines.basis, data[0].level.shape[1]
     rows, targets, spans = [], [], []
     for one in data:
@@ -230,23 +231,23 @@ def _weak_start(data: Sequence[Observations], model: NodeFreeModel, prior: Prior
     own = torch.zeros(basis.size, dtype=torch.float64)
     own[basis.blocks["f0"]] = 1.0
     c, u = model.splines.coefficients[0].clone(), torch.zeros(n, len(model.parts), dtype=torch.float64)
-    held = torch.from_numpy(_first_spread(data, model) ** -2.0)
-    for _ in range(TURNS if model.parts else 1):
+    held = torch.diag(torch.from_numpy((WIDE * _first_spread(data, model)) ** -2.0))
+    offset = torch.tensor([part == OFFSET for part in model.parts], dtype=torch.float64)
+    for _ in range(TURNS):
         by = {part: u[:, k] for k, part in enumerate(model.parts)}
         nothing = torch.zeros(n, dtype=torch.float64)
-        factors = (
-            1 + by.get(SCALE, nothing)[:, None] * own + by.get(COUPLING, nothing)[:, None] * (1 - own)
-        )  # (n, size)
-        M = (W * factors).flatten(0, 1)
-        left = (y - o * by.get(OFFSET, nothing)).flatten()
-        c = torch.linalg.solve(M.T @ M + prior.precision, M.T @ left + prior.precision @ prior.mean)
-        if not model.parts:
-            break
+        factors = 1 + by.get(SCALE, nothing)[:, None] * own + by.get(COUPLING, nothing)[:, None] * (1 - own)
+        M = (W * factors).transpose(0, 1)  # (n, K, size)
         every = {OFFSET: o, SCALE: W @ (c * own), COUPLING: W @ (c * (1 - own))}
         V = torch.stack([every[part] for part in model.parts], -1).transpose(0, 1)  # (n, K, q)
-        rest = (y - W @ c).T.unsqueeze(-1)
-        u = torch.linalg.solve(V.mT @ V + torch.diag(held), V.mT @ rest)[..., 0]
-        u = u - u.mean(0)
+        goal = y.T + (V * (u * (1 - offset)).unsqueeze(1)).sum(-1)  # rates are bilinear: what was counted twice
+        B, A = M.mT @ V, V.mT @ V + held  # (n, size, q), (n, q, q)
+        top, low = torch.einsum("nkp,nk->p", M, goal), torch.einsum("nkq,nk->nq", V, goal)
+        inner = torch.linalg.solve(A, B.mT)  # deviations are eliminated
+        whole = torch.einsum("nkp,nkr->pr", M, M) - torch.einsum("npq,nqr->pr", B, inner) + prior.precision
+        right = top - torch.einsum("npq,nq->p", B, torch.linalg.solve(A, low.unsqueeze(-1))[..., 0])
+        c = torch.linalg.solve(whole, right + prior.precision @ prior.mean)
+        u = torch.linalg.solve(A, (low - (B.mT @ c)).unsqueeze(-1))[..., 0]
     return replace(model, splines=model.splines.with_parameters(c)), u
 
 
