@@ -343,13 +343,12 @@ def _from_trajectories(task: _Task, *, noisy: bool, rounded: bool = False, shots
             return _of_nodes(task, data, different)
         if given and different is None:
             closed = closed_form_along(search, data, tolerance)
-    free: TrajectoryFit | None = None
-    asked = form != "closed" and other_form is None
-    if asked and (closed is None or (not leaves_nothing(closed, noisy) and not time_is_over())):
-        free = free_form_along(data, tolerance, base)
+    nothing_left = closed is not None and (leaves_nothing(closed, noisy) or time_is_over())
+    asked = form != "closed" and other_form is None and not nothing_left
+    free = free_form_along(data, tolerance, base) if asked else None
     if different is not None and (free is None or not residuals_are_noise(free)):
         return _of_nodes(task, data, different)
-    if noisy and free is not None and other_form is None and (differ := _free_of_nodes(task, data, free, noisy=True)):
+    if noisy and free is not None and (differ := _free_of_nodes(task, data, free, noisy=True)):
         return differ
     if free is None and closed is None:
         return None

@@ -276,8 +276,7 @@ def fit_nodes_along(
         step = T @ move
         base = _chi2(model, u, problems, unit, None)
         assert base is not None
-        penalty = float((now[:some] ** 2 / np.tile(spread**2, n)).sum())
-        loss = base[0] + penalty + (0.0 if prior is None else prior.cost(model.parameters))
+        loss = base[0] + _penalty(now[:some], spread, model, prior)
         better = None
         for length in STEP_LENGTHS:
             du = torch.from_numpy(length * step[: n * q].reshape(n, q))
@@ -290,8 +289,7 @@ def fit_nodes_along(
             if there is None:
                 continue
             later = now + length * move
-            other = there[0] + float((later[:some] ** 2 / np.tile(spread**2, n)).sum())
-            other += 0.0 if prior is None else prior.cost(trial.parameters)
+            other = there[0] + _penalty(later[:some], spread, trial, prior)
             if other < loss:
                 better = (trial, u + du, moved, later, other)
                 break
@@ -309,6 +307,12 @@ def fit_nodes_along(
         model, u = model.with_parameters(model.parameters + shift), u - middle
         now[:some] -= np.tile(middle[list(design.rest)].numpy(), n)
     return _finished(model, u, problems, spread, now, design, fixed_spread=fixed_spread, prior=prior)
+
+
+def _penalty(rests: np.ndarray, spread: np.ndarray, model: NodeEquation, prior: Prior | None) -> float:
+    """By how much what is known before raises chi^2: of deviations, and of the parameters."""
+    own = float((rests.reshape(-1, len(spread)) ** 2 / spread**2).sum()) if len(rests) else 0.0
+    return own if prior is None else own + prior.cost(model.parameters)
 
 
 def _held(
