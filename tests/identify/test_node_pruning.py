@@ -8,7 +8,8 @@ import torch
 
 import ndcn
 from ndcn import laws
-from ndcn.identify.node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
+from ndcn.identify.node_fit import NodeFit, fit_nodes_along, node_problems
+from ndcn.identify.node_noise import with_own_noise
 from ndcn.identify.node_pruning import plainer, pruned
 from ndcn.identify.observations import observed
 from ndcn.laws import Equation, Formula, NodeEquation, Term

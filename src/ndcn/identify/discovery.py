@@ -28,6 +28,7 @@ from .interaction import Interaction
 from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
 from .node_discovery import DifferingNodes, differing_nodes, found_law, may_differ
+from .node_free import free_form_of_nodes
 from .node_relations import attributes_of
 from .numbers import check_motion, check_numbers
 from .observations import (
@@ -59,6 +60,9 @@ from .trajectory_system import HUBER
 # and more, clean data of 9 snapshots at most 0.0005 (heat, gene, mutualistic; 100 nodes of a random network, one run each).
 LOOKED_AT = 8
 PROMISING = 0.01
+# Above this misfit of free forms without noise nodes may differ: it was 0.08 and more where they do (gene, heat, SIS; 40 nodes), 0.001 and less
+# where they are alike (these, Kuramoto and mutualistic dynamics).
+MISFIT_OF_NODES = 0.01
 
 
 @dataclass(frozen=True)
@@ -221,6 +225,15 @@ def _differing(
     return differing_nodes(data, search.terms, tolerance, names, closed, known, noisy=noisy, explained=explained)
 
 
+def _free_of_nodes(
+    task: _Task, data: Sequence[Observations], free: TrajectoryFit | None, *, noisy: bool
+) -> FoundLaw | None:
+    """The free form of nodes that differ, where the free form was asked for and they do."""
+    if task.what.form != "free" or task.what.nodes == "same" or task.what.known is not None or time_is_over():
+        return None
+    return free_form_of_nodes(task.trajectories, data, free, task.seed, noisy=noisy, given=task.what.nodes == "differ")
+
+
 def _as_map(task: _Task, data: Sequence[Observations], search: Search) -> FoundLaw | None:
     """The law of a trajectory of Euler steps, if it is one."""
     if task.what.known is not None or time_is_over():
@@ -268,6 +281,9 @@ def _from_snapshots(task: _Task, early: EarlyTime, *, sure: bool) -> FoundLaw | 
     if not sure or task.what.form == "closed":
         return None
     free = fit_splines(data, base)
+    may = free is not None and (task.what.nodes == "differ" or free.misfit > MISFIT_OF_NODES)
+    if may and (differ := _free_of_nodes(task, data, None, noisy=False)) is not None:
+        return differ
     return None if free is None else _free_from_snapshots(task, data, free, closed)
 
 
@@ -353,12 +369,13 @@ def _from_trajectories(
             return _of_nodes(task, data, different)
         if given and different is None:
             closed = closed_form_along(search, data, tolerance)
-    free: TrajectoryFit | None = None
-    asked = form != "closed" and other_form is None
-    if asked and (closed is None or (not leaves_nothing(closed, noisy) and not time_is_over())):
-        free = free_form_along(data, tolerance, base)
+    nothing_left = closed is not None and (leaves_nothing(closed, noisy) or time_is_over())
+    asked = form != "closed" and other_form is None and not nothing_left
+    free = free_form_along(data, tolerance, base) if asked else None
     if different is not None and (free is None or not residuals_are_noise(free)):
         return _of_nodes(task, data, different)
+    if noisy and free is not None and (differ := _free_of_nodes(task, data, free, noisy=True)):
+        return differ
     if free is None and closed is None:
         return None
     best, chosen = better(closed, free, noisy)

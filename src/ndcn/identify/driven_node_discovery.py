@@ -16,7 +16,8 @@ from .interaction import Interaction
 from .library import library, ranges_of
 from .node_discovery import EVIDENCE, DifferingNodes, found_law, may_differ, with_none
 from .node_driven import differing_driven
-from .node_fit import NodeFit, with_own_noise
+from .node_fit import NodeFit
+from .node_noise import with_own_noise
 from .node_pruning import without_these
 from .node_relations import attributes_of, following
 from .observations import CLEAN_BELOW, CLEAN_TOLERANCE, Observations, largest, observed, roughness_of

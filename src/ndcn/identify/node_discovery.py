@@ -13,7 +13,8 @@ from .._support.warn import warn
 from ..laws import Equation, NodeClosedForm, NodeEquation, Term
 from .clock import time_is_over
 from .equation_fit import EXPLAINED_ROUNDING
-from .node_fit import NodeFit, fit_nodes_along, node_problems, with_own_noise
+from .node_fit import NodeFit, fit_nodes_along, node_problems
+from .node_noise import with_own_noise
 from .node_paths import features_at
 from .node_pruning import plainer, pruned
 from .node_relations import Following, following
@@ -151,7 +152,7 @@ def found_law(
     unit = np.concatenate([np.ones(len(fit.model.parameters)), 1 / follows.widths])
     covariance = torch.from_numpy(fit.covariance[n * q :, n * q :][:count, :count] * np.outer(unit, unit))
     errors = torch.cat([covariance.diagonal().clamp(min=0).sqrt(), torch.from_numpy(fit.errors.T.reshape(-1).copy())])
-    samples, initial_samples = _samples(fit, follows.widths, seed)
+    samples, initial_samples = samples_of(fit, follows.widths, seed)
     initial = [problem.x0 for problem in fit.problems]
     left = "the noise" if found.noisy else "the rounding"
     what = " and ".join(law.labels)
@@ -211,7 +212,7 @@ def rate_error(fit: NodeFit, samples: torch.Tensor) -> float:
     return sum(off) / len(off) / max(float(here.abs().mean()), 1e-300)
 
 
-def _samples(fit: NodeFit, widths: np.ndarray, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
+def samples_of(fit: NodeFit, widths: np.ndarray, seed: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Samples of numbers, and initial states of each trajectory.
 
     Numbers are those of the equation, slopes in units of the attributes, whose ``widths`` these are, then values of nodes, n for each that
@@ -229,7 +230,7 @@ def _samples(fit: NodeFit, widths: np.ndarray, seed: int) -> tuple[torch.Tensor,
     theta = fit.model.parameters.numpy()[:, None] + moves[n * q : both]
     slopes = (fit.slopes[: len(widths), None] + moves[both : both + len(widths)]) / widths[:, None]
     u = fit.deviations.numpy()[..., None] + moves[: n * q].reshape(n, q, -1)
-    own = u + theta[list(fit.model.varying)]  # (n, q, samples)
+    own = u + theta[list(fit.model.varying)] if fit.model.centred else u  # (n, q, samples)
     samples = np.concatenate([theta, slopes, own.transpose(1, 0, 2).reshape(n * q, -1)]).T
     initial = []
     for problem, (factor, B) in zip(fit.problems, fit.follow, strict=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -16,12 +16,11 @@ from scipy import linalg
 
 from ..laws import NodeEquation
 from .clock import in_time
-from .data_smoothing import Noise
 from .node_design import Design
 from .node_paths import followed, recorded
 from .node_spreads import inverse, likeliest_spreads, solved
 from .observations import Observations
-from .residual_noise import likely_noise
+from .trajectory_fit import Prior
 from .trajectory_problem import TrajectoryProblem, problem_of, steps_along
 from .trajectory_system import HUBER
 
@@ -51,6 +50,9 @@ class NodeFit:
     rests: tuple[np.ndarray, np.ndarray] = field(
         repr=False, kw_only=True
     )  # deviations that the design leaves, and their variances
+    prior: Prior | None = field(
+        repr=False, kw_only=True, default=None
+    )  # what is known of parameters before, as of splines
 
     @property
     def excess(self) -> float:
@@ -62,14 +64,25 @@ class NodeFit:
         """Numbers that were found: initial states, common parameters, and deviations as far as the data decide them."""
         own = sum(problem.x0.numel() for problem in self.problems)
         held = self.rests[1] / np.tile(self.spread**2, len(self.deviations))
-        return own + len(self.model.parameters) + len(self.slopes) + float(len(held) - held.sum())
+        return own + self.common + len(self.slopes) + float(len(held) - held.sum())
+
+    @property
+    def common(self) -> float:
+        """Common parameters, as far as the data decide them."""
+        P = len(self.model.parameters)
+        if self.prior is None:
+            return P
+        nq = self.deviations.numel()
+        return P - float((self.covariance[nq : nq + P, nq : nq + P] * self.prior.precision.numpy()).sum())
 
     @property
     def score(self) -> float:
         """BIC of the likelihood with deviations integrated out: each mean and each spread counts as one number."""
         unit = max(1.0, self.excess**2)
         prior = float((self.rests[0] ** 2 / np.tile(self.spread**2, len(self.deviations))).sum())
-        numbers = len(self.model.parameters) + len(self.spread) + len(self.slopes)
+        numbers = self.common + len(self.spread) + len(self.slopes)
+        if self.prior is not None:
+            prior += self.prior.cost(self.model.parameters)
         return (
             self.chi2 / unit
             + self.count * math.log(unit)
@@ -229,10 +242,11 @@ def fit_nodes_along(
     iterations: int = 12,
     fixed_spread: bool = False,
     design: Design | None = None,
+    prior: Prior | None = None,
 ) -> NodeFit | None:
     """The likeliest law, spreads and deviations of nodes; None if it diverges along the data.
 
-    With a ``design`` deviations follow it, and ``spread`` is of what it leaves.
+    With a ``design`` deviations follow it, and ``spread`` is of what it leaves; ``prior`` is what is known of the parameters before.
     """
     problems = list(problems)
     n, q = u.shape
@@ -251,9 +265,9 @@ def fit_nodes_along(
         linear = _linearised(model, u, problems, unit)
         if linear is None:
             return None
-        F = T.T @ linear.F @ T
-        b = F @ now + T.T @ linear.g
         scaled = unit**2  # far from the solution residuals are not noise, and spreads are judged by their size
+        F, g = _held(T.T @ linear.F @ T, T.T @ linear.g, model, some, prior, scaled)
+        b = F @ now + g
         before_spread = spread
         if some and not fixed_spread:
             spread = likeliest_spreads(F / scaled, b / scaled, n, len(spread), spread)
@@ -262,8 +276,7 @@ def fit_nodes_along(
         step = T @ move
         base = _chi2(model, u, problems, unit, None)
         assert base is not None
-        penalty = float((now[:some] ** 2 / np.tile(spread**2, n)).sum())
-        loss = base[0] + penalty
+        loss = base[0] + _penalty(now[:some], spread, model, prior)
         better = None
         for length in STEP_LENGTHS:
             du = torch.from_numpy(length * step[: n * q].reshape(n, q))
@@ -276,7 +289,7 @@ def fit_nodes_along(
             if there is None:
                 continue
             later = now + length * move
-            other = there[0] + float((later[:some] ** 2 / np.tile(spread**2, n)).sum())
+            other = there[0] + _penalty(later[:some], spread, trial, prior)
             if other < loss:
                 better = (trial, u + du, moved, later, other)
                 break
@@ -286,14 +299,33 @@ def fit_nodes_along(
         change = np.abs(np.log(spread / before_spread)).max() if some else 0.0
         if better[4] > (1 - ENOUGH) * loss and change < 0.05:
             break
-    if some:
+    if some and model.centred:
         middle = torch.zeros(q, dtype=torch.float64)
         middle[list(design.rest)] = torch.from_numpy(now[:some].reshape(n, -1).mean(0))
         shift = torch.zeros(P, dtype=torch.float64)
         shift[list(model.varying)] = middle
         model, u = model.with_parameters(model.parameters + shift), u - middle
         now[:some] -= np.tile(middle[list(design.rest)].numpy(), n)
-    return _finished(model, u, problems, spread, now, design, fixed_spread=fixed_spread)
+    return _finished(model, u, problems, spread, now, design, fixed_spread=fixed_spread, prior=prior)
+
+
+def _penalty(rests: np.ndarray, spread: np.ndarray, model: NodeEquation, prior: Prior | None) -> float:
+    """By how much what is known before raises chi^2: of deviations, and of the parameters."""
+    own = float((rests.reshape(-1, len(spread)) ** 2 / spread**2).sum()) if len(rests) else 0.0
+    return own if prior is None else own + prior.cost(model.parameters)
+
+
+def _held(
+    F: np.ndarray, g: np.ndarray, model: NodeEquation, first: int, prior: Prior | None, unit: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Information and slopes with what is known of the parameters before, which come after ``first`` unknowns."""
+    if prior is None:
+        return F, g
+    where = slice(first, first + len(model.parameters))
+    F, g = F.copy(), g.copy()
+    F[where, where] += unit * prior.precision.numpy()
+    g[where] += unit * (prior.precision @ (prior.mean - model.parameters)).numpy()
+    return F, g
 
 
 def _finished(
@@ -305,6 +337,7 @@ def _finished(
     design: Design,
     *,
     fixed_spread: bool,
+    prior: Prior | None,
 ) -> NodeFit | None:
     """The fit with its errors; ``now`` has rests, parameters (those of the model count) and slopes."""
     here = _chi2(model, u, problems, 1.0)
@@ -319,9 +352,9 @@ def _finished(
     T = design.unknowns(P)
     some, m = len(design.kept), design.columns.shape[1]
     now = np.concatenate([now[:some], model.parameters.numpy(), now[some + P :]])
-    F = T.T @ linear.F @ T / unit
+    F, g = _held(T.T @ linear.F @ T / unit, T.T @ linear.g / unit, model, some, prior, 1.0)
     if some and not fixed_spread:
-        spread = likeliest_spreads(F, F @ now + T.T @ linear.g / unit, n, len(spread), spread)
+        spread = likeliest_spreads(F, F @ now + g, n, len(spread), spread)
     precision = np.concatenate([np.tile(1 / spread**2, n), np.zeros(P + m)])
     C = inverse(F + np.diag(precision))
     every = np.vstack([T, np.eye(len(now))[some + P :]])
@@ -341,34 +374,5 @@ def _finished(
         design=design,
         slopes=now[some + P :],
         rests=(now[:some], C.diagonal()[:some].copy()),
+        prior=prior,
     )
-
-
-def with_own_noise(fitted: NodeFit, *, rounds: int = 2, iterations: int = 8) -> NodeFit:
-    """Fitted again with the noise that its own residuals show; itself if that diverges."""
-    for _ in in_time(range(rounds)):
-        ready = []
-        share = (
-            1 - min(0.9, fitted.freedom / max(fitted.count, 1))
-        ) ** -0.5  # residuals are smaller than noise by what was fitted
-        for problem in fitted.problems:
-            states = fitted.states(problem)
-            if states is None:
-                return fitted
-            one = problem.data
-            additive, part = one.measured.additive.clone(), one.measured.share.clone()
-            for a in range(states.shape[-1]):
-                seen = one.seen[1:, :, a]
-                if bool(seen.any()):
-                    level = states[1:, :, a][seen]
-                    additive[a], part[a] = likely_noise(level, share * (one.states[1:, :, a][seen] - level))
-            noise = Noise(additive, part)
-            error = torch.where(one.seen[0], noise.at(problem.guess), problem.error)
-            ready.append(replace(problem, data=replace(one, measured=noise), error=error))
-        again = fit_nodes_along(
-            fitted.model, fitted.deviations, ready, fitted.spread, iterations=iterations, design=fitted.design
-        )
-        if again is None:
-            return fitted
-        fitted = again
-    return fitted

@@ -20,7 +20,7 @@ from .node_factored import factored, larger_first
 from .node_fit import NodeFit, fit_nodes_along, node_problems
 from .node_inner import inner_starts
 from .node_pruning import SCREENING_ITERATIONS, SETTLING_ITERATIONS, plain_in_rounding, plainer, pruned
-from .node_second_form import likely_couplings, second_form
+from .node_second_form import BEHIND, likely_couplings, second_form
 from .node_suggestions import as_suggested, suggested
 from .node_weak_form import NodeForm, node_form
 from .observations import Observations, largest
@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 TRIED = 4  # formulas of the weak form that are followed along trajectories
 SHORT_LAWS = 3  # couplings whose shortest laws are followed too
 SHORT_SETS = 3  # of them, for each coupling
+NEARLY_EXPLAINED = 1.3  # times the noise: what linear models say of laws that leave more is not to be relied on
 EXPLAINED = 1.1  # times the noise: a formula that leaves no more needs no rival to be fitted
 ROUNDING = 0.7  # times the noise: noise itself leaves 1, so that less is the rounding of data without noise
 BEST_FEW = 2  # of them that are fitted further
@@ -131,6 +132,7 @@ def with_others_varying(begun: Sequence[NodeFit]) -> list[NodeFit]:
     coupling, and a law whose coupling varies is not among its first sets.
     """
     out: list[NodeFit] = []
+    least = min((one.score for one in begun), default=0.0)
     held: Counter[tuple] = Counter()
     tried: set[tuple] = set()
     for fitted in in_time(sorted(begun, key=lambda one: one.score)):
@@ -138,9 +140,10 @@ def with_others_varying(begun: Sequence[NodeFit]) -> list[NodeFit]:
         held[coupling] += 1
         if held[coupling] > FITS_OF_A_COUPLING or len(held) > COUPLINGS_SETTLED:
             continue
-        for said in suggested(fitted, 1):
+        for said, gain in suggested(fitted, 1):
             key = (fitted.model.equation.families, said.varying)
-            if said.varying == fitted.model.varying or key in tried:
+            far = fitted.score - gain > least + BEHIND * fitted.count and fitted.excess < NEARLY_EXPLAINED
+            if said.varying == fitted.model.varying or key in tried or far:
                 continue
             tried.add(key)
             model, u, spread = as_suggested(fitted, said)
@@ -298,7 +301,7 @@ def refined(fitted: NodeFit, data: Sequence[Observations], terms: Sequence[Term]
         best = plainer(pruned(best), data, terms)
         if best.excess < ROUNDING:
             return plain_in_rounding(best)
-        for said in suggested(best, ALTERNATIVES):
+        for said, _ in suggested(best, ALTERNATIVES):
             key = (best.model.equation.families, said.varying)
             if key in tried or said.varying == best.model.varying or time_is_over():
                 continue

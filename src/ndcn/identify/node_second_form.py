@@ -21,6 +21,9 @@ from .tape import roll
 from .trajectory_problem import TrajectoryProblem
 
 FAMILIES_FOLLOWED = 6  # families of couplings that are followed, each with its likeliest terms
+# Of BIC for each observation, by which a family may be behind the likeliest. Of 40 nodes with capacities of their own, 80 snapshots, along a law with
+# x_j - x_i the true coupling was the first, and 22 families lay within 0.09; of those with own rates of gene regulation most lie beyond 1.
+BEHIND = 0.1
 
 
 def along(fitted: NodeFit) -> list[Observations] | None:
@@ -63,5 +66,7 @@ def likely_couplings(form: NodeForm) -> Iterator[MixedFit]:
         if term.coupling:
             fit = min((form.grams.fitted((*S, k), some) for some in contexts(S, k)), key=lambda one: one.score)
             best[term.family] = min(best.get(term.family, fit), fit, key=lambda one: one.score)
-    for fit in sorted(best.values(), key=lambda one: one.score)[:FAMILIES_FOLLOWED]:
-        yield form.stepwise(fit, fit.members[-1:])
+    ranked = sorted(best.values(), key=lambda one: one.score)[:FAMILIES_FOLLOWED]
+    for fit in ranked:
+        if fit.score < ranked[0].score + BEHIND * form.grams.rows:
+            yield form.stepwise(fit, fit.members[-1:])

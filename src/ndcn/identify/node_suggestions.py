@@ -87,8 +87,8 @@ def _own_rows(model: NodeEquation, u: torch.Tensor, problem: TrajectoryProblem) 
     return left[..., :-1], left[..., -1]
 
 
-def suggested(fitted: NodeFit, most: int) -> list[MixedFit]:
-    """Linear models in which other numbers vary, likeliest first, and likelier than now: one or two more, one less, or one exchanged."""
+def suggested(fitted: NodeFit, most: int) -> list[tuple[MixedFit, float]]:
+    """Linear models in which other numbers vary, and by how much BIC falls, likeliest first, and likelier than now: one or two more, one less, or one exchanged."""
     grams = own_grams(fitted.model, fitted.deviations, fitted.problems)
     if grams is None:
         return []
@@ -103,7 +103,7 @@ def suggested(fitted: NodeFit, most: int) -> list[MixedFit]:
     fits = [grams.fitted(members, one) for one in sets if len(one) <= MOST_VARYING]
     here = grams.fitted(members, tuple(sorted(now))).score
     better = (fit for fit in fits if fit.score < here)
-    return sorted(better, key=lambda one: one.score)[:most]
+    return [(fit, here - fit.score) for fit in sorted(better, key=lambda one: one.score)[:most]]
 
 
 def best_alone(model: NodeEquation, problems: Sequence[TrajectoryProblem]) -> tuple[float, tuple[int, ...]]:

@@ -68,7 +68,9 @@ def _apart(fitted: TrajectoryFit | NodeFit) -> TrajectoryFit | NodeFit | None:
         problems.append(replace(problem, data=replace(problem.data, seen=seen)))
     if isinstance(fitted, NodeFit):
         u, spread, design = fitted.deviations, fitted.spread, fitted.design
-        return fit_nodes_along(fitted.model, u, problems, spread, iterations=REFITTED, fixed_spread=True, design=design)
+        return fit_nodes_along(
+            fitted.model, u, problems, spread, iterations=REFITTED, fixed_spread=True, design=design, prior=fitted.prior
+        )
     return fit_trajectories(fitted.model, problems, iterations=REFITTED, prior=fitted.prior)
 
 

@@ -21,6 +21,15 @@ from .network import Network as Network
 from .neurons import FitzHughNagumo, WilsonCowan
 from .node_closed_form import NodeClosedForm
 from .node_equation import NodeEquation as NodeEquation, parameter_names as parameter_names
+from .node_free_form import (
+    COUPLING as COUPLING,
+    NODE_MEANS as NODE_MEANS,
+    OFFSET as OFFSET,
+    SCALE as SCALE,
+    NodeFreeForm,
+    NodeFreeModel as NodeFreeModel,
+)
+from .node_law import NodeLaw as NodeLaw
 from .node_printing import NodeEquations
 from .node_relation import Relation
 from .paper import Gene, Heat, Mutualistic
@@ -30,6 +39,7 @@ from .power import Swing
 from .printing import Equations, with_error as with_error
 from .programs import term_values as term_values
 from .simulation import simulate
+from .splines import Splines as Splines, knots_for as knots_for
 from .states import initial_state
 from .styles import latex_name as latex_name, latex_number as latex_number
 from .terms import Term as Term
@@ -58,6 +68,7 @@ __all__ = [
     "Mutualistic",
     "NodeClosedForm",
     "NodeEquations",
+    "NodeFreeForm",
     "Relation",
     "Swing",
     "TimedForm",

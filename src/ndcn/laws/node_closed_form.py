@@ -6,18 +6,17 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 import torch
 
 from ..graph import Graph
 from .closed_form import ClosedForm, Equation
-from .law import Law
 from .node_equation import parameter_names
+from .node_law import NodeLaw
 from .node_printing import NodeEquations, node_labels
 from .node_relation import Relation
 
 
-class NodeClosedForm(Law):
+class NodeClosedForm(NodeLaw):
     """dx_i/dt = sum_k c_ik f_k(x_i; p_i) + sum_j A_ij sum_k c_ik g_k(x_i, x_j; p_i): some c and p vary among nodes, others are common.
 
     Nodes are known by their names. Nodes of another graph that are not among them have the mean; so have all nodes of a graph without
@@ -51,8 +50,6 @@ class NodeClosedForm(Law):
 
     coefficients: torch.Tensor
     inner: torch.Tensor
-    node_values: torch.Tensor
-    spread: torch.Tensor
 
     def __init__(
         self,
@@ -72,23 +69,9 @@ class NodeClosedForm(Law):
         self.varying = tuple(varying)
         if not self.varying or len(set(self.varying)) < len(self.varying) or not set(self.varying) <= set(range(count)):
             raise ValueError(f"varying must be some of the {count} parameters, 0 to {count - 1}, got {self.varying}")
-        numbers = torch.as_tensor(values, dtype=torch.float64)
-        if numbers.dim() != 2 or numbers.shape[1] != len(self.varying) or not numbers.isfinite().all():
-            raise ValueError(
-                f"values of nodes must be finite and of shape (n, {len(self.varying)}), got {tuple(numbers.shape)}"
-            )
-        wide = numbers.std(0) if spread is None else torch.as_tensor(spread, dtype=torch.float64)
-        if wide.shape != (len(self.varying),) or not (wide >= 0).all():
-            raise ValueError(
-                f"there is a spread of at least 0 for each of {len(self.varying)} numbers, got {wide.tolist()}"
-            )
-        self.nodes: Sequence[Hashable] = range(len(numbers)) if nodes is None else list(nodes)
-        if len(self.nodes) != len(numbers):
-            raise ValueError(f"there are values of {len(numbers)} nodes, but names of {len(self.nodes)}")
+        self._set_values(values, spread, nodes, len(self.varying))
         self.register_buffer("coefficients", equation.coefficients.detach().double().clone())
         self.register_buffer("inner", equation.parameters[len(equation.terms) :].detach().clone())
-        self.register_buffer("node_values", numbers.clone())
-        self.register_buffer("spread", wide.clone())
         self._seed: int | None = None  # of values of new nodes; None takes the mean
         self._last: tuple[Graph, torch.Tensor, torch.Tensor, torch.Tensor] | None = None
         self._laws: list[NodeClosedForm] | None = None  # several side by side, see ``several``
@@ -164,26 +147,10 @@ class NodeClosedForm(Law):
             >>> law.with_node_values(pd.DataFrame({"b_i": [-1.0, -2.0, -3.0]}, index=["a", "b", "c"])).nodes
             ['a', 'b', 'c']
         """
-        frame = pd.DataFrame(table)
-        if missing := [label for label in self.labels if label not in frame.columns]:
-            raise ValueError(
-                f"values of nodes need the column {missing[0]!r}; the table has {', '.join(map(str, frame.columns))}"
-            )
-        values = torch.tensor(frame[list(self.labels)].to_numpy(dtype=float))
-        nodes, unknown = list(frame.index), (float("nan"),) * len(frame)  # given values stay, whatever the attribute
+        values, nodes = self._of_table(table)
+        unknown = (float("nan"),) * len(nodes)  # given values stay, whatever the attribute
         relations = [replace(one, values=unknown) for one in self.relations]
         return self._like(self.equation, values, nodes, relations)
-
-    def table(self) -> pd.DataFrame:
-        """Values by node, one column for each number that varies.
-
-        Example:
-            >>> from ndcn.laws import Formula, Term
-            >>> law = NodeClosedForm(Equation((Term(Formula("x"), False),), torch.tensor([-1.0])), [0], -torch.ones(2, 1))
-            >>> law.table()["b_i"].tolist()
-            [-1.0, -1.0]
-        """
-        return pd.DataFrame(self.node_values.cpu().numpy(), index=list(self.nodes), columns=list(self.labels))
 
     def parameters_on(self, graph: Graph) -> torch.Tensor:
         """All numbers at each node of a graph, (n, P); of laws side by side (R, n, P).
@@ -221,16 +188,6 @@ class NodeClosedForm(Law):
             moved[:, one.number] += (there - here).nan_to_num(0.0)
         return moved, followed
 
-    def _rows(self, graph: Graph) -> torch.Tensor:
-        """Which of the nodes with values each node of a graph is, -1 for none."""
-        plain = isinstance(self.nodes, range) or list(self.nodes) == list(range(len(self.nodes)))
-        unnamed = isinstance(graph.nodes, range) or list(graph.nodes) == list(range(graph.num_nodes))
-        if plain and unnamed:
-            same = graph.num_nodes == len(self.nodes)
-            return torch.arange(graph.num_nodes) if same else torch.full((graph.num_nodes,), -1)
-        places = {_key(node): k for k, node in enumerate(self.nodes)}
-        return torch.tensor([places.get(_key(node), -1) for node in graph.nodes])
-
     def node(self, x: torch.Tensor) -> torch.Tensor:
         """f(x_i) of a node with the means."""
         return self._equation.node(x, torch.cat([self.coefficients, self.inner]))
@@ -255,13 +212,12 @@ class NodeClosedForm(Law):
     def description(self) -> dict[str, Any]:
         """The law in plain lists, texts and numbers, for JSON; ``from_description`` reads it."""
         places = parameter_names(self._equation.terms)
-        names = [node if isinstance(node, (str, int)) else str(node) for node in self.nodes]
         return {
             **self.mean.description(),
             "varying": [list(places[k]) for k in self.varying],
             "node_values": self.node_values.tolist(),
             "spread": self.spread.tolist(),
-            "nodes": names,
+            "nodes": self._names_for_files(),
             **({"relations": [one.description() for one in self.relations]} if self.relations else {}),
         }
 
@@ -302,8 +258,3 @@ class NodeClosedForm(Law):
         """The equation, for printing."""
         shown = NodeEquations(self.equation, self.features or (), varying=self.varying, law=self)
         return str(shown).replace("\n", ";  ")
-
-
-def _key(node: Hashable) -> Hashable:
-    """Names as files keep them: other things than texts and numbers as text."""
-    return node if isinstance(node, (str, int)) else str(node)

@@ -6,7 +6,7 @@ import ast
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -47,6 +47,7 @@ class NodeEquation:
     varying: tuple[int, ...]
     features: tuple[str, ...] = ("x",)
     inputs: int = 0
+    centred: ClassVar[bool] = True  # whether the mean of deviations belongs to the parameters
 
     @property
     def parameters(self) -> torch.Tensor:

@@ -20,6 +20,7 @@ from ...laws import (
     Law,
     LawODE,
     NodeClosedForm,
+    NodeFreeForm,
     TimedForm,
     described,
     law_from,
@@ -35,10 +36,11 @@ from .learned_law import LearnedLaw
 from .node_law import learned_law
 
 # by a key of their descriptions
-LAWS: dict[str, type[ClosedForm | Corrected | FreeForm | NodeClosedForm]] = {
+LAWS: dict[str, type[ClosedForm | Corrected | FreeForm | NodeClosedForm | NodeFreeForm]] = {
     "correction": Corrected,
     "driven_nodes": DrivenNodeForm,
     "knots": FreeForm,
+    "node_shape": NodeFreeForm,
     "node_values": NodeClosedForm,
     "inputs": DrivenForm,
     "clock": TimedForm,
@@ -176,6 +178,8 @@ def _counts(law: Law, form: Mapping[str, Any]) -> tuple[int, int]:
     if "names" in form and "estimated" in form:  # a known law
         common, nodes = form["names"]
         return len(common), len(common) + sum(getattr(law, name).numel() for name in nodes)
+    if isinstance(law, NodeFreeForm):
+        return law.mean.coefficients.numel(), law.mean.coefficients.numel() + law.node_values.numel()
     if isinstance(law, NodeClosedForm):
         common = len(law.equation.parameters) + len(law.relations)
         return common, common + law.node_values.numel()

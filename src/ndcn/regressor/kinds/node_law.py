@@ -1,4 +1,4 @@
-"""LearnedNodeLaw: a law that was found, whose numbers vary among nodes, ready to be asked, read and stored."""
+"""LearnedNodeLaw: a law that was found, some of whose numbers vary among nodes, ready to be asked, read and stored."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from ...identify import FoundLaw, Functions, functions_of, groups_of
-from ...laws import ClosedForm, Law, NodeClosedForm, NodeEquations
+from ...identify import Estimates, FoundLaw, Functions, functions_of, groups_of
+from ...laws import ClosedForm, Equations, Law, NodeClosedForm, NodeEquations, NodeFreeForm, NodeLaw
 from ..query import Query
 from .found_network import NetworkSamples
 from .learned_law import LearnedLaw
@@ -23,8 +23,8 @@ class LearnedNodeLaw(LearnedLaw):
     """A formula some of whose numbers have a value at each node, with what is known of their errors."""
 
     @property
-    def _law(self) -> NodeClosedForm:
-        return cast(NodeClosedForm, self.law)
+    def _law(self) -> NodeClosedForm | NodeFreeForm:
+        return cast(NodeClosedForm | NodeFreeForm, self.law)
 
     def posterior_samples(self) -> list[Law]:
         """The law with numbers drawn from their posterior; in each, nodes that were never seen have other values."""
@@ -32,19 +32,19 @@ class LearnedNodeLaw(LearnedLaw):
 
     def _side_by_side(self) -> Law:
         """All posterior samples as one law."""
-        return self._law.several(cast(list[NodeClosedForm], self.posterior_samples()))
+        return self._law.several(cast(list[Any], self.posterior_samples()))
 
     def _warn(self, states: torch.Tensor, query: Query) -> None:
         """A formula is known for all states."""
 
-    def equations(self) -> NodeEquations:
+    def equations(self) -> Equations | Estimates:
         """The equation: numbers in common with standard errors, of others the mean and the spread among nodes."""
-        law = self._law
+        law = cast(NodeClosedForm, self.law)
         return NodeEquations(law.equation, self._names, self.found.covariance, varying=law.varying, law=law)
 
     def functions(self, points: int) -> Functions:
         """f and g of a node with the means, on a grid over the states seen."""
-        mean = self._law.mean
+        mean = cast(NodeClosedForm, self.law).mean
         count = len(mean.equation.parameters)
         samples: list[ClosedForm] = [mean.with_parameters(values[:count]) for values in self.found.posterior_samples]
         return functions_of(mean.node, mean.edge, samples, self.found.states, points, self._names)
@@ -53,7 +53,7 @@ class LearnedNodeLaw(LearnedLaw):
         """Values of nodes with standard errors and, where nodes fall into groups, their group."""
         table = self._law.table()
         count = len(self.found.covariance)
-        errors = self.found.errors[count:].reshape(len(self._law.varying), -1).T.numpy()
+        errors = self.found.errors[count:].reshape(len(self._law.labels), -1).T.numpy()
         groups = groups_of(table.to_numpy(), errors)
         for k, label in enumerate(self._law.labels):
             table[label + ERROR] = errors[:, k]
@@ -71,7 +71,7 @@ class LearnedNodeLaw(LearnedLaw):
             [found.posterior_samples[:, :count], values.expand(len(found.posterior_samples), -1)], dim=1
         )
         errors = torch.cat([found.errors[:count], torch.zeros_like(values)])
-        return LearnedNodeLaw(replace(found, law=law, posterior_samples=samples, errors=errors), self.networks)
+        return type(self)(replace(found, law=law, posterior_samples=samples, errors=errors), self.networks)
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """Errors of values of nodes beside what every law has."""
@@ -82,7 +82,28 @@ class LearnedNodeLaw(LearnedLaw):
         return self._law.description()
 
 
+class LearnedNodeFreeLaw(LearnedNodeLaw):
+    """Splines of one shape, with offsets and scales of nodes."""
+
+    def _warn(self, states: torch.Tensor, query: Query) -> None:
+        """Splines know nothing of states that were not seen."""
+        LearnedLaw._warn(self, states, query)
+
+    def equations(self) -> Equations | Estimates:
+        """There is none: ValueError."""
+        return LearnedLaw.equations(self)
+
+    def functions(self, points: int) -> Functions:
+        """f and g of a node with the means, on a grid over the states seen."""
+        mean = cast(NodeFreeForm, self.law).mean
+        count = mean.coefficients.numel()
+        samples = [mean.with_parameters(values[:count]) for values in self.found.posterior_samples]
+        return functions_of(mean.node, mean.edge, samples, self.found.states, points, self._names)
+
+
 def learned_law(found: FoundLaw, networks: NetworkSamples | None = None) -> LearnedLaw:
     """What was found, by its kind."""
-    kind = LearnedNodeLaw if isinstance(found.law, NodeClosedForm) else LearnedLaw
+    if isinstance(found.law, NodeFreeForm):
+        return LearnedNodeFreeLaw(found, networks)
+    kind = LearnedNodeLaw if isinstance(found.law, NodeLaw) else LearnedLaw
     return kind(found, networks)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...laws import NodeClosedForm
+from ...laws import NodeLaw
 from ..encode import plain
 from ..section import PageContext, Section
 
@@ -20,7 +20,7 @@ def node_values_of(page: PageContext) -> dict[str, Any] | None:
     """Values with standard errors, attributes, and which values follow which; None where nodes are alike."""
     estimator, graph = page.estimator, page.shown.graph
     law = estimator.law_ if estimator.fitted_.can.law else None
-    if not isinstance(law, NodeClosedForm):
+    if not isinstance(law, NodeLaw):
         return None
     known = estimator.node_values_
     assert known is not None
