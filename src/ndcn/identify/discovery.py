@@ -27,6 +27,7 @@ from .known_law import KnownLaw, checked_law
 from .library import formula_names, library, ranges_of
 from .node_discovery import DifferingNodes, differing_nodes, found_law, may_differ
 from .node_relations import attributes_of
+from .nodes_or_not import not_told_apart
 from .numbers import check_numbers
 from .observations import (
     CLEAN_BELOW,
@@ -177,6 +178,11 @@ def _found(
     doubt = doubt_of_numbers(task.trajectories, model, normal)
     if doubt is not None:
         evidence = replace(evidence, reason=f"{evidence.reason}; {doubt}", explained=False)
+    asked = known is None and task.what.nodes != "same" and not evidence.explained
+    if asked and (why := not_told_apart(data)) is not None:
+        evidence = replace(evidence, reason=f"{evidence.reason}; whether nodes differ cannot be told: {why}")
+        if task.what.nodes == "differ":
+            warn(f"nodes are taken as alike, because whether they differ cannot be told: {why}")
     if known is not None:
         reason = f"with {type(known).__name__} as the known law, {evidence.reason}"
         if isinstance(model, Equation) and not model.terms:
