@@ -110,7 +110,13 @@ def test_noise_that_a_law_fits_by_chance(seed: int) -> None:
     states = states * (1 + 0.05 * np.random.default_rng(seed).standard_normal(states.shape))
     graph = networks.power_law(40, seed=seed)
     assert no_motion(along(Trajectory(times=times[kept], states=states[kept][..., None], graph=graph), "x_j - x_i"))
-    assert not no_motion(along(heat(networks.grid(16), 20, noise=0.05), "x_j - x_i"))
+
+
+def test_motion_is_seen_beside_outliers() -> None:
+    data = heat(networks.grid(16), 20, noise=0.05)
+    assert not no_motion(along(data, "x_j - x_i"))
+    far = torch.rand(data.states.shape, generator=torch.Generator().manual_seed(0)) < 0.03
+    assert not no_motion(along(data.replaced(states=torch.where(far, 50.0, data.states)), "x_j - x_i"))
 
 
 def test_motion_in_noise_is_not_doubted() -> None:

@@ -13,12 +13,14 @@ from .._support.wording import counted
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, Term, term_values
 from .clock import time_is_over
+from .data_smoothing import MEDIAN_TO_SIGMA
 from .node_fit import NodeFit
 from .observations import Observations
 from .result import FoundLaw
 from .trajectory_fit import TrajectoryFit
 from .trajectory_problem import TrajectoryProblem
 from .trajectory_stages import freedom
+from .trajectory_system import HUBER
 
 # Changes of states for each number of a formula at least: with one for each, any formula would go through them.
 CHANGES_EACH = 2
@@ -92,10 +94,16 @@ def no_motion(fitted: TrajectoryFit | NodeFit) -> bool:
         one = problem.data
         seen = torch.where(one.seen, one.states, torch.nan)
         size = problem.sigma(one.level)
-        law += float(((seen - states) / size).square().nansum())
+        rest = (seen - states) / size
+        far = (
+            HUBER * float(rest.abs().nanmedian().nan_to_num(0.0)) / MEDIAN_TO_SIGMA
+        )  # outliers count as if they were there
+        law += float(rest.clamp(-far, far).square().nansum())
+        middle = seen.nanmedian(0).values
         weight = torch.where(one.seen, size**-2, 0.0)
-        mean = (weight * seen.nan_to_num(0.0)).sum(0) / weight.sum(0).clamp(min=1e-300)
-        constants += float(((seen - mean) / size).square().nansum())
+        near = torch.clamp(seen, middle - far * size, middle + far * size).nan_to_num(0.0)
+        mean = (weight * near).sum(0) / weight.sum(0).clamp(min=1e-300)
+        constants += float(((seen - mean) / size).clamp(-far, far).square().nansum())
         count += int(one.seen.sum())
         numbers += mean.numel()
     if law <= 0 or constants <= 0:
