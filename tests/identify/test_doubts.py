@@ -15,9 +15,10 @@ from finding import plain
 from ndcn import Interaction, Trajectory, laws, networks, simulate
 from ndcn.identify import discover, estimate
 from ndcn.identify.clock import in_time, interrupted, time_is_over, time_limit
-from ndcn.identify.doubts import doubt_of_numbers, no_motion, undecided
+from ndcn.identify.doubts import doubt_of_numbers, no_motion, told_if_rough, undecided
 from ndcn.identify.library import MOST_STARTS, library
 from ndcn.identify.observations import observed
+from ndcn.identify.result import Evidence
 from ndcn.identify.shooting_fit import fit, shots_of
 from ndcn.identify.trajectory_fit import TrajectoryFit, fit_trajectories
 from ndcn.identify.trajectory_problem import problems_for
@@ -110,6 +111,17 @@ def test_noise_that_a_law_fits_by_chance(seed: int) -> None:
     states = states * (1 + 0.05 * np.random.default_rng(seed).standard_normal(states.shape))
     graph = networks.power_law(40, seed=seed)
     assert no_motion(along(Trajectory(times=times[kept], states=states[kept][..., None], graph=graph), "x_j - x_i"))
+
+
+def test_rates_that_are_known_roughly() -> None:
+    data = heat(networks.grid(16), 20, noise=0.05)
+    found = along(data, "x_j - x_i")
+    evidence = Evidence("closed", "it does", (0.05,), 1.0, explained=True)
+    one, k = found.problems[0].data, found.model.parameters
+    assert told_if_rough(evidence, [one], found.model, k * torch.tensor([[0.99], [1.01]])) is evidence
+    with pytest.warns(UserWarning, match="rates of change have an error of about 20 %"):
+        told = told_if_rough(evidence, [one], found.model, k * torch.tensor([[0.8], [1.2]]))
+    assert told.reason == "it does; the data leave its rates of change open by about 20 %"
 
 
 def test_motion_is_seen_beside_outliers() -> None:

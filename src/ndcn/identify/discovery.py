@@ -17,7 +17,7 @@ from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
 from ..solve import tapes_reuse_memory
 from .clock import hopeless, interrupted, time_is_over, time_limit
-from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, warn_of_law, warn_of_terms
+from .doubts import doubt_of_numbers, no_motion, out_of_time, reason_along, told_if_rough, warn_of_law, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .euler_map import euler_map, found_map
 from .form_choice import better, explains, leaves_nothing
@@ -390,6 +390,7 @@ def _warn_if_poor(fitted: TrajectoryFit, noisy: bool) -> None:
 def _of_trajectories(task: _Task, data: Sequence[Observations], fitted: TrajectoryFit, evidence: Evidence) -> FoundLaw:
     assert isinstance(fitted.model, (Equation, FreeModel))
     samples, initial_samples = posterior_samples(fitted, POSTERIOR_SAMPLES, task.seed)
+    evidence = told_if_rough(evidence, data, fitted.model, samples)
     robust = fitted.excess > HUBER  # information that counts large residuals less does not tell their size
     covariance = torch.cov(samples.T) if evidence.form == "free" or robust else fitted.covariance()
     covariance = covariance.reshape(samples.shape[1], samples.shape[1])

@@ -16,7 +16,7 @@ from .clock import time_is_over
 from .data_smoothing import MEDIAN_TO_SIGMA
 from .node_fit import NodeFit
 from .observations import Observations
-from .result import FoundLaw
+from .result import Evidence, FoundLaw
 from .trajectory_fit import TrajectoryFit
 from .trajectory_problem import TrajectoryProblem
 from .trajectory_stages import freedom
@@ -30,6 +30,9 @@ UNDECIDED = 1e-12
 # Standard errors by which a law must be better than constants. In white noise of 40 nodes laws were better by 25 of chi^2 at most (eight seeds), by 2 standard
 # errors; beside noise of 5 % those of the library are better by thousands.
 LUCKY_Z = 4.0
+# An error of dx/dt that is told, as for laws whose nodes differ, and from how much it is computed: to a tenth of it.
+ROUGH_RATE = 0.05
+RATE_SAMPLES, RATE_SNAPSHOTS = 20, 20
 
 
 def changes_seen(trajectories: Sequence[Trajectory]) -> int:
@@ -119,6 +122,32 @@ def no_motion(fitted: TrajectoryFit | NodeFit) -> bool:
 def states_of(fitted: TrajectoryFit | NodeFit, problem: TrajectoryProblem) -> torch.Tensor | None:
     """The states of a fitted law along a trajectory, (T, n, d); None if they explode."""
     return problem.followed(fitted.model) if isinstance(fitted, TrajectoryFit) else fitted.states(problem)
+
+
+def told_if_rough(
+    evidence: Evidence, data: Sequence[Observations], model: Equation | FreeModel, samples: torch.Tensor
+) -> Evidence:
+    """With a warning where a law that explains the data leaves its rates of change open, by its posterior samples."""
+    if not evidence.explained or (off := rough_rates(data, model, samples)) < ROUGH_RATE:
+        return evidence
+    warn(
+        f"the numbers of this law are known so roughly that rates of change have an error of about {100 * off:.2g} %: take more snapshots while "
+        "states change, or more exact ones"
+    )
+    reason = f"{evidence.reason}; the data leave its rates of change open by about {100 * off:.2g} %"
+    return replace(evidence, reason=reason)
+
+
+def rough_rates(data: Sequence[Observations], model: Equation | FreeModel, samples: torch.Tensor) -> float:
+    """Mean |error| of dx/dt at the states seen that posterior samples (m, P) of the parameters imply, over mean |dx/dt|."""
+    off, size = 0.0, 0.0
+    for one in data:
+        states = one.level[:: max(1, len(one.level) // RATE_SNAPSHOTS)]
+        here = model.rate(states, one.network)
+        size += float(here.abs().mean())
+        every = [model.with_parameters(p).rate(states, one.network) - here for p in samples[:RATE_SAMPLES]]
+        off += sum(float(each.abs().mean()) for each in every) / max(len(every), 1)
+    return off / max(size, 1e-300)
 
 
 def warn_of_terms(own: Sequence[str], terms: Sequence[Term], data: Sequence[Observations]) -> None:
