@@ -18,7 +18,7 @@ from ..data import Trajectory
 from ..laws import Equation, FreeModel, law_of
 from ..solve import tapes_reuse_memory
 from .clock import hopeless, interrupted, time_is_over, time_limit
-from .doubts import doubt_of_numbers, out_of_time, reason_along, warn_of_law, warn_of_terms
+from .doubts import doubt_of_numbers, out_of_time, reason_along, told_if_rough, warn_of_law, warn_of_terms
 from .equation_fit import EXPLAINED_EXCESS, FittedEquation
 from .euler_map import euler_map, found_map
 from .form_choice import POOR_MISFIT, better, explains, judged, leaves_nothing
@@ -30,6 +30,7 @@ from .library import formula_names, library, ranges_of
 from .node_discovery import DifferingNodes, differing_nodes, found_law, may_differ
 from .node_free import free_form_of_nodes
 from .node_relations import attributes_of
+from .nodes_or_not import not_told_apart
 from .numbers import check_motion, check_numbers
 from .observations import (
     CLEAN_BELOW,
@@ -197,6 +198,11 @@ def _found(
     doubt = doubt_of_numbers(task.trajectories, model, normal)
     if doubt is not None:
         evidence = replace(evidence, reason=f"{evidence.reason}; {doubt}", explained=False)
+    asked = known is None and task.what.nodes != "same" and not evidence.explained
+    if asked and (why := not_told_apart(data)) is not None:
+        evidence = replace(evidence, reason=f"{evidence.reason}; whether nodes differ cannot be told: {why}")
+        if task.what.nodes == "differ":
+            warn(f"nodes are taken as alike, because whether they differ cannot be told: {why}")
     if known is not None:
         reason = f"with {type(known).__name__} as the known law, {evidence.reason}"
         if isinstance(model, Equation) and not model.terms:
@@ -401,6 +407,7 @@ def _lead(task: _Task) -> tuple[list[Observations], FittedEquation] | None:
 def _of_trajectories(task: _Task, data: Sequence[Observations], fitted: TrajectoryFit, evidence: Evidence) -> FoundLaw:
     assert isinstance(fitted.model, (Equation, FreeModel))
     samples, initial_samples = posterior_samples(fitted, POSTERIOR_SAMPLES, task.seed)
+    evidence = told_if_rough(evidence, data, fitted.model, samples)
     robust = fitted.excess > HUBER  # information that counts large residuals less does not tell their size
     covariance = torch.cov(samples.T) if evidence.form == "free" or robust else fitted.covariance()
     covariance = covariance.reshape(samples.shape[1], samples.shape[1])

@@ -13,12 +13,14 @@ from .._support.wording import counted
 from ..data import Trajectory
 from ..laws import Equation, FreeModel, Term, term_values
 from .clock import time_is_over
+from .data_smoothing import MEDIAN_TO_SIGMA
 from .node_fit import NodeFit
 from .observations import Observations
-from .result import FoundLaw
+from .result import Evidence, FoundLaw
 from .trajectory_fit import TrajectoryFit
 from .trajectory_problem import TrajectoryProblem
 from .trajectory_stages import freedom
+from .trajectory_system import HUBER
 
 # Changes of states for each number of a formula at least: with one for each, any formula would go through them.
 CHANGES_EACH = 2
@@ -28,6 +30,9 @@ UNDECIDED = 1e-12
 # Standard errors by which a law must be better than constants. In white noise of 40 nodes laws were better by 25 of chi^2 at most (eight seeds), by 2 standard
 # errors; beside noise of 5 % those of the library are better by thousands.
 LUCKY_Z = 4.0
+# An error of dx/dt that is told, as for laws whose nodes differ, and from how much it is computed: to a tenth of it.
+ROUGH_RATE = 0.05
+RATE_SAMPLES, RATE_SNAPSHOTS = 20, 20
 
 
 def changes_seen(trajectories: Sequence[Trajectory]) -> int:
@@ -93,10 +98,16 @@ def no_motion(fitted: TrajectoryFit | NodeFit) -> bool:
         one = problem.data
         seen = torch.where(one.seen, one.states, torch.nan)
         size = problem.sigma(one.level)
-        law += float(((seen - states) / size).square().nansum())
+        rest = (seen - states) / size
+        far = (
+            HUBER * float(rest.abs().nanmedian().nan_to_num(0.0)) / MEDIAN_TO_SIGMA
+        )  # outliers count as if they were there
+        law += float(rest.clamp(-far, far).square().nansum())
+        middle = seen.nanmedian(0).values
         weight = torch.where(one.seen, size**-2, 0.0)
-        mean = (weight * seen.nan_to_num(0.0)).sum(0) / weight.sum(0).clamp(min=1e-300)
-        constants += float(((seen - mean) / size).square().nansum())
+        near = torch.clamp(seen, middle - far * size, middle + far * size).nan_to_num(0.0)
+        mean = (weight * near).sum(0) / weight.sum(0).clamp(min=1e-300)
+        constants += float(((seen - mean) / size).clamp(-far, far).square().nansum())
         count += int(one.seen.sum())
         numbers += mean.numel()
     if law <= 0 or constants <= 0:
@@ -112,6 +123,32 @@ def no_motion(fitted: TrajectoryFit | NodeFit) -> bool:
 def states_of(fitted: TrajectoryFit | NodeFit, problem: TrajectoryProblem) -> torch.Tensor | None:
     """The states of a fitted law along a trajectory, (T, n, d); None if they explode."""
     return problem.followed(fitted.model) if isinstance(fitted, TrajectoryFit) else fitted.states(problem)
+
+
+def told_if_rough(
+    evidence: Evidence, data: Sequence[Observations], model: Equation | FreeModel, samples: torch.Tensor
+) -> Evidence:
+    """With a warning where a law that explains the data leaves its rates of change open, by its posterior samples."""
+    if not evidence.explained or (off := rough_rates(data, model, samples)) < ROUGH_RATE:
+        return evidence
+    warn(
+        f"the numbers of this law are known so roughly that rates of change have an error of about {100 * off:.2g} %: take more snapshots while "
+        "states change, or more exact ones"
+    )
+    reason = f"{evidence.reason}; the data leave its rates of change open by about {100 * off:.2g} %"
+    return replace(evidence, reason=reason)
+
+
+def rough_rates(data: Sequence[Observations], model: Equation | FreeModel, samples: torch.Tensor) -> float:
+    """Mean |error| of dx/dt at the states seen that posterior samples (m, P) of the parameters imply, over mean |dx/dt|."""
+    off, size = 0.0, 0.0
+    for one in data:
+        states = one.level[:: max(1, len(one.level) // RATE_SNAPSHOTS)]
+        here = model.rate(states, one.network)
+        size += float(here.abs().mean())
+        every = [model.with_parameters(p).rate(states, one.network) - here for p in samples[:RATE_SAMPLES]]
+        off += sum(float(each.abs().mean()) for each in every) / max(len(every), 1)
+    return off / max(size, 1e-300)
 
 
 def warn_of_terms(own: Sequence[str], terms: Sequence[Term], data: Sequence[Observations]) -> None:

@@ -42,15 +42,16 @@ def law_along(
     leave its numbers open.
     """
     final = fit_trajectories(best.model, best.problems, iterations=FINAL_ITERATIONS, cg=CG) or best
-    doubt = None if residuals_are_noise(final) else f"leaves residuals of {final.excess:.3g} times the noise"
+    left, told = final.excess, residuals_are_noise(final)
     final = reweighted(final, cg=CG)
+    left, doubt = (final.excess, None) if told else (left, f"leaves residuals of {left:.3g} times the noise")
     changes = sum(len(one.spans) * one.states[0].numel() for one in data)
     doubt = doubt or doubt_in_noise(final) or doubt_of_fit(changes, final.normal)
     assert isinstance(final.model, Equation)
     law = law_of(final.model)
     samples, initial_samples = posterior_samples(final, POSTERIOR_SAMPLES, seed, cg=CG)
     covariance = final.covariance()
-    reason = f"{what} leaves residuals of {final.excess:.2f} times the noise, and {than}"
+    reason = f"{what} leaves residuals of {left:.2f} times the noise, and {than}"
     evidence = _evidence(reason, data, final.excess, law.equation, doubt is None)
     initial = [problem.x0 for problem in final.problems]
     return FoundLaw(
