@@ -84,12 +84,9 @@ def noisy_process(rho: float, noise: float) -> bool:
     return rho >= PROCESS_NOISE and noise > CLEAN
 
 
-def verdict(facts: Facts) -> Verdict:
-    """Judge."""
-    p = facts.probabilities
-    n = len(p)
-    reasons, helps = [], []
-    doubtful = facts.sure < 1 if np.isfinite(facts.sure) else facts.margin < LEAST_GAIN
+def _reservations(facts: Facts) -> list[str]:
+    """What has to be said of the data whatever the verdict is."""
+    reasons = []
     if facts.unseen:
         who = counted(len(facts.unseen), "node")
         reasons.append(
@@ -103,6 +100,15 @@ def verdict(facts: Facts) -> Verdict:
             f"errors of increments are {facts.rho:g} times what noise of the observations would leave: the process itself is noisy, or the "
             "law is another one; the probabilities say less than they seem to"
         )
+    return reasons
+
+
+def verdict(facts: Facts) -> Verdict:
+    """Judge."""
+    p = facts.probabilities
+    n = len(p)
+    reasons, helps = _reservations(facts), []
+    doubtful = facts.sure < 1 if np.isfinite(facts.sure) else facts.margin < LEAST_GAIN
     if facts.opinion is not None and facts.opinion.best != LAW:
         reasons.insert(0, _by_trees(facts.opinion))
         return Verdict(NOT_DECIDABLE, tuple(reasons), tuple(_helps(facts)), tuple(range(n)), False)
