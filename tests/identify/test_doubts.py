@@ -56,7 +56,7 @@ def test_more_numbers_than_data() -> None:
 
 
 def test_the_evidence_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ndcn.identify.discovery.doubt_of_numbers", lambda *_: "it is open")
+    monkeypatch.setattr("ndcn.identify.told_law.doubt_of_numbers", lambda *_: "it is open")
     evidence = discover([heat(networks.grid(16), 8)], plain("x")).evidence
     assert evidence.reason.endswith("; it is open")
     assert evidence.explained is False

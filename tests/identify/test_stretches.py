@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ndcn import Trajectory, laws, networks, simulate
-from ndcn.identify.node_discovery import _samples, rate_error
+from ndcn.identify.node_discovery import rate_error, samples_of
 from ndcn.identify.node_fit import NodeFit, fit_nodes_along, node_problems
 from ndcn.identify.observations import observed
 from ndcn.identify.stretches import doubt_in_noise
@@ -77,7 +77,7 @@ def test_the_error_of_rates_is_foretold() -> None:
     """By the errors of all numbers: the true one is of that size."""
     k = torch.linspace(0.2, 1.5, 25, dtype=torch.float64)
     found = with_own_values(HEAT, noisy_heat(k))
-    told = rate_error(found, _samples(found, np.ones(0), 0)[0])
+    told = rate_error(found, samples_of(found, np.ones(0), 0)[0])
     (problem,) = found.problems
     states = found.states(problem)
     assert states is not None

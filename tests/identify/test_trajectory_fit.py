@@ -13,7 +13,7 @@ import torch
 from ndcn import Trajectory, laws, networks, simulate
 from ndcn.identify import initial_states
 from ndcn.identify.data_smoothing import Noise
-from ndcn.identify.discovery import _warn_if_poor
+from ndcn.identify.form_choice import judged
 from ndcn.identify.observations import observed
 from ndcn.identify.shooting import steps_needed
 from ndcn.identify.tape import roll
@@ -291,11 +291,11 @@ def test_poor_laws_through_gaps_are_said_to_be_so() -> None:
     assert wrong is not None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _warn_if_poor(right, noisy=False)
+        assert judged(right, True, "why", False) == (True, "why")
     with pytest.warns(UserWarning, match=r"misses typical states by .* %.*per_node"):
-        _warn_if_poor(wrong, noisy=False)
-    with pytest.warns(UserWarning, match="times the noise"):
-        _warn_if_poor(wrong, noisy=True)
+        assert judged(wrong, False, "why", False) == (False, "why")
+    with pytest.warns(UserWarning, match="does not explain the data"):
+        assert not judged(wrong, False, "why", True)[0]
 
 
 def test_a_fit_that_cannot_come_near_enough_is_given_up() -> None:

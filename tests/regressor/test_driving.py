@@ -46,7 +46,7 @@ def test_the_future_must_be_known(trained: ndcn.DynamicsRegressor) -> None:
     assert trained.predict([4.5]).states.isfinite().all()  # known until 5
     with pytest.raises(
         ValueError,
-        match=r"'heater' is known until t = 5, and the times asked for go to t = 6.*Pass predict\(times, inputs=",
+        match=r"'heater' is known until t = 5, and the times asked for go to t = 6.*Pass them, predict\(times, inputs=",
     ):
         trained.predict([6.0])
     hot, cold = (
