@@ -2,7 +2,7 @@
 
 python benchmarks/distributed.py [rows ...] [--nodes 20000] [--large 200000] [--kills 2]
 
-Rows are equal, memory, bytes, speed, one_part, large, law, kills; all by default. Quick sizes are the default; the bars are stated for
+Rows are equal, memory, bytes, speed, one_part, large, law, law_parts, kills; all by default. Quick sizes are the default; the bars are stated for
 --nodes 1000000 --large 10000000 --kills 10. Processes have one thread each. Seconds are given twice: by the clock, which other
 programs disturb, and CPU seconds of the busiest process, which include the copies that the exchange makes.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve()
-ROWS = ("equal", "memory", "bytes", "speed", "one_part", "large", "law", "kills")
+ROWS = ("equal", "memory", "bytes", "speed", "one_part", "large", "law", "law_parts", "kills")
 STEPS = 20
 DEGREE = 10
 
@@ -106,7 +106,7 @@ def worker(options: argparse.Namespace) -> None:
     settings: dict[str, Any] = {"solver": solver, "seed": 0, "dtype": options.dtype, "progress": False}
     if not options.cold:
         ndcn.DynamicsRegressor(epochs=1, **settings).fit(data)
-    links = getattr(data.graph, "world", world)
+    links = data.graph.world
     sent, cpu, clock = links.sent, time.process_time(), time.perf_counter()
     reg = ndcn.DynamicsRegressor(epochs=options.epochs, **settings).fit(data)
     measured = [
@@ -242,17 +242,49 @@ def law(options: argparse.Namespace, folder: Path) -> None:
     )  # fmt: skip
 
 
+def gene_data(n: int) -> Any:
+    """40 snapshots of the gene law on a random network."""
+    import torch
+
+    import ndcn
+
+    x0 = 2 * torch.rand(n, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    times = ndcn.sampling.irregular_times(5.0, count=40, seed=0)
+    return ndcn.simulate(ndcn.laws.Gene(), random_graph(n), x0, times)
+
+
+def law_parts(options: argparse.Namespace, folder: Path) -> None:
+    """The same in two processes that share the network."""
+    from ndcn import distributed
+
+    distributed.write_parts(gene_data(options.nodes), folder / "law", 2, method=options.method)
+    words = [str(HERE), "law-worker", "--folder", str(folder / "law")]
+    start = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
+    done = subprocess.run(
+        start + words, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"the search for the law in parts failed:\n{done.stderr[-4000:]}")
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    worst = {name: max(row[name] for row in rows) for name in ("cpu", "clock", "memory")}
+    tell(
+        f"gene law, {options.nodes} nodes, 40 snapshots, 2 processes", "right",
+        f"{' / '.join(sorted({row['law'] for row in rows}))}: {worst['cpu']:.0f} CPU s, {worst['clock']:.0f} s by the clock, "
+        f"{worst['memory']:.2f} GiB beyond the data, the most of any process",
+    )  # fmt: skip
+
+
 def law_worker(options: argparse.Namespace) -> None:
+    """One process: find the law of all data, or of a part."""
     import torch
 
     torch.set_num_threads(1)
     import ndcn
     import ndcn.regressor
+    from ndcn import distributed
 
-    graph = random_graph(options.nodes)
-    x0 = 2 * torch.rand(options.nodes, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    times = ndcn.sampling.irregular_times(5.0, count=40, seed=0)
-    data = ndcn.simulate(ndcn.laws.Gene(), graph, x0, times)
+    distributed.start_processes()
+    data = distributed.read_part(options.folder) if options.folder else gene_data(options.nodes)
     before = held("VmRSS")
     cpu, clock = time.process_time(), time.perf_counter()
     reg = ndcn.DynamicsRegressor(model="interaction").fit(data)

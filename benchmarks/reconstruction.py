@@ -19,6 +19,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -96,9 +97,20 @@ def network(n: int, seed: int, kind: str = "random", degree: float = 5.0, weight
     return A * rng.uniform(0.5, 1.5, A.shape) if weighted else A
 
 
-def simulated(law: str, case: dict, seed: int) -> tuple[list[ndcn.Trajectory], np.ndarray, ndcn.laws.Law]:
-    """Runs with noise on a graph without edges, the true network, and the law."""
-    n, noise = case.get("nodes", 100), case["noise"]
+class Exact(NamedTuple):
+    """States of all runs without noise, (T, n, 1) each, their times, the true network, the law, and the noise to come."""
+
+    states: list[np.ndarray]
+    times: np.ndarray
+    network: np.ndarray
+    law: ndcn.laws.Law
+    noise: float
+    generator: np.random.Generator
+
+
+def exact(law: str, case: dict, seed: int) -> Exact:
+    """The system of a case, simulated."""
+    n = case.get("nodes", 100)
     A = network(n, seed, case.get("kind", "random"), case.get("degree", 5.0), case.get("weighted", False))
     rng = np.random.default_rng([seed, 2])
     make, span, (low, high), _ = LAWS[law]
@@ -116,10 +128,16 @@ def simulated(law: str, case: dict, seed: int) -> tuple[list[ndcn.Trajectory], n
     every = np.concatenate([states.ravel() for states in clean])
     if law == "kuramoto":  # phases that wind have no standard deviation of their own
         every = np.angle(np.exp(1j * every))
-    size = noise * np.std(every)
-    empty = ndcn.Graph(sparse.csr_array((n, n)))
-    noisy = [states + size * rng.normal(size=states.shape) for states in clean]
-    return [ndcn.Trajectory(times=times, states=states, graph=empty) for states in noisy], A, field
+    return Exact(clean, times, A, field, case["noise"] * float(np.std(every)), rng)
+
+
+def simulated(law: str, case: dict, seed: int) -> tuple[list[ndcn.Trajectory], np.ndarray, ndcn.laws.Law]:
+    """Runs with noise on a graph without edges, the true network, and the law."""
+    true = exact(law, case, seed)
+    empty = ndcn.Graph(sparse.csr_array(true.network.shape))
+    noisy = [states + true.noise * true.generator.normal(size=states.shape) for states in true.states]
+    data = [ndcn.Trajectory(times=true.times, states=states, graph=empty) for states in noisy]
+    return data, true.network, true.law
 
 
 def spoiled(A: np.ndarray, share: float, seed: int) -> np.ndarray:

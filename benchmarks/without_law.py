@@ -1,7 +1,7 @@
 """Data without a law of our form, nodes that differ in noise, and controls: `python benchmarks/without_law.py [cases ...] [--nodes 60] [--seeds 2] [--noise 0 0.05]`.
 
 A fit is confidently wrong if it gives no warning and its rate misses the true one by more than 5 % (normalised l1, at the true states of
-the snapshots that were learned from). Controls have a law that is the same at every node: a warning or a claimed difference is false. White noise and random walks have no rate: every fit without a warning is wrong. Power-law network, 80
+the snapshots that were learned from). With --idle each trajectory has an input that does nothing. Controls have a law that is the same at every node: a warning or a claimed difference is false. White noise and random walks have no rate: every fit without a warning is wrong. Power-law network, 80
 of 120 irregular snapshots. Every fit is a line of JSON in a file and is not made again; the table is printed from that file. Seconds are CPU
 of one core.
 """
@@ -20,6 +20,7 @@ import torch
 from scipy import sparse
 
 import ndcn
+from inputs import input_of
 from ndcn import laws
 from real_systems import judged, truth
 
@@ -167,13 +168,14 @@ def run(cell: dict) -> dict:
         else states
     )
     seen = states + noise * share * np.random.default_rng(100 + seed).standard_normal(states.shape)
+    idle = input_of("smooth", "idle", np.random.default_rng(200 + seed)) if cell.get("idle") else None
     began = time.process_time()
     out = dict(cell)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
             reg = ndcn.DynamicsRegressor(model="interaction", seed=seed).fit(
-                ndcn.Trajectory(times=times, states=seen[..., None], graph=graph)
+                ndcn.Trajectory(times=times, states=seen[..., None], graph=graph, inputs=idle)
             )
         except ValueError as error:
             reg, out["warned"] = None, str(error)
@@ -188,8 +190,11 @@ def run(cell: dict) -> dict:
         out |= judged(reg.node_values_, truth("differ", DIFFERING[case], n, seed)[1].numpy())
     if rates is not None:
         t, x = torch.from_numpy(times), torch.from_numpy(states)[..., None]
-        takes = reg.law_.inputs  # one that was found in the data itself
-        driven = reg.driver_.inputs(*reg.driver_.curve.to_numpy().T) if takes else None
+        takes = reg.law_.inputs  # the idle one, or one that was found in the data itself
+        driven = None
+        if takes:
+            driven = idle or reg.driver_.inputs(*reg.driver_.curve.to_numpy().T)
+            driven = driven.only(takes)
         with torch.no_grad():
             every = [
                 reg.law_(a, b, graph, {name: u.unsqueeze(-1) for name, u in driven.at(a).items()})
@@ -207,11 +212,11 @@ def report(results: list[dict]) -> None:
     """Counts of each case."""
     print("| case | noise | fits | warned | confidently wrong | dx/dt off, median / worst, % | seconds, median |")
     print("|---" * 7 + "|")
-    for key in dict.fromkeys((r["case"], r["noise"]) for r in results):
-        own = [r for r in results if (r["case"], r["noise"]) == key]
+    for key in dict.fromkeys((r["case"], r["noise"], r.get("idle", False)) for r in results):
+        own = [r for r in results if (r["case"], r["noise"], r.get("idle", False)) == key]
         off = [r["off"] for r in own if "off" in r]
         line = [
-            key[0],
+            key[0] + ", idle input" * key[2],
             f"{100 * key[1]:g} %",
             str(len(own)),
             str(sum(bool(r["warned"]) for r in own)),
@@ -236,16 +241,18 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--first", type=int, default=10, help="first seed; thresholds were chosen on seeds below 10")
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 0.05])
+    parser.add_argument("--idle", action="store_true", help="with an input that does nothing")
     parser.add_argument("--store", type=Path, default=Path("without_law.jsonl"))
     given = parser.parse_args()
     if wrong := [case for case in given.cases if case not in CASES]:
         parser.error(f"no case {wrong[0]!r}: choose from {', '.join(CASES)}")
     done = [json.loads(line) for line in given.store.read_text().splitlines()] if given.store.exists() else []
-    keys = {tuple(r[k] for k in ("case", "n", "seed", "noise")) for r in done}
+    keys = {tuple(r[k] for k in ("case", "n", "seed", "noise", "idle") if k in r) for r in done}
     for seed in range(given.first, given.first + given.seeds):
         for case in given.cases or CASES:
             for noise in given.noise:
                 cell = {"case": case, "n": given.nodes, "seed": seed, "noise": noise}
+                cell |= {"idle": True} if given.idle else {}
                 if tuple(cell.values()) in keys:
                     continue
                 done.append(run(cell))

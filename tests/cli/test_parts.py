@@ -75,6 +75,16 @@ def test_fit_predict_and_simulate_in_parts(cut: Path) -> None:
     assert "training ndcn on 8 snapshots of 36 nodes in 2 parts" in ended[0].err
 
 
+def test_a_law_is_found_in_parts_and_errors_are_told_once(cut: Path) -> None:
+    fit = ["fit", "parts", "--model", "interaction", "--out", "law.ndcn"]
+    wrong = ["predict", "law.ndcn", "--data", "parts", "--times", "1", "--nodes", "99", "--out", "some"]
+    ended = together(2, MAIN, {"commands": [fit, wrong]}, cwd=cut, seconds=200)
+    assert "sum_j A_ij 1.0000" in ended[0].out
+    assert not ended[1].out
+    assert [one.err.count("error:") for one in ended] == [1, 0]
+    assert str(ndcn.load(cut / "law.ndcn").equations()) in ended[0].out
+
+
 def test_nodes_are_named_in_one_process_too(cut: Path) -> None:
     output("fit", cut / "data", "--epochs", 2, "--out", cut / "model.ndcn")
     said = output("predict", cut / "model.ndcn", "--times", "1", "--nodes", "3,5")
@@ -91,11 +101,14 @@ def test_wrong_uses_are_refused(cut: Path) -> None:
         "simulate", "--data", cut / "parts", "--nodes", 50, "--out", cut / "x"
     )
     assert "is cut into parts already" in refused("partition", cut / "parts", "--parts", 3, "--out", cut / "x")
-    assert "`interaction` cannot be trained on a network in parts" in refused(
-        "fit", cut / "parts", "--model", "interaction", "--out", cut / "x"
+    assert "`free_form` cannot be fitted on a network in parts" in refused(
+        "fit", cut / "parts", "--model", "free_form", "--out", cut / "x"
     )
     output("fit", cut / "data", "--epochs", 2, "--out", cut / "model.ndcn")
     assert "evaluate needs it whole" in refused("evaluate", cut / "model.ndcn", cut / "parts")
+    for command in ("report", "backtest", "network-test", "inspect"):
+        model = [cut / "model.ndcn"] if command == "report" else []
+        assert f"{command} needs it whole" in refused(command, *model, cut / "parts")
     assert "must be a whole number from 1 to 36" in refused(
         "partition", cut / "data", "--parts", 99, "--out", cut / "x"
     )

@@ -61,7 +61,7 @@ def test_training_in_parts_is_training_in_one_process(size: int, missing: bool, 
 REFUSED = """
 data = distributed.read_part(words["folder"])
 out = []
-for settings in ({"model": "interaction", "epochs": None}, {"ensemble": 2}, {"objective": ndcn.Objective(terminal=lambda x: x.sum())},
+for settings in ({"model": "free_form", "epochs": None}, {"ensemble": 2}, {"objective": ndcn.Objective(terminal=lambda x: x.sum())},
                  {"model": ndcn.GraphODE(torch.nn.Linear(1, 2), ndcn.fields.GraphField(2), torch.nn.Linear(2, 1))}):
     try:
         if world.rank:
@@ -80,8 +80,8 @@ def test_what_processes_cannot_do_together_is_refused_by_all(tmp_path: Path) -> 
     distributed.write_parts(data(False), tmp_path / "parts", 2)
     for rank in together(2, REFUSED, {"folder": str(tmp_path / "parts")}, cwd=tmp_path):
         kind, ensemble, terminal, weights = rank.said
-        assert "`interaction` cannot be trained on a network that several processes share" in kind
-        assert "as an ensemble cannot be trained" in ensemble
+        assert "`free_form` cannot be fitted on a network that several processes share" in kind
+        assert "as an ensemble cannot be fitted" in ensemble
         assert "sees the nodes of one process only" in terminal
         assert "other initial weights in each process" in weights
 

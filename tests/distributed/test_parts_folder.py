@@ -141,6 +141,14 @@ def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
         distributed.read_part(tmp_path / "mine")
 
 
+def test_inputs_are_refused(tmp_path: Path) -> None:
+    run = trajectory()
+    driven = run.replaced(inputs=ndcn.Inputs([0.0, 5.0], {"rain": [0.0, 1.0]}))
+    with pytest.raises(ValueError, match="cannot have inputs, and these data have rain"):
+        distributed.write_parts(driven, tmp_path / "parts", 2)
+    assert not (tmp_path / "parts").exists()
+
+
 def test_several_runs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="one run on one graph"):
         distributed.write_parts(ndcn.Dataset((trajectory(), trajectory())), tmp_path / "parts", 2)

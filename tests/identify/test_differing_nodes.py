@@ -140,3 +140,13 @@ def test_what_varies_is_asked_again_along_trajectories() -> None:
     (other,) = with_others_varying([began])
     assert 2 in other.model.varying
     assert other.score < began.score - EVIDENCE
+
+
+def test_too_few_snapshots_to_tell_nodes_apart() -> None:
+    few = observed(laws.Gene(b=0.6 + 0.8 * RANDOM), 0.02)[:6]
+    with pytest.warns(
+        UserWarning, match="nodes are taken as alike, because whether they differ cannot be told: 6 snapshots"
+    ):
+        reg = ndcn.DynamicsRegressor(model=ndcn.Interaction("closed", nodes="differ", seconds=3)).fit(few)
+    assert reg.node_values_ is None
+    assert "whether nodes differ cannot be told: 6 snapshots are fewer than 8" in str(reg.evidence_)

@@ -6,6 +6,10 @@ import pytest
 import torch
 
 import ndcn
+from ndcn.identify.divided_sums import _with_differences, ways
+from ndcn.identify.observations import observed
+from ndcn.identify.trajectory_fit import fit_trajectories
+from ndcn.identify.trajectory_problem import problems_for
 from ndcn.laws import ClosedForm, Equation, Formula, Term, divided
 
 GRAPH = ndcn.networks.power_law(60, seed=4)
@@ -60,3 +64,22 @@ def test_descriptions_with_other_divisors_are_refused() -> None:
     assert ClosedForm.from_description(about).divided_by == "in-degree"
     with pytest.raises(ValueError, match="may be divided by"):
         ClosedForm.from_description({**about, "divided_by": "luck"})
+
+
+def test_over_the_in_degree_differences_are_one_term() -> None:
+    """sum_j A_ij x_j / k_i - x_i is the average of x_j - x_i."""
+    law = ClosedForm(Equation((Term(Formula("x_j - x_i"), True),), torch.tensor([1.0])))
+    law.divided_by = "in-degree"
+    x0 = 3 * torch.rand(60, 1, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    data = ndcn.simulate(law, GRAPH, x0, TIMES)
+    drawn = torch.randn(data.states.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    seen = observed(ndcn.Trajectory(times=TIMES, states=data.states * (1 + 0.01 * drawn), graph=GRAPH), noisy=True)
+    other = dict(ways([seen]))["in-degree"]
+    terms = Term(Formula("x"), False), Term(Formula("x_j"), True)
+    both = Equation(terms, torch.tensor([-1.0, 1.0], dtype=torch.float64))
+    problems = problems_for(other, both, torch.tensor([1e-4], dtype=torch.float64))
+    assert problems is not None
+    fit = fit_trajectories(both, problems, iterations=10)
+    assert fit is not None
+    (term,) = _with_differences(fit).model.terms
+    assert term.formula.text == "x_j - x_i"

@@ -15,10 +15,13 @@ from finding import plain
 from ndcn import Interaction, Trajectory, laws, networks, simulate
 from ndcn.identify import discover, estimate
 from ndcn.identify.clock import in_time, interrupted, time_is_over, time_limit
-from ndcn.identify.doubts import doubt_of_numbers, undecided
+from ndcn.identify.doubts import doubt_of_numbers, no_motion, told_if_rough, undecided
 from ndcn.identify.library import MOST_STARTS, library
 from ndcn.identify.observations import observed
+from ndcn.identify.result import Evidence
 from ndcn.identify.shooting_fit import fit, shots_of
+from ndcn.identify.trajectory_fit import TrajectoryFit, fit_trajectories
+from ndcn.identify.trajectory_problem import problems_for
 from ndcn.laws import Equation, Formula, Term
 
 
@@ -84,6 +87,48 @@ def test_white_noise_has_no_law() -> None:
         )
     assert found.evidence.explained is False
     assert "no motion beyond their noise" in found.evidence.reason
+
+
+def along(data: Trajectory, text: str) -> TrajectoryFit:
+    """A law of one coupling, fitted along noisy data."""
+    law = Equation((Term(Formula(text, ("x",)), True, 0),), torch.tensor([0.5], dtype=torch.float64), 1)
+    one = observed(data, noisy=True)
+    problems = problems_for([one], law, torch.tensor([1e-4], dtype=torch.float64))
+    assert problems is not None
+    found = fit_trajectories(law, problems, iterations=10)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("seed", [89, 93])
+def test_noise_that_a_law_fits_by_chance(seed: int) -> None:
+    """Heat was better than constants by 18 and 25 of chi^2 on these, and was told as a law."""
+    rng = np.random.default_rng(1000 + seed)
+    times = np.asarray(ndcn.sampling.irregular_times(5.0, seed=seed))
+    states = 2 + 0.3 * rng.standard_normal((len(times), 40))
+    kept = np.sort(np.random.default_rng(seed).permutation(100)[:80])
+    kept[0] = 0
+    states = states * (1 + 0.05 * np.random.default_rng(seed).standard_normal(states.shape))
+    graph = networks.power_law(40, seed=seed)
+    assert no_motion(along(Trajectory(times=times[kept], states=states[kept][..., None], graph=graph), "x_j - x_i"))
+
+
+def test_rates_that_are_known_roughly() -> None:
+    data = heat(networks.grid(16), 20, noise=0.05)
+    found = along(data, "x_j - x_i")
+    evidence = Evidence("closed", "it does", (0.05,), 1.0, explained=True)
+    one, k = found.problems[0].data, found.model.parameters
+    assert told_if_rough(evidence, [one], found.model, k * torch.tensor([[0.99], [1.01]])) is evidence
+    with pytest.warns(UserWarning, match="rates of change have an error of about 20 %"):
+        told = told_if_rough(evidence, [one], found.model, k * torch.tensor([[0.8], [1.2]]))
+    assert told.reason == "it does; the data leave its rates of change open by about 20 %"
+
+
+def test_motion_is_seen_beside_outliers() -> None:
+    data = heat(networks.grid(16), 20, noise=0.05)
+    assert not no_motion(along(data, "x_j - x_i"))
+    far = torch.rand(data.states.shape, generator=torch.Generator().manual_seed(0)) < 0.03
+    assert not no_motion(along(data.replaced(states=torch.where(far, 50.0, data.states)), "x_j - x_i"))
 
 
 def test_motion_in_noise_is_not_doubted() -> None:

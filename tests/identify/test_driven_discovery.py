@@ -102,3 +102,23 @@ def test_inputs_beside_a_law_that_explains_nothing_are_not_called_idle() -> None
         found = discover([data], ndcn.Interaction("closed", seconds=3))
     assert not found.evidence.explained
     assert "no effect of the inputs" not in found.evidence.reason
+
+
+def test_a_driven_law_is_doubted_on_stretches_that_it_was_not_fitted_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ndcn.identify.driven_law.doubt_in_noise", lambda _: "misses stretches")
+    data = driven("added", SWITCH)
+    noise = 1 + 0.02 * torch.from_numpy(np.random.default_rng(4).standard_normal(data.states.shape))
+    found = find_driven([data.replaced(states=data.states * noise)], ndcn.Interaction(), 0)
+    assert found is not None
+    assert found.doubt == "misses stretches"
+    assert not found.evidence.explained
+
+
+def test_nothing_is_said_of_constant_inputs() -> None:
+    x0 = torch.from_numpy(np.random.default_rng(5).uniform(0.5, 3.0, (20, 1)))
+    constant = ndcn.Inputs([0.0], {"sun": [1.0]}, until=4.0)
+    data = ndcn.simulate(ndcn.laws.Heat(0.3), GRAPH, x0, TIMES).replaced(inputs=constant | IDLE)
+    reason = discover([data], ndcn.Interaction("closed")).evidence.reason
+    assert reason.endswith(
+        "no effect of the input idle is seen; nothing can be said of the input sun, constant all the time"
+    )

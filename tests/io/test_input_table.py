@@ -91,3 +91,8 @@ def test_numbers_as_times_and_ready_inputs() -> None:
         ndcn.read(EDGES, states, between="held")
     with pytest.raises(ValueError, match='"held" or "linear"'):
         read_inputs(WEATHER, ["ann"], None, between="cubic")
+
+
+def test_columns_called_like_nodes_are_pointed_out() -> None:
+    data = ndcn.read(EDGES, STATES, inputs=WEATHER.assign(ann=np.arange(9.0) ** 2))
+    assert any("columns are called like nodes ('ann')" in note for note in data.notes)

@@ -35,7 +35,9 @@ def test_degrees_are_found_in_any_order_and_other_numbers_are_attributes(
 
 def test_attributes_need_no_coordinates_and_may_have_gaps() -> None:
     table = pd.DataFrame({"node": list("cab"), "people": [9, None, 7], "mayor": ["x", "y", "z"], "area": [1.5, 2, 3]})
+    table.loc[3] = ["zoe", 5, "x", 4]
     data = read(table)
+    assert any("1 name that is no node of the data is left out: 'zoe'" in note for note in data.notes)
     graph = data.trajectory.graph
     assert graph.positions is None
     assert np.array_equal(graph.attributes["people"], [np.nan, 7, 9, np.nan], equal_nan=True)

@@ -8,7 +8,8 @@ import torch
 from scipy import sparse
 
 import ndcn
-from ndcn.reconstruction.calibration import _Rates, _simulated
+from ndcn.reconstruction.engine import Found
+from ndcn.reconstruction.simulation import Simulated, _Rates, simulated
 
 N = 6
 
@@ -24,10 +25,14 @@ def found() -> tuple[ndcn.Reconstruction, list[ndcn.Trajectory]]:
     return ndcn.reconstruct(runs, coupling=coupling, values=values, calibrate=False), runs
 
 
+def _law(found: Found) -> Simulated:
+    return Simulated(found.increments, found.term, found.learned.coefficients / torch.from_numpy(found.grams.scales[1]))
+
+
 def test_rates_far_from_observed_states_are_those_at_their_border(
     found: tuple[ndcn.Reconstruction, list[ndcn.Trajectory]],
 ) -> None:
-    rates = _Rates(found[0].found, np.ones((N, N)) - np.eye(N))
+    rates = _Rates(_law(found[0].found), np.ones((N, N)) - np.eye(N))
     graph, time = found[1][0].graph, torch.tensor(0.0)
     at_pole, far = (rates(time, torch.full((N, 1), x, dtype=torch.float64), graph) for x in (-2.0, -50.0))
     assert torch.equal(at_pole, far)
@@ -37,7 +42,7 @@ def test_rates_far_from_observed_states_are_those_at_their_border(
 def test_a_run_that_cannot_be_followed_is_left_out(
     found: tuple[ndcn.Reconstruction, list[ndcn.Trajectory]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ndcn.reconstruction import calibration
+    from ndcn.reconstruction import simulation
 
     calls = []
 
@@ -47,8 +52,8 @@ def test_a_run_that_cannot_be_followed_is_left_out(
             raise ndcn.IntegrationError("too many steps", time=0.1, reason="max_steps")
         return ndcn.integrate(*args, **named)
 
-    monkeypatch.setattr(calibration, "integrate", failing)
+    monkeypatch.setattr(simulation, "integrate", failing)
     one, runs = found
-    paths = _simulated(one.found, np.zeros((N, N)), runs, np.random.default_rng(0))
+    paths = simulated(_law(one.found), np.zeros((N, N)), runs, np.random.default_rng(0))
     assert paths is not None
     assert len(paths.pieces) == len(runs) - 1

@@ -94,6 +94,8 @@ def test_wrong_arguments_are_refused(heat: tuple[ndcn.Graph, ndcn.Reconstruction
         ndcn.reconstruct(long, prior=ndcn.Graph(sparse.csr_array((N, N))))
     with pytest.raises(ValueError, match="x_k in 'x_k - x_i' is no state"):
         ndcn.reconstruct(long, coupling="x_k - x_i")
+    with pytest.raises(ValueError, match="y_i in 'x_j - y_i' is no state"):
+        ndcn.reconstruct(long, coupling="x_j - y_i")
     with pytest.raises(ValueError, match="does not depend on the neighbour"):
         ndcn.reconstruct(long, coupling="x_i")
     with pytest.raises(ValueError, match="parameters K; got 2"):

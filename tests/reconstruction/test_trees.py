@@ -88,6 +88,23 @@ def test_absence_of_links_is_claimed_only_where_they_would_show() -> None:
     assert "would not show" in said(2).reasons[0]
 
 
+def test_no_links_are_not_claimed_where_nothing_explains_held_out_runs() -> None:
+    def said(error: float) -> ndcn.reconstruction.Verdict:
+        opinion = Opinion("law", {"law": error, "trees": 1.3, "law and trees": 1.1}, np.zeros((20, 20)))
+        given = (np.zeros((20, 20)), 0.0, 1.0, 1e2, ("x_j", ""), 1.0, 0.05, 0, 9, 5, np.ones(20), 20)
+        return verdict(Facts(*given, opinion=opinion))
+
+    assert said(0.4).answer == "decided"
+    assert said(1.04).answer == "not decidable"
+    assert "held out" in said(1.04).reasons[0]
+
+
+def test_nodes_never_observed_are_told() -> None:
+    p = np.where(np.roll(np.eye(20), 1, 1) > 0, 0.99, 0.0)
+    facts = Facts(p, 0.9, 1e3, 1e2, ("x_j", ""), 0.1, 0.01, 9, 9, 9, np.ones(20), 20, unseen=("Rome",))
+    assert any("1 node never observed (Rome)" in reason for reason in verdict(facts).reasons)
+
+
 def test_who_explains_much_less_has_no_say() -> None:
     assert best_of({"law": 0.1, "trees": 0.3, "law and trees": 0.05}) == "law and trees"
     assert best_of({"law": 0.98, "trees": 0.89, "law and trees": 0.83}) == "trees"

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 
+from .agreed import Agreed
 from .meeting import Absent, meeting
 
 T = TypeVar("T")
@@ -154,6 +155,10 @@ class World:
         """The sum over all processes."""
         return values if self.size == 1 else self.gather(values).sum(0)
 
+    def highest(self, values: torch.Tensor) -> torch.Tensor:
+        """The largest over all processes."""
+        return values if self.size == 1 else self.gather(values).amax(0)
+
     def everywhere(self, flag: bool) -> bool:
         """Whether it holds in all processes."""
         return flag if self.size == 1 else bool(self.gather(torch.tensor([flag], dtype=torch.uint8)).all())
@@ -177,9 +182,9 @@ class World:
         """
         found = [(rank, text) for rank, text in enumerate(self.texts(problem)) if text]
         if len(found) == self.size and len({text for _, text in found}) == 1:
-            raise ValueError(found[0][1])
+            raise Agreed(found[0][1])
         if found:
-            raise ValueError("; ".join(f"rank {rank}: {text}" for rank, text in found))
+            raise Agreed("; ".join(f"rank {rank}: {text}" for rank, text in found))
 
     @contextmanager
     def agreed(self) -> Iterator[None]:
@@ -188,6 +193,9 @@ class World:
         Raises:
             ValueError: with the words of each process that failed.
         """
+        if self.size == 1:
+            yield
+            return
         problem: Exception | None = None
         try:
             yield

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from . import reading
+from . import parts, reading
 from .guard import data_notes
 from .options import (
     EPOCHS,
@@ -60,6 +60,7 @@ def backtest(
     Example: ndcn backtest edges.csv states.csv --model interaction --horizon 7 --origins 5
     """
     check_output(out, TABLES)
+    parts.refuse(data, "backtest")
     known = how.read(data, states)
     data_notes(known, [data, states, *how.words()])
     import ndcn

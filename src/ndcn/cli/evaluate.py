@@ -28,11 +28,7 @@ def evaluate(
 
     Example: ndcn evaluate model.ndcn data, or: ndcn evaluate model.ndcn edges.csv states.csv
     """
-    if parts.is_parts(data):
-        raise ValueError(
-            f"{data} is a network in parts, and evaluate needs it whole: give the data that it was cut from, in one process; the "
-            "model is the same"
-        )
+    parts.refuse(data, "evaluate")
     estimator = load_dynamics(model)
     how = how.or_as(estimator, states)
     known = how.read(data, states)

@@ -70,9 +70,12 @@ def find_network(
                 for s, t, p in table[["source", "target", "probability"]].itertuples(index=False)
             ]
             typer.echo(f"{counted(len(pairs), f'{name} link')}{': ' if pairs else ''}{', '.join(pairs[:20])}")
-    for path in (out, page):
-        if path is not None:
-            typer.echo(f"written to {path}")
+    if out is not None:
+        typer.echo(
+            f"written to {out}: {counted(int(links.sum()), 'link')} at a false discovery rate of {100 * fdr:g} %"
+        )
+    if page is not None:
+        typer.echo(f"written to {page}")
 
 
 def _kept(found: Any, links: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from .._support.agreed import Agreed
 from .suggestions import suggested
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ _silent = False
 
 
 def silence() -> None:
-    """Print errors alone from now on: another process speaks."""
+    """Print errors alone from now on, and of these not what all processes raise: another process speaks."""
     global _silent
     _silent = True
 
@@ -124,6 +125,8 @@ def data_notes(known: Dataset, words: Iterable[object], held_out: int = 0) -> No
 
 
 def _ended(reason: object, code: int) -> typer.Exit:
+    if _silent and isinstance(reason, Agreed):
+        return typer.Exit(code)
     if isinstance(reason, OSError) and reason.strerror:
         reason = f"{reason.strerror}: {reason.filename}" if reason.filename else reason.strerror
     note("error: " + " ".join(line.strip() for line in str(reason).splitlines() if line.strip()))

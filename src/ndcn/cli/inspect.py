@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from . import reading
+from . import parts, reading
 from .guard import BAD_INPUT, note
 from .options import KEEP_OUTLIERS, PICTURES, Json, Kind, Period, check_output, option, print_json, write_picture
 
@@ -36,6 +36,7 @@ def inspect(
 
     Example: ndcn inspect edges.csv states.csv --out picture.png
     """
+    parts.refuse(edges, "inspect")
     check_output(out, PICTURES)
     from .. import io as tables
 

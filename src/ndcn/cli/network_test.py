@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from . import reading
+from . import parts, reading
 from .guard import data_notes
 from .options import (
     PICTURES,
@@ -48,6 +48,7 @@ def network_test(
     Example: ndcn network-test edges.csv states.csv --out picture.png
     """
     check_output(out, PICTURES)
+    parts.refuse(data, "network-test")
     known = how.read(data, states)
     data_notes(known, [data, states, *how.words()])
     from .. import forecast

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import parts as parts_of_network, reading
+from .guard import data_notes, note
 from .options import Choice, Data, Json, States, check_place, option, print_json
 
 
@@ -44,7 +45,11 @@ def partition(
     check_place(out)
     from ..distributed import write_parts
 
-    found = write_parts(how.read(data, states), out, parts, method=method.value)
+    known = how.read(data, states)
+    data_notes(known, [data, states, *how.words()])
+    if left := known.runs[0].graph.attributes:
+        note(f"note: networks in parts have no attributes of nodes: {', '.join(left)} left aside")
+    found = write_parts(known, out, parts, method=method.value)
     facts = found.report(width)
     if as_json:
         print_json({"out": str(out), **facts})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from pathlib import Path
@@ -36,6 +37,19 @@ def is_parts(folder: Path | None) -> bool:
     return here
 
 
+def refuse(folder: Path | None, command: str) -> None:
+    """Say that a command needs the whole network, where a folder holds parts of it.
+
+    Raises:
+        ValueError: it does.
+    """
+    if folder is not None and (folder / "partition.json").is_file():
+        raise ValueError(
+            f"{folder} is a network in parts, and {command} needs it whole: give the data that it was cut from, in one process; the "
+            "model is the same"
+        )
+
+
 def begin() -> None:
     """Join the other processes; all but the first are silent from now on, but for errors."""
     from ..distributed import World, start_processes
@@ -44,6 +58,7 @@ def begin() -> None:
     if not World.current().first:
         guard.silence()
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # until the process ends
+        atexit.register(sys.stdout.close)
 
 
 def read(folder: Path) -> Trajectory:
@@ -63,7 +78,7 @@ def read(folder: Path) -> Trajectory:
 
 
 def is_shared(folder: Path, kind: Kind) -> bool:
-    """``is_parts``, of a kind of model that is to be trained on them.
+    """``is_parts``, of a kind of model that is to be fitted on them.
 
     Raises:
         ValueError: it cannot be.
@@ -71,7 +86,7 @@ def is_shared(folder: Path, kind: Kind) -> bool:
     shared = is_parts(folder)
     if shared and not kind.can.in_parts:
         raise ValueError(
-            f"`{kind.name}` cannot be trained on a network in parts: name ndcn, no_encode, no_graph or no_control, or fit it in one "
+            f"`{kind.name}` cannot be fitted on a network in parts: name ndcn, no_encode, no_graph, no_control, interaction or closed_form, or fit it in one "
             f"process on the data that {folder} was cut from"
         )
     return shared

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import reading
+from . import parts, reading
 from .guard import data_notes, note
 from .options import PAGES, Json, ModelFile, States, check_output, option, print_json
 
@@ -49,6 +49,7 @@ def report(
             note("classifying and laying out the network ...")
         _say(out, write_class_report(estimator, out, model_name=str(model)), estimator.graph_.num_nodes, as_json)
         return
+    parts.refuse(data, "report")
     how = how.or_as(estimator, states)
     known = None if data is None else how.read(data, states)
     words = [str(path) for path in (data, states) if path is not None] + how.words()

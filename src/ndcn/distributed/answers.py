@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from .._support.agreed import Agreed
 from .._support.files import replacing
 from .._support.world import World
 from ..data import Trajectory
@@ -56,7 +57,7 @@ def write_answers(trajectory: Trajectory, folder: str | Path, *, nodes: Sequence
         here = wanted & set(labels)
         known = {name for text in world.texts("\0".join(here)) for name in text.split("\0")}
         if unknown := sorted(wanted - known):
-            raise ValueError(f"there is no node {unknown[0]!r}; nodes are named as in the data")
+            raise Agreed(f"there is no node {unknown[0]!r}; nodes are named as in the data")
         keep = label_index(graph.nodes)[[label in wanted for label in labels]]
         table, count = table[table["node"].isin(keep)].reset_index(drop=True), len(here)
     with world.agreed():

@@ -55,7 +55,7 @@ def write_parts(
         method: of ``Graph.partition``.
 
     Raises:
-        ValueError: several runs, or a folder that holds something else.
+        ValueError: several runs, inputs, or a folder that holds something else.
 
     Example:
         >>> import ndcn, tempfile
@@ -66,6 +66,11 @@ def write_parts(
         PartGraph(9 nodes of 9 nodes, part 0 of 1)
     """
     run = _one_run(data)
+    if isinstance(run, Trajectory) and run.inputs is not None:
+        raise ValueError(
+            f"networks in parts cannot have inputs, and these data have {', '.join(run.inputs.names)}: fit them in one process, or leave the "
+            "inputs away if nothing depends on them (data.replaced(inputs=None); on the command line without --inputs)"
+        )
     graph = run.graph if isinstance(run, Trajectory) else run
     partition = graph.partition(parts, method=method) if isinstance(parts, int) else parts
     if partition.graph != graph:

@@ -10,6 +10,7 @@ import torch
 from scipy import sparse
 from torch import nn
 
+from .._support.world import World
 from .adjacency_checks import is_symmetric
 from .sparse import SparseMatrix
 
@@ -28,6 +29,8 @@ class OneProcess:
 
     in_parts = False
     """Whether this process holds only some of the nodes."""
+    world = World(0, 1)
+    """The processes that share the graph."""
 
     if TYPE_CHECKING:
         _adjacency: Any

@@ -14,11 +14,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TypeVar
 
 from .._support.progress import Progress
+from .._support.world import World
 
 Item = TypeVar("Item")
 
@@ -37,6 +38,7 @@ class _Clock:
     progress: bool | None = None  # whether to show progress lines; None shows them on a terminal
     tried: int = 0  # candidates followed along trajectories
     nearest: float = math.inf  # residuals of the best of these
+    world: World = field(default_factory=lambda: World(0, 1))  # processes for all of which time is over together
 
     @property
     def hopeless(self) -> bool:
@@ -50,8 +52,10 @@ _CLOCK: ContextVar[_Clock | None] = ContextVar("clock", default=None)
 
 
 @contextmanager
-def time_limit(seconds: float | None, *, trial: bool = False, progress: bool | None = None) -> Iterator[None]:
-    """Within it, time is over after so many seconds, None for no limit, or after Ctrl-C.
+def time_limit(
+    seconds: float | None, *, trial: bool = False, progress: bool | None = None, world: World | None = None
+) -> Iterator[None]:
+    """Within it, time is over after so many seconds, None for no limit, or after Ctrl-C; for all processes of ``world`` once it is for one.
 
     On ``trial`` it is over, too, once the first candidates are far from the data, and Ctrl-C raises KeyboardInterrupt.
 
@@ -63,6 +67,7 @@ def time_limit(seconds: float | None, *, trial: bool = False, progress: bool | N
         False
     """
     clock = _Clock(math.inf if seconds is None else time.monotonic() + seconds, trial=trial, progress=progress)
+    clock.world = world or clock.world
     token = _CLOCK.set(clock)
     try:
         with nullcontext() if trial else _interruptible(clock):
@@ -93,13 +98,16 @@ def _interruptible(clock: _Clock) -> Iterator[None]:
 def time_is_over() -> bool:
     """Whether the search is to end with the best so far."""
     clock = _CLOCK.get()
-    return clock is not None and (clock.interrupted or clock.hopeless or time.monotonic() >= clock.ends)
+    if clock is None:
+        return False
+    here = clock.interrupted or clock.hopeless or time.monotonic() >= clock.ends
+    return not clock.world.everywhere(not here)
 
 
 def interrupted() -> bool:
     """Whether Ctrl-C ended the time."""
     clock = _CLOCK.get()
-    return clock is not None and clock.interrupted
+    return clock is not None and not clock.world.everywhere(not clock.interrupted)
 
 
 def hopeless() -> bool:

@@ -20,16 +20,8 @@ from ..data import Driver, Inputs, Trajectory
 from ..laws import DrivenForm, Equation, Formula, Term, term_values
 from .candidates import LOW_PRICE, complexity, is_polynomial
 from .clock import in_time
-from .driven_discovery import (
-    CG,
-    LEAST_GAIN,
-    NOISY_TOLERANCE,
-    TRAJECTORY_ITERATIONS,
-    DrivenTask,
-    best_along,
-    law_along,
-    pruned_along,
-)
+from .driven_discovery import LEAST_GAIN, NOISY_TOLERANCE, TRAJECTORY_ITERATIONS, DrivenTask, best_along, pruned_along
+from .driven_law import CG, law_along
 from .driven_problem import driven_problems
 from .driver_refinement import MOST_NODES, Refined, refined
 from .interaction import Interaction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,6 +12,7 @@ import torch
 from ..data import Inputs, Trajectory
 from ..laws import DrivenForm, Equation, Formula, Term
 from .clock import in_time, shown, time_is_over
+from .driven_law import CG, law_along, law_of_shots
 from .driven_problem import STRAIGHT, driven_problems
 from .driven_shots import DrivenFit, DrivenShots, fine_enough, fit_shots
 from .equation_fit import EXPLAINED_EXCESS
@@ -27,14 +28,12 @@ from .observations import (
     largest,
     observed,
     roughness_of,
-    some_states,
     spread_intervals,
 )
-from .posterior import POSTERIOR_SAMPLES, normal_samples, pseudo_inverse, standard_errors
-from .residual_noise import residuals_are_noise, reweighted
-from .result import Evidence, FoundLaw
+from .posterior import pseudo_inverse
+from .result import FoundLaw
 from .shooting_fit import shots_of
-from .trajectory_fit import TrajectoryFit, fit_trajectories, posterior_samples
+from .trajectory_fit import TrajectoryFit, fit_trajectories
 from .trajectory_stages import score
 from .trajectory_system import normal_equations, recorded
 from .variants import without_terms
@@ -56,13 +55,11 @@ RIVAL_ITERATIONS = 8
 PRUNING_ITERATIONS = 4  # from values that are exact, but for those of terms that act alike
 LAST_ITERATIONS = 8
 TRAJECTORY_ITERATIONS = 12
-FINAL_ITERATIONS = 20
 NEAR = 1.02  # times the misfit of the best: those that shots cannot tell from it
 TRIED_AT_ONCE = 2  # input terms that are fitted: those that are best to first order
 MOST_PIECES = 64  # of an interval between snapshots: a law that needs more has gone astray
 FOLLOWED = 2  # candidates of each number of input terms that are followed along whole trajectories
 SURE_Z = 30.0  # terms beyond so many standard errors are not tried without: BIC never welcomes their loss
-CG = 15  # steps of conjugate gradients for initial states, of which noise leaves little to find
 
 
 @dataclass(frozen=True)
@@ -124,13 +121,6 @@ def batches_of(
         which = every if count is None else spread_intervals(one, max(3, count // len(data)))
         out.append(DrivenShots(shots_of(one, which), pieces_of(inputs, one.times, straight=straight)[which]))
     return out
-
-
-def _evidence(
-    reason: str, data: Sequence[Observations], excess: float, equation: Equation, explained: bool
-) -> Evidence:
-    noise = tuple(data[0].measured.share.tolist())
-    return Evidence("closed", reason, noise, excess, None, str(equation), explained)
 
 
 def used_inputs(task: DrivenTask, terms: Sequence[Term]) -> list[int]:
@@ -214,16 +204,6 @@ def _of_shots(task: DrivenTask, data: Sequence[Observations], found: DrivenFit) 
         "no closed form without inputs does"
     )
     return law_of_shots(law, data, found, reason, task.seed)
-
-
-def law_of_shots(law: DrivenForm, data: Sequence[Observations], found: DrivenFit, reason: str, seed: int) -> FoundLaw:
-    """A law that explains every snapshot from the one before, with its errors; the initial states are the first snapshots."""
-    variance = (found.misfit / min(1.0, max(found.excess, 1e-12))) ** 2
-    covariance = variance * pseudo_inverse(found.normal)
-    samples = normal_samples(law.equation.parameters, covariance, seed)
-    evidence = _evidence(reason, data, found.excess, law.equation, True)
-    initial = [one.states[0] for one in data]
-    return FoundLaw(law, covariance, standard_errors(covariance), samples, initial, None, evidence, some_states(data))
 
 
 def _listed(law: DrivenForm) -> str:
@@ -368,26 +348,3 @@ def _of_trajectories(
         return _law(task, equation) or law
 
     return law_along(best, data, named, f"the closed form with {_listed(law)}", than, task.seed)
-
-
-def law_along(
-    best: TrajectoryFit,
-    data: Sequence[Observations],
-    law_of: Callable[[Equation], DrivenForm],
-    what: str,
-    than: str,
-    seed: int,
-) -> FoundLaw:
-    """The law of a fit along whole trajectories, fitted to the end with the noise that its residuals show, and its errors."""
-    final = fit_trajectories(best.model, best.problems, iterations=FINAL_ITERATIONS, cg=CG) or best
-    explained = residuals_are_noise(final)
-    final = reweighted(final, cg=CG)
-    law = law_of(_equation(final))
-    samples, initial_samples = posterior_samples(final, POSTERIOR_SAMPLES, seed, cg=CG)
-    covariance = final.covariance()
-    reason = f"{what} leaves residuals of {final.excess:.2f} times the noise, and {than}"
-    evidence = _evidence(reason, data, final.excess, law.equation, explained)
-    initial = [problem.x0 for problem in final.problems]
-    return FoundLaw(
-        law, covariance, standard_errors(covariance), samples, initial, initial_samples, evidence, some_states(data)
-    )

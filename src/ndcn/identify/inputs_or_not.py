@@ -45,14 +45,32 @@ def with_inputs_if_needed(
     if driven is None or (alone is not None and (alone.evidence.explained or _nearer(alone, driven))):
         if alone is None:
             return None
-        names = ", ".join(inputs.names)
-        seen = f"no effect of the inputs {names} is seen"
-        if not alone.evidence.explained:
-            seen = f"no law with the inputs {names} is nearer to the data, which does not say that they have no effect"
-        reason = f"{alone.evidence.reason}; {seen}"
+        reason = f"{alone.evidence.reason}; {_unseen(trajectories, alone)}"
         return replace(alone, evidence=replace(alone.evidence, reason=reason))
-    warn_of_law(f"leaves residuals of {driven.evidence.closed:.3g} times the noise")
-    return driven
+    doubt = driven.doubt or f"leaves residuals of {driven.evidence.closed:.3g} times the noise"
+    warn_of_law(doubt)
+    return replace(driven, evidence=replace(driven.evidence, reason=f"{driven.evidence.reason}; it {doubt}"))
+
+
+def _unseen(trajectories: Sequence[Trajectory], alone: FoundLaw) -> str:
+    """What the data say of inputs that are in no law, in words."""
+    each = [one.inputs for one in trajectories if one.inputs is not None]
+    still = [name for name in each[0].names if all(one[name].constant for one in each)]
+    moving = [name for name in each[0].names if name not in still]
+    said = []
+    if moving and alone.evidence.explained:
+        said.append(f"no effect of the {_listed(moving)} is seen")
+    elif moving:
+        said.append(
+            f"no law with the {_listed(moving)} is nearer to the data, which does not say that they have no effect"
+        )
+    if still:
+        said.append(f"nothing can be said of the {_listed(still)}, constant all the time")
+    return "; ".join(said)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"input{'s' * (len(names) > 1)} {', '.join(names)}"
 
 
 def _nearer(alone: FoundLaw, driven: FoundLaw) -> bool:

@@ -88,10 +88,14 @@ class LaterPath:
 
 
 def some_nodes(one: Observations, count: int = SAMPLED) -> Observations:
-    """``count`` nodes drawn evenly, and their neighbours' paths, which their rates need: only the first ``counted`` are explained."""
+    """``count`` nodes drawn evenly, and their neighbours' paths, which their rates need: only the first ``counted`` are explained.
+
+    Of several processes that share the network each draws a share of them among its own.
+    """
     a = one.network.graph.adjacency.csr
     n = a.shape[0]
-    drawn = np.sort(np.random.default_rng(0).choice(n, size=count, replace=False))
+    count = min(-(-count // one.network.world.size), one.counted or n)
+    drawn = np.sort(np.random.default_rng(0).choice(one.counted or n, size=count, replace=False))
     rows = a[drawn]
     around = np.setdiff1d(np.unique(rows.indices), drawn)
     nodes = np.concatenate([drawn, around])
@@ -104,4 +108,4 @@ def some_nodes(one: Observations, count: int = SAMPLED) -> Observations:
     here = torch.from_numpy(nodes)
     parts = {name: getattr(one, name)[:, here] for name in ("states", "seen", "level", "noise")}
     inner = one.inner.of_nodes(here) if isinstance(one.inner, LaterPath) else one.inner[:, :, here]
-    return replace(one, network=Network(graph), inner=inner, counted=count, **parts)
+    return replace(one, network=Network(graph, one.network.world), inner=inner, counted=count, sampled=True, **parts)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from ..data import Trajectory
+from ..graph import PartGraph
 
 # Laws hold third powers and quotients, and fits squares of them: within 1e-40 to 1e40 none of these leaves the range of float64, 1e308.
 LARGEST = 1e40
@@ -16,26 +17,42 @@ SHORT_GAP = 1e-8
 SUDDEN = 1e6
 
 
+def check_motion(trajectories: Sequence[Trajectory]) -> None:
+    """Refuse trajectories at rest.
+
+    Raises:
+        ValueError: no state ever changes.
+    """
+    if all(t.graph.everywhere(not (t.states - t.first_state()).nan_to_num(0.0).any()) for t in trajectories):
+        raise ValueError("no state ever changes: there is no law to be seen in these trajectories")
+
+
 def check_numbers(trajectories: Sequence[Trajectory]) -> None:
     """Refuse states and weights that overflow in a law, and snapshots between which states jump.
 
     Raises:
         ValueError: with what to divide them by, or which snapshot to drop.
     """
-    for trajectory in trajectories:
-        for name, values in (("states", trajectory.states), ("weights of edges", _weights(trajectory))):
-            size = values.detach().double().abs().nan_to_num(0.0)
-            top = float(size.max()) if size.numel() else 0.0
-            if top > 0 and not 1 / LARGEST <= top <= LARGEST:
-                raise ValueError(
-                    f"the largest of the {name} is {top:.3g}, and a law is computed with powers of it, which float64 does not hold: "
-                    f"give them in another unit, for example divided by {top:.0e}"
-                )
-        _check_gaps(trajectory)
+    with trajectories[0].graph.world.agreed():
+        for trajectory in trajectories:
+            _check(trajectory)
+
+
+def _check(trajectory: Trajectory) -> None:
+    for name, values in (("states", trajectory.states), ("weights of edges", _weights(trajectory))):
+        size = values.detach().double().abs().nan_to_num(0.0)
+        top = float(size.max()) if size.numel() else 0.0
+        if top > 0 and not 1 / LARGEST <= top <= LARGEST:
+            raise ValueError(
+                f"the largest of the {name} is {top:.3g}, and a law is computed with powers of it, which float64 does not hold: "
+                f"give them in another unit, for example divided by {top:.0e}"
+            )
+    _check_gaps(trajectory)
 
 
 def _weights(trajectory: Trajectory) -> torch.Tensor:
-    return torch.from_numpy(trajectory.graph.to_scipy().data)
+    graph = trajectory.graph
+    return torch.from_numpy(graph.part.weights if isinstance(graph, PartGraph) else graph.to_scipy().data)
 
 
 def _check_gaps(trajectory: Trajectory) -> None:

@@ -54,11 +54,22 @@ class Observations:
     # How far the path may be off in each interval, (T - 1, n, d), where it leads through gaps between observations without noise.
     doubt: torch.Tensor | None = None
     counted: int | None = None  # the first nodes, whose motion is to be explained; the others act on them. None: all
+    sampled: bool = False  # whether these are some of the nodes, ``some_nodes``
 
     @property
     def gaps(self) -> bool:
         """Whether the path leads through gaps between observations without noise."""
         return self.doubt is not None
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the whole network, of which this process may hold a part."""
+        return self.network.nodes
+
+    @property
+    def rows(self) -> int:
+        """About how many numbers of a snapshot each process explains."""
+        return -(-self.nodes // self.network.world.size) * self.states.shape[2]
 
     @property
     def spans(self) -> torch.Tensor:
@@ -187,14 +198,26 @@ def roughness_of(data: Trajectory) -> float:
 
 def largest(data: Sequence[Observations]) -> torch.Tensor:
     """The largest state of each feature, (d,): what errors are compared with."""
-    return torch.stack([one.level.abs().amax(dim=(0, 1)) for one in data]).amax(0).clamp(min=1e-300)
+    return extremes(data).abs().amax(0).clamp(min=1e-300)
+
+
+def extremes(data: Sequence[Observations]) -> torch.Tensor:
+    """The least and the largest state of each feature, (2, d)."""
+    least, most = (torch.stack([pick(one.level, dim=(0, 1)) for one in data]) for pick in (torch.amin, torch.amax))
+    both = data[0].network.world.highest(torch.stack([-least.amin(0), most.amax(0)]))
+    return torch.stack([-both[0], both[1]])
 
 
 def some_states(data: Sequence[Observations], most: int = STATES_KEPT) -> torch.Tensor:
     """Some of the states seen, the least and largest among them, (N, d)."""
-    every = torch.cat([one.level.reshape(-1, one.level.shape[-1]) for one in data])
-    chosen = even_places(len(every), most)
-    return every[torch.cat([chosen, every.argmin(0), every.argmax(0)])]
+    world, width = data[0].network.world, data[0].level.shape[-1]
+    every = torch.cat([one.level[:, : one.counted].reshape(-1, width) for one in data])
+    if world.size == 1:
+        chosen = every[even_places(len(every), most)]
+    else:  # as many from each process, some of them twice where it has few
+        places = torch.arange(-(-most // world.size)) * len(every) // -(-most // world.size)
+        chosen = world.gather(every[places]).reshape(-1, width)
+    return torch.cat([chosen, extremes(data)])
 
 
 def even_places(count: int, most: int) -> torch.Tensor:
@@ -211,6 +234,11 @@ def even_places(count: int, most: int) -> torch.Tensor:
 def _filled(level: torch.Tensor) -> torch.Tensor:
     """Nodes that were never seen get the mean of the others."""
     return torch.where(level.isnan(), level.nanmean(dim=-2, keepdim=True).nan_to_num(0.0), level)
+
+
+def gauss_nodes() -> np.ndarray:
+    """Gauss points on [-1, 1]."""
+    return _NODES
 
 
 def gauss_points(times: torch.Tensor) -> torch.Tensor:
@@ -236,8 +264,9 @@ def integrals(values: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
 
 def interval_speeds(one: Observations) -> torch.Tensor:
     """How much happens in each interval, as a multiple of the mean over all, (T - 1,)."""
-    moved = torch.asinh(one.level / one.unit).diff(dim=0).abs()
-    return (moved / moved.mean(dim=(0, 1)).clamp(min=1e-300)).mean(dim=(1, 2))
+    moved = torch.asinh(one.level[:, : one.counted] / one.unit).diff(dim=0).abs().sum(1)
+    moved = one.network.world.total(moved)  # of all nodes, (T - 1, d)
+    return (moved / moved.mean(0).clamp(min=1e-300)).mean(1)
 
 
 def spread_intervals(one: Observations, count: int) -> torch.Tensor:

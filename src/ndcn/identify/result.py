@@ -62,5 +62,6 @@ class FoundLaw:
     # Of the parameters that ``estimate`` found: those in common to all nodes, and those with a value for each.
     names: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     drivers: list[Inputs] | None = None  # of each trajectory, inputs that were not given but found in it
+    doubt: str | None = None  # what speaks against a law with inputs, as the predicate of "the law that was found"
     seconds: float = 0.0  # it took
     out_of_time: bool = False  # whether the time limit or Ctrl-C ended the search

@@ -66,14 +66,14 @@ COUNTEREXAMPLE_STEPS = 32  # of the integration that tells where a candidate mis
 def weak_form_intervals(data: Sequence[Observations]) -> list[torch.Tensor]:
     """Intervals of each trajectory whose increments the weak form explains; with gaps all, as stretches reach over many."""
     each = max(4, _enough(WEAK_FORM_INTERVALS, data) // len(data))
-    if data[0].counted is not None:
+    if data[0].sampled:
         each = SAMPLED_INTERVALS
     return [torch.arange(len(one.spans)) if one.gaps else spread_intervals(one, each) for one in data]
 
 
 def _enough(count: int, data: Sequence[Observations]) -> int:
     """Intervals of a large network, each of which has as many rows as there are nodes, instead of so many of a small one."""
-    return min(count, count * LARGE // data[0].level.shape[1])
+    return min(count, count * LARGE // data[0].nodes)
 
 
 class Search:
@@ -95,7 +95,7 @@ class Search:
 
     def guesses(self) -> list[Equation]:
         """Equations that the weak form finds worth trying, best first."""
-        large = self.data[0].level.shape[1] > SAMPLED_ABOVE
+        large = self.data[0].nodes > SAMPLED_ABOVE
         data = [some_nodes(one) if large and not one.gaps and self.base is None else one for one in self.data]
         chosen = weak_form_intervals(data)
         known: dict[tuple[int, str, bool, tuple[float, ...]], np.ndarray] = {}
@@ -108,7 +108,7 @@ class Search:
         return Equation(tuple(t for t, _ in terms), coefficients, self.features, self.base)
 
     def _intervals(self, count: int, choose: Callable[[Observations, int], torch.Tensor]) -> list[torch.Tensor]:
-        fewest = 1 if self.data[0].level.shape[1] > HUGE else FEWEST_INTERVALS
+        fewest = 1 if self.data[0].nodes > HUGE else FEWEST_INTERVALS
         each = max(fewest, _enough(count, self.data) // len(self.data))
         return [choose(one, each) for one in self.data]
 
@@ -228,7 +228,7 @@ class Search:
         fits = (self.fitter.fitted(one.equation, more, VERIFYING_ITERATIONS) for one in self._plainer(refined, few))
         best = next((one for one in fits if one is not None and one.explains()), refined)
         everything = [torch.arange(len(one.spans)) for one in self.data]
-        large = self.data[0].level.shape[1] > LARGE
+        large = self.data[0].nodes > LARGE
         whole = (
             self._judged(best) if large else self.fitter.fitted(best.equation, self._shots(everything), LAST_ITERATIONS)
         )
@@ -239,8 +239,8 @@ class Search:
         lost = count = 0
         missed = squares = 0.0
         for one in self.data:
-            chosen = spread_intervals(one, max(1, JUDGED_ROWS // one.level[0].numel()))
-            for some in chosen.split(max(1, JUDGED_AT_ONCE // one.level[0].numel())):
+            chosen = spread_intervals(one, max(1, JUDGED_ROWS // one.rows))
+            for some in chosen.split(max(1, JUDGED_AT_ONCE // one.rows)):
                 here = self.fitter.fitted(found.equation, [shots_of(one, some)], 0)
                 if here is None:  # it cannot be integrated over most of them
                     lost += len(some)
@@ -261,7 +261,7 @@ class Search:
         for one, chosen in zip(self.data, intervals, strict=True):
             shots = shots_of(one, chosen)
             reached = ends(found.equation, shots.network, shots.start, shots.spans, COUNTEREXAMPLE_STEPS)
-            miss = shots.residual(reached).square().mean(dim=(1, 2)).nan_to_num(float("inf"))
+            miss = one.network.world.total(shots.residual(reached).square().sum(dim=(1, 2))).nan_to_num(float("inf"))
             out.append(chosen[miss.argsort(descending=True)[:COUNTEREXAMPLES]])
         return out
 

@@ -27,13 +27,13 @@ def ends(
     model: Model, network: Network, x: torch.Tensor, spans: torch.Tensor, steps: int, method: Tableau = TSIT5
 ) -> torch.Tensor:
     """Where states x (K, n, d) go within spans (K,), in ``steps`` steps each."""
-    if (kernel := model.kernel(network)) is not None:
+    if not network.in_parts and (kernel := model.kernel(network)) is not None:
         return torch.from_numpy(kernel.ends(x.numpy(), spans.numpy(), steps, method))
     h = (spans / steps)[:, None, None]
     for _ in range(steps):
-        stages = [model.rate(x, network)]
+        stages = [network.rate(model, x)]
         for row in _rows(method):
-            stages.append(model.rate(x + h * _sum(row, stages), network))
+            stages.append(network.rate(model, x + h * _sum(row, stages)))
         x = x + h * _sum(method.b, stages)
     return x
 
@@ -73,7 +73,7 @@ def accurate_ends(
     while steps <= most and len(left):
         steps *= 2
         fine = ends(model, network, x[left], spans[left], steps, method)
-        moved = ((fine - coarse).abs() / tolerance).amax(dim=(1, 2))
+        moved = network.world.highest(((fine - coarse).abs() / tolerance).amax(dim=(1, 2)))
         good = moved < 2**method.order  # by so much the finer solution is nearer
         if good.any():
             yield steps, left[good], fine[good]
@@ -83,7 +83,7 @@ def accurate_ends(
 
 def derivatives(model: Model, network: Network, x: torch.Tensor, spans: torch.Tensor, steps: int) -> torch.Tensor:
     """Derivatives of ``ends`` by the parameters, (K, n, d, P); the starts do not depend on them."""
-    if (kernel := model.kernel(network)) is not None:
+    if not network.in_parts and (kernel := model.kernel(network)) is not None:
         return torch.from_numpy(kernel.shots(x.numpy(), spans.numpy(), steps, TSIT5))
     K, n, d = x.shape
     P = len(model.parameters)
@@ -97,9 +97,9 @@ def derivatives(model: Model, network: Network, x: torch.Tensor, spans: torch.Te
             for row in ((), *_rows(TSIT5)):
                 at = x + h * _sum(row, stages) if row else x
                 along = S + rows * _sum(row, slopes) if row else S
-                s = model.slopes(at, network)
-                stages.append(s.rate)
-                slopes.append(network.jacobian(s.own, s.edges) @ along + s.columns.reshape(S.shape).numpy())
+                rate, slope = network.tangent(model, at, along)
+                stages.append(rate)
+                slopes.append(slope)
             x = x + h * _sum(TSIT5.b, stages)
             S = S + rows * _sum(TSIT5.b, slopes)
     return torch.from_numpy(S).reshape(K, n, d, P)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 
+from .._support.world import World
 from ..laws import Model, Network
 from .clock import in_time
 from .observations import Observations
@@ -67,9 +68,10 @@ def shots_of(one: Observations, which: torch.Tensor) -> Shots:
 
     Residuals count relative to how far the state moved, as far as noise lets that be known.
     """
-    start = one.level[which]
-    target = one.level[which + 1]
-    noise = (one.noise[which].square() + one.noise[which + 1].square()).sqrt()
+    own = slice(one.counted)
+    start = one.level[which, own]
+    target = one.level[which + 1, own]
+    noise = (one.noise[which, own].square() + one.noise[which + 1, own].square()).sqrt()
     unit = one.unit
     moved = (torch.asinh(target / unit) - torch.asinh(start / unit)).abs()
     weight = 1 / (moved + LEAST_MOVED + NOISE_WEIGHT * noise / (target.square() + unit.square()).sqrt())
@@ -113,9 +115,8 @@ def ends_of(model: Model, groups: Sequence[tuple[Shots, int]]) -> list[torch.Ten
 
 def misfit_of(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
     """Root mean square of weighted residuals of shots that end there."""
-    total = sum(float(batch.residual(end).square().sum()) for (batch, _), end in zip(groups, reached, strict=True))
-    count = _count(groups)
-    return (total / count) ** 0.5 if count and total == total else float("inf")
+    misfit = _size(groups, [batch.residual(end) for (batch, _), end in zip(groups, reached, strict=True)])
+    return misfit if misfit == misfit else float("inf")
 
 
 def fit(
@@ -137,20 +138,17 @@ def fit(
     if grouped is None:
         return None
     groups, reached = grouped
-    here = misfit_of(groups, reached)
+    here, count = misfit_of(groups, reached), _count(groups)
     if here == float("inf"):
         return None
     normal = torch.eye(len(model.parameters), dtype=torch.float64)
     damping = LEAST_DAMPING
     for iteration in in_time(range(iterations)):
-        S, r = _linear(model, groups, reached)
-        normal = S.T @ S
-        count = len(r)
+        normal, b = _normal_equations(model, groups, reached)
         if not normal.isfinite().all():
             return None
         p = model.parameters
         A = normal
-        b = S.T @ r
         if ridge is not None:
             A = A + ridge * count
             b = b - (ridge * count) @ p
@@ -182,9 +180,9 @@ def fit(
             if again is None:
                 return None
             groups, reached = again
-            here = misfit_of(groups, reached)
+            here, count = misfit_of(groups, reached), _count(groups)
     lost = sum(len(b.start) for b in batches) - _shots(groups)
-    return ShotFit(model, here, _excess(groups, reached), normal, _count(groups), ridge, lost)
+    return ShotFit(model, here, _excess(groups, reached), normal, count, ridge, lost)
 
 
 def _lowered(damping: float, kept: float) -> float:
@@ -196,13 +194,24 @@ def _lowered(damping: float, kept: float) -> float:
 
 
 def _count(groups: Sequence[tuple[Shots, int]]) -> int:
-    return sum(batch.target.numel() for batch, _ in groups)
+    own = sum(batch.target.numel() for batch, _ in groups)
+    return int(_world(groups).total(torch.tensor(own)))
+
+
+def _world(groups: Sequence[tuple[Shots, int]]) -> World:
+    """The processes that share the network."""
+    return groups[0][0].network.world
+
+
+def _size(groups: Sequence[tuple[Shots, int]], residuals: Iterable[torch.Tensor]) -> float:
+    """Root mean square of residuals of all nodes."""
+    squares = torch.tensor(sum(float(r.square().sum()) for r in residuals), dtype=torch.float64)
+    return (float(_world(groups).total(squares)) / _count(groups)) ** 0.5
 
 
 def _excess(groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]) -> float:
     """Root mean square of residuals in units of the noise."""
-    misses = ((end - batch.target) / batch.noise for (batch, _), end in zip(groups, reached, strict=True))
-    return (sum(float(miss.square().sum()) for miss in misses) / _count(groups)) ** 0.5
+    return _size(groups, ((end - batch.target) / batch.noise for (batch, _), end in zip(groups, reached, strict=True)))
 
 
 def _solved(A: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -217,21 +226,25 @@ def _penalised(misfit: float, model: Model, ridge: torch.Tensor | None) -> float
     return misfit**2 + (0.0 if ridge is None else float(p @ ridge @ p))
 
 
-def _linear(
+def _normal_equations(
     model: Model, groups: Sequence[tuple[Shots, int]], reached: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """By how much each residual falls with each parameter, (count, P), and the residuals."""
+    """S^T S and S^T r, where S is by how much each of the residuals r falls with each parameter."""
     P = len(model.parameters)
+    world = _world(groups)
     slopes = []
     rest = []
     for (batch, steps), end in zip(groups, reached, strict=True):
         coarser = max(min(FEWEST_DERIVATIVE_STEPS, steps), steps // COARSER_DERIVATIVES)
         columns = derivatives(model, batch.network, batch.start, batch.spans, coarser)
-        if not columns.abs().max() < DIVERGED * end.abs().max():  # nor if it is NaN
+        largest, size = world.highest(torch.stack([columns.abs().max(), end.abs().max()]))
+        if not largest < DIVERGED * size:  # nor if it is NaN
             columns = derivatives(model, batch.network, batch.start, batch.spans, steps)
         slopes.append((columns * batch.slope(end).unsqueeze(-1)).reshape(-1, P))
         rest.append(batch.residual(end).reshape(-1))
-    return torch.cat(slopes), torch.cat(rest)
+    S, r = torch.cat(slopes), torch.cat(rest)
+    both = world.total(torch.cat([S.T @ S, (S.T @ r)[:, None]], dim=1))
+    return both[:, :P], both[:, P]
 
 
 def undamped_gauss_newton(
@@ -255,10 +268,9 @@ def undamped_gauss_newton(
             least = misfit
         if not UNDAMPED_RANGE[0] < misfit < UNDAMPED_RANGE[1]:
             break
-        S, r = _linear(model, groups, reached)
-        A = S.T @ S
+        A, b = _normal_equations(model, groups, reached)
         if not A.isfinite().all():
             break
-        step = _solved(A + UNDAMPED_RIDGE * torch.diag(A.diagonal()), S.T @ r)
+        step = _solved(A + UNDAMPED_RIDGE * torch.diag(A.diagonal()), b)
         model = model.with_parameters(model.parameters + step)
     return best

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from .doubts import no_motion, states_of
 from .lasting import lasts
 from .node_fit import NodeFit, fit_nodes_along
 from .trajectory_fit import TrajectoryFit, fit_trajectories
@@ -34,11 +35,13 @@ WANDERING = 1.4
 
 def doubt_in_noise(fitted: TrajectoryFit | NodeFit) -> str | None:
     """What speaks against a law of noisy observations, as the predicate of "the law that was found"; None if nothing does."""
-    full = [_states(fitted, problem) for problem in fitted.problems]
+    if no_motion(fitted):
+        return "explains the data no better than a constant for each node: no motion is seen beyond their noise (no dynamics found)"
+    full = [states_of(fitted, problem) for problem in fitted.problems]
     apart = _apart(fitted)
     ratio, rest = np.inf, np.inf
     if apart is not None and all(s is not None for s in full):
-        again = [_states(apart, problem) for problem in apart.problems]
+        again = [states_of(apart, problem) for problem in apart.problems]
         ratio, rest = _missed(fitted.problems, full, again)
         if abs(ratio - 1) < UNMOVED:
             rest = np.inf
@@ -55,10 +58,6 @@ def doubt_in_noise(fitted: TrajectoryFit | NodeFit) -> str | None:
     if enough and ratio > WORSE_APART:
         return f"misses stretches of the data that it was not fitted to by {ratio:.2g} times what it misses if it is"
     return None
-
-
-def _states(fitted: TrajectoryFit | NodeFit, problem: TrajectoryProblem) -> torch.Tensor | None:
-    return fitted.states(problem) if isinstance(fitted, NodeFit) else problem.followed(fitted.model)
 
 
 def _apart(fitted: TrajectoryFit | NodeFit) -> TrajectoryFit | NodeFit | None:

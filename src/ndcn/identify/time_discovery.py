@@ -13,7 +13,6 @@ from ..data import Inputs, Trajectory, clock_inputs
 from ..laws import ClosedForm, Equation, Formula, Law, Term, TimedForm, kind_of
 from .clock import in_time, shown, time_is_over
 from .driven_discovery import (
-    CG,
     LAST_ITERATIONS,
     LEAST_GAIN,
     NOISY_INTERVALS,
@@ -27,11 +26,10 @@ from .driven_discovery import (
     batches_of,
     best_along,
     fitted_shots,
-    law_along,
-    law_of_shots,
     plainest,
     pruned_along,
 )
+from .driven_law import CG, law_along, law_of_shots
 from .driven_problem import driven_problems
 from .driven_shots import DrivenShots, fine_enough, fit_shots
 from .equation_fit import EXPLAINED_EXCESS

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from scipy.optimize import least_squares
 
+from .._support.world import World
 from ..laws import Equation, Model, Network, Term, term_values
 from .observations import Observations
 
@@ -89,10 +90,11 @@ def _others(equation: Equation, k: int, terms: Sequence[Term]) -> list[Term]:
 def _replaced(equation: Equation, k: int, rivals: Sequence[Term], one: Observations) -> list[Equation]:
     """The equation with another term in place of term k, the nearest first."""
     states = _some(one)
-    values = term_values(equation.terms[k], states, one.network)
+    values, own = term_values(equation.terms[k], states, one.network), slice(one.counted)
     found = []
     for other in rivals:
-        c, left = projected(values, term_values(other, states, one.network))
+        rival = term_values(other, states, one.network)
+        c, left = projected(values[:, own], rival[:, own], one.network.world)
         if left < ALIKE_SHARE:
             coefficients = equation.coefficients.clone()
             coefficients[k] *= c
@@ -101,10 +103,16 @@ def _replaced(equation: Equation, k: int, rivals: Sequence[Term], one: Observati
     return [swapped for _, swapped in sorted(found, key=lambda pair: pair[0])[:MOST_VARIANTS]]
 
 
-def projected(values: torch.Tensor, rival: torch.Tensor) -> tuple[float, float]:
-    """The factor with which a rival comes nearest, and the share of the values squared that it leaves open."""
-    c = float((values * rival).sum() / rival.square().sum().clamp(min=1e-300))
-    return c, float((values - c * rival).square().sum() / values.square().sum().clamp(min=1e-300))
+def projected(values: torch.Tensor, rival: torch.Tensor, world: World | None = None) -> tuple[float, float]:
+    """The factor with which a rival comes nearest, and the share of the values squared that it leaves open.
+
+    Values may lie in several processes, ``world``.
+    """
+    world = world or World(0, 1)
+    both, squares = world.total(torch.stack([(values * rival).sum(), rival.square().sum()]))
+    c = float(both / squares.clamp(min=1e-300))
+    left, size = world.total(torch.stack([(values - c * rival).square().sum(), values.square().sum()]))
+    return c, float(left / size.clamp(min=1e-300))
 
 
 def nearest(options: Sequence[Term], values: torch.Tensor, states: torch.Tensor, network: Network) -> Term:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from .._support.world import World
 from ..laws import Model, Term, term_values
 from .observations import Observations, integrals
 
@@ -119,9 +120,21 @@ def weak_form(
         W = np.concatenate(parts[a])
         y = np.concatenate(targets[a])
         W[~(np.abs(W) < OVERFLOW)] = 0.0  # NaN too
-        systems.append((W.T @ W, W.T @ y, float(y @ y)))
+        systems.append(_of_all_processes(data[0].network.world, W.T @ W, W.T @ y, float(y @ y)))
     gram, moment, squares = zip(*systems, strict=True)
-    return WeakForm(gram, moment, squares, sum(map(len, targets[0])), tuple(own))
+    count = int(data[0].network.world.total(torch.tensor(sum(map(len, targets[0])))))
+    return WeakForm(gram, moment, squares, count, tuple(own))
+
+
+def _of_all_processes(
+    world: World, gram: np.ndarray, moment: np.ndarray, power: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """The system of all processes that share the network: sums over their rows, one message."""
+    if world.size == 1:
+        return gram, moment, power
+    count = len(moment)
+    flat = world.total(torch.from_numpy(np.concatenate([gram.ravel(), moment, [power]]))).numpy()
+    return flat[: count**2].reshape(count, count), flat[count**2 : -1], float(flat[-1])
 
 
 @dataclass(frozen=True)
@@ -153,13 +166,15 @@ def stretches(one: Observations, which: torch.Tensor, feature: int, power: float
         first = np.repeat(np.arange(count), n)
         node = np.tile(np.arange(n), count)
         last = first + 1
-    thinned = slice(None, None, max(1, len(node) // MOST_ROWS))
+    rows = int(one.network.world.highest(torch.tensor(len(node))))  # the same share in all processes
+    thinned = slice(None, None, max(1, rows // MOST_ROWS))
     first, last, node = first[thinned], last[thinned], node[thinned]
     level = one.level[..., feature].numpy()
     begin = (which.numpy()[first], node)
     step = level[which.numpy()[last - 1] + 1, node] - level[begin]
     size = np.abs(step)
-    typical = np.sqrt(np.square(size).mean() if len(size) else 0.0)
+    square, rows = one.network.world.total(torch.tensor([np.square(size).sum(), len(size)])).tolist()
+    typical = np.sqrt(square / rows if rows else 0.0)
     floor = LEAST_SHARE * np.abs(level[begin]) + LEAST_SHARE * typical + 1e-300
     weight = (size + floor + NOISE_FACTOR * one.noise[..., feature].numpy()[begin]) ** -power
     if one.gaps:

@@ -69,6 +69,11 @@ def read_inputs(
         )
     others = [table.name(k) for k in range(len(table.columns)) if k not in (clock, node, *columns)]
     notes += [f"{table.title}: columns that hold no numbers are not used ({', '.join(others[:8])})"] if others else []
+    if node is None and (alike := [table.columns[k].strip() for k in columns if table.columns[k].strip() in names]):
+        notes.append(
+            f"{table.title}: columns are called like nodes ({some(alike)}), and each is taken as an input that acts on all nodes; for an input of each "
+            "node write a row for each time and node, with a column of nodes"
+        )
     roles = {clock: time_role(table, clock, date_format)} | dict.fromkeys(columns, "number")
     loaded = table.load(roles if node is None else roles | {node: "name"})
     when = _times(table, read_times(table, clock, loaded[clock], date_format, notes), clock, calendar)

@@ -68,6 +68,9 @@ def read_nodes(source: Any, labels: Sequence[Any]) -> NodeTable:
         refuse_unnamed(table, place, np.flatnonzero(cells.codes < 0))
     row = node_rows(table, cells, names)
     notes = list(table.notes)
+    if strange := sorted({label for label in cells.labels if plain(label) not in names}):
+        said = "that is no node of the data is" if len(strange) == 1 else "that are no nodes of the data are"
+        notes.append(f"{table.title}: {counted(len(strange), 'name')} {said} left out: {some(strange)}")
     positions = None
     if where:
         across, up, degrees = where

@@ -33,6 +33,7 @@ from .node_law import NodeLaw as NodeLaw
 from .node_printing import NodeEquations
 from .node_relation import Relation
 from .paper import Gene, Heat, Mutualistic
+from .part_network import PartNetwork as PartNetwork
 from .populations import LotkaVolterra
 from .power import Swing
 from .printing import Equations, with_error as with_error

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from scipy import sparse
 
+from .._support.world import World
 from ..graph import Graph
 from ..solve import GraphArrays, law_kernel_in_use
+
+if TYPE_CHECKING:
+    from .model import Model
 
 AT_ONCE = 400_000  # nodes and edges whose derivatives are taken together: some tens of megabytes
 STARS_KEPT = 6  # graphs of copies for as many batch sizes: shots come in groups of a few sizes
@@ -22,11 +26,22 @@ class Network:
 
     A field x -> f(x_i) + sum_j A_ij g(x_i, x_j) has the Jacobian J = own + edges: ``own`` (K, n, d, d) is what a node's
     rate owes to its own state, ``edges`` (K, E, d, d) what it owes to the state of the neighbour at each edge.
+
+    Args:
+        graph: whose edges they are.
+        world: the processes over which sums over nodes reach; this one alone by default.
+
+    Attributes:
+        n: nodes here.
+        nodes: nodes of the whole network, which several processes may share (``PartNetwork``).
     """
 
-    def __init__(self, graph: Graph) -> None:
+    in_parts = False
+
+    def __init__(self, graph: Graph, world: World | None = None) -> None:
         self.graph = graph
-        self.n = graph.num_nodes
+        self.world = world or World(0, 1)
+        self.n = self.nodes = graph.num_nodes
         matrix = graph.to_scipy()
         self.i = torch.from_numpy(np.repeat(np.arange(self.n), np.diff(matrix.indptr)))
         self.j = torch.from_numpy(matrix.indices.astype(np.int64))
@@ -51,6 +66,15 @@ class Network:
         """How many states, with so many numbers for each node and edge, are differentiated at once."""
         return max(1, AT_ONCE // (width * (self.n + len(self.i))))
 
+    def rate(self, model: Model, x: torch.Tensor) -> torch.Tensor:
+        """A model's dx/dt at states (K, n, d)."""
+        return model.rate(x, self)
+
+    def tangent(self, model: Model, x: torch.Tensor, along: np.ndarray) -> tuple[torch.Tensor, np.ndarray]:
+        """A model's dx/dt, and its derivatives by parameters if those of the states are ``along`` (K n d, P)."""
+        s = model.slopes(x, self)
+        return s.rate, self.jacobian(s.own, s.edges) @ along + s.columns.reshape(along.shape).numpy()
+
     def neighbours(self, values: torch.Tensor) -> torch.Tensor:
         """sum_j A_ij v_j for values of shape (K, n, ...)."""
         return self._multiply(self._adjacency, values)
@@ -74,16 +98,20 @@ class Network:
 
     def jacobian(self, own: torch.Tensor, edges: torch.Tensor) -> sparse.csr_array:
         """J of all K states as one block-diagonal matrix, shape (K n d, K n d)."""
+        return self.weighted_jacobian(own, edges * self.weights[:, None, None])
+
+    def weighted_jacobian(self, own: torch.Tensor, entries: torch.Tensor) -> sparse.csr_array:
+        """The same from ``edges`` that were multiplied by A_ij."""
         K, _, d, _ = own.shape
         indptr, indices, order = self._pattern(K, d)
-        return _compressed(sparse.csr_array, self._entries(own, edges, order).ravel(), indices, indptr)
+        return _compressed(sparse.csr_array, _entries(own, entries, order).ravel(), indices, indptr)
 
     def jacobians(self, own: torch.Tensor, edges: torch.Tensor) -> list[tuple[sparse.csr_array, sparse.csc_array]]:
         """J of each of K states, shape (n d, n d), and its transpose."""
         indptr, indices, order = self._pattern(1, own.shape[-1])
         return [
             (_compressed(sparse.csr_array, data, indices, indptr), _compressed(sparse.csc_array, data, indices, indptr))
-            for data in self._entries(own, edges, order)
+            for data in _entries(own, edges * self.weights[:, None, None], order)
         ]
 
     def star(self, K: int) -> tuple[Graph, torch.Tensor]:
@@ -105,10 +133,6 @@ class Network:
             self._stars[K] = graph, copies
         return self._stars[K]
 
-    def _entries(self, own: torch.Tensor, edges: torch.Tensor, order: np.ndarray) -> np.ndarray:
-        weighted = (edges * self.weights[:, None, None]).flatten(1)
-        return torch.cat([weighted, own.flatten(1)], dim=1).numpy()[:, order]
-
     def _pattern(self, K: int, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if (K, d) not in self._patterns:
             a, b = np.meshgrid(np.arange(d), np.arange(d), indexing="ij")
@@ -124,6 +148,10 @@ class Network:
             indices = (np.arange(K)[:, None] * size + cols[order]).ravel().astype(kind)
             self._patterns = {(K, d): (indptr, indices, order), **dict(list(self._patterns.items())[:3])}
         return self._patterns[K, d]
+
+
+def _entries(own: torch.Tensor, entries: torch.Tensor, order: np.ndarray) -> np.ndarray:
+    return torch.cat([entries.flatten(1), own.flatten(1)], dim=1).numpy()[:, order]
 
 
 def graph_arrays(graph: Graph) -> GraphArrays | None:

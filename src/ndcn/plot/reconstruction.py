@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..reconstruction import Reconstruction
 
 SURE, DOUBTFUL = 0.9, 0.1  # probabilities from which on a link is drawn whole, and dashed
+TIP, HEAD = 0.03, 0.04  # of the longest link: where an arrow ends before its node, and how long its head is
 MOST_NAMED = 30  # nodes; with more, names would overlap
 
 
@@ -55,7 +56,7 @@ def link_probabilities(found: Reconstruction, *, ax: Axes | None = None) -> Axes
 
 
 def found_network(found: Reconstruction, *, ax: Axes | None = None) -> Axes:
-    """Nodes as dots; links of probability 0.9 and more as lines, doubtful ones down to 0.1 dashed; undecided nodes are orange.
+    """Nodes as dots; links of probability 0.9 and more as arrows to whom they act on, doubtful ones down to 0.1 dashed; undecided nodes are orange.
 
     Args:
         found: what ``ndcn.reconstruct`` returned.
@@ -71,7 +72,7 @@ def found_network(found: Reconstruction, *, ax: Axes | None = None) -> Axes:
         >>> len(ax.collections)
         3
     """
-    ax = new_axes(4.8, 4.8) if ax is None else ax
+    ax = new_axes(6.4, 4.8) if ax is None else ax
     p = found.probabilities.tocoo()
     graph = Graph(
         found.probabilities.multiply(found.probabilities >= DOUBTFUL).tocsr(), nodes=found.nodes, directed=True
@@ -80,7 +81,7 @@ def found_network(found: Reconstruction, *, ax: Axes | None = None) -> Axes:
     row, column = p.coords
     for low, high, style, colour in ((SURE, 2.0, "-", INK), (DOUBTFUL, SURE, "--", QUIET)):
         mine = (p.data >= low) & (p.data < high)
-        lines = np.stack([places[column[mine]], places[row[mine]]], axis=1)
+        lines = _arrows(places[column[mine]], places[row[mine]])
         ax.add_collection(LineCollection(list(lines), colors=colour, linestyles=style, linewidths=0.8, zorder=1))
     colours = [PREDICTION if k in set(found.judgement.undecided) else TRUTH for k in range(len(places))]
     ax.scatter(places[:, 0], places[:, 1], s=max(4, min(60, 2000 / len(places))), c=colours, zorder=2)
@@ -88,8 +89,23 @@ def found_network(found: Reconstruction, *, ax: Axes | None = None) -> Axes:
         for node, (x, y) in zip(found.nodes, places, strict=True):
             ax.annotate(str(node), (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7, color=INK)
     ax.set_title(f"{found.verdict}: {int(found.links().sum())} links", fontsize=10, color=INK)
+    ax.set_aspect("equal")
     ax.set_axis_off()
     return ax
+
+
+def _arrows(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Polylines from start to end, (L, 2) each, with a head shortly before the end, (L, 5, 2)."""
+    along = end - start
+    length = np.hypot(*along.T)[:, None] + 1e-12
+    span = float(max(length.max(initial=0.0), 1e-12))
+    along = along / length
+    across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    tip = end - along * np.minimum(TIP * span, 0.3 * length)
+    back = tip - along * HEAD * span
+    return np.stack(
+        [start, tip, back + 0.5 * across * HEAD * span, tip, back - 0.5 * across * HEAD * span], axis=1
+    ).reshape(-1, 5, 2)
 
 
 def link_calibration(found: Reconstruction, truth: Graph | None = None, *, ax: Axes | None = None) -> Axes:
@@ -122,7 +138,7 @@ def link_calibration(found: Reconstruction, truth: Graph | None = None, *, ax: A
         curve = found.calibration.curve if found.calibration is not None else np.zeros((0, 2))
     else:
         curve = _curve(*_pairs(found, truth))
-    ax.plot(*curve.T, color=PREDICTION, marker="o", ms=4)
+    ax.plot(*curve.T, color=PREDICTION, marker="o", ms=4, clip_on=False)  # the last one often sits in the corner
     ax.set(xlabel="probability", ylabel="share of true links", xlim=(0, 1), ylim=(0, 1))
     lighten(ax)
     return ax

@@ -9,18 +9,10 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from ..data import Inputs, Trajectory
-from ..graph import Graph
-from ..laws import ClosedForm, Equation, Formula, Term
-from ..solve import IntegrationError, Solver, integrate
+from ..data import Trajectory
 from .engine import Found, found_links
-from .paths import Paths, paths_of
+from .simulation import Simulated, simulated
 
-LARGEST = 1e6  # times the observed states: beyond it a simulated network has exploded
-# Share of the range of observed states by which simulated ones may leave it before the law is held at its border: it is known there only, and couplings
-# with quotients have poles (mutualistic, 30 runs, 5 % noise: one node in its pole took 200 of 210 s).
-BEYOND = 0.25
-MOST_STEPS = 50  # of the solver between two snapshots, on average: smooth runs take one or two
 RIDGE = 0.05  # on slope - 1 and shift of the map, in units of pairs: a few pairs do not decide it
 
 
@@ -87,11 +79,14 @@ def bootstrap(
         told(f"calibration {k + 1} of {draws}")
         generator = np.random.default_rng([seed, k])
         drawn = _drawn(found, generator)
-        simulated = _simulated(found, drawn, runs, generator)
-        if simulated is None:
+        law = Simulated(
+            found.increments, found.term, found.learned.coefficients / torch.from_numpy(found.grams.scales[1])
+        )
+        paths = simulated(law, drawn, runs, generator)
+        if paths is None:
             continue
         again = found_links(
-            simulated,
+            paths,
             found.increments.names,
             found.increments.output,
             seed + 1 + k,
@@ -117,71 +112,6 @@ def _drawn(found: Found, generator: np.random.Generator) -> np.ndarray:
     weights = found.dense(found.learned.weights) / found.grams.scales[0]
     errors = found.dense(found.learned.errors) / found.grams.scales[0]
     return np.where(generator.random(p.shape) < p, weights + errors * generator.normal(size=p.shape), 0.0)
-
-
-class _Rates(torch.nn.Module):
-    """f_i(x_i) + sum_j W_ij g(x_i, x_j) for the output, f with each node's coefficients; other features follow their paths."""
-
-    def __init__(self, found: Found, weights: np.ndarray) -> None:
-        super().__init__()
-        increments = found.increments
-        names = increments.names
-        count = len(increments.formulas)
-        self.driven = increments.driven
-        self.inputs: Inputs | None = None
-        theta = found.learned.coefficients / torch.from_numpy(found.grams.scales[1])
-        self.theta, self.answers = theta[:, :count], theta[:, count : count + len(self.driven)]
-        self.formulas = increments.formulas
-        term = Term(Formula(found.term.formula.text, names), True, 0, found.term.values)
-        self.coupling = ClosedForm(Equation((term,), torch.ones(1, dtype=torch.float64), len(names)), names)
-        self.network = Graph.from_dense(weights, directed=True)
-        seen = increments.states.flatten(0, 1)
-        low, high = seen.amin(0), seen.amax(0)
-        self.low, self.high = low - BEYOND * (high - low), high + BEYOND * (high - low)
-
-    def forward(self, t: torch.Tensor, x: torch.Tensor, graph: Graph) -> torch.Tensor:
-        """dx/dt; beyond the observed states, where f and g may have poles, it is that at their border."""
-        x = torch.clamp(x, self.low, self.high)
-        own = sum(c * formula(x) for c, formula in zip(self.theta.T, self.formulas, strict=True))
-        rate = self.coupling(t, x, self.network) + torch.as_tensor(own).unsqueeze(1)
-        if self.inputs is not None and self.driven:
-            u = self.inputs.at(t)
-            for (name, times), answer in zip(self.driven, self.answers.T, strict=True):
-                rate = rate + (answer * u[name] * (x[:, 0] if times else 1.0)).unsqueeze(1)
-        return rate
-
-
-def _simulated(
-    found: Found, weights: np.ndarray, runs: Sequence[Trajectory], generator: np.random.Generator
-) -> Paths | None:
-    """Paths through noisy simulations from the first states of the runs; those that cannot be followed are left out, and None if these are half of
-    them, or if there are several features."""
-    paths = found.increments.paths
-    if paths.features > 1:
-        return None
-    field = _Rates(found, weights)
-    graph = runs[0].graph
-    limit = LARGEST * max(float(np.abs(piece.observed).max()) for piece in paths.pieces)
-    firsts = {piece.run: piece.path[0] for piece in reversed(paths.pieces)}
-    out = []
-    for k, run in enumerate(runs):
-        if k not in firsts:
-            continue
-        start, field.inputs = torch.from_numpy(firsts[k]), run.inputs
-        try:
-            steps = MOST_STEPS * len(run.times)
-            atol = 1e-6 * float(np.abs(firsts[k]).max() + 1e-12)
-            solver = Solver("dopri5", rtol=1e-5, atol=atol, max_steps=steps)
-            states = integrate(
-                field, graph, start, run.times.double(), solver=solver, t0=float(run.times[0])
-            ).states.numpy()
-        except IntegrationError:
-            continue
-        if not np.isfinite(states).all() or np.abs(states).max() > limit:
-            continue
-        noisy = states + paths.noise * generator.normal(size=states.shape)
-        out.append(Trajectory(times=run.times, states=noisy, graph=graph, mask=run.mask, inputs=run.inputs))
-    return paths_of(out) if len(out) > 0.5 * len(firsts) else None
 
 
 def _logistic(p: np.ndarray, truth: np.ndarray) -> tuple[float, float]:

@@ -10,7 +10,9 @@ import torch
 from .increments import Grams
 from .slab import NARROWEST, Shared
 
-FLOOR = 1e-10  # of the variance of increments: smaller errors are of quadrature and rounding, not of the data
+# Of the variance of increments: smaller errors are of quadrature and rounding, not of the data. With 1e-10, evidence of clean data was a difference of numbers so
+# large that rounding decided (gene, 30 runs, clean, seed 90: AUPR .27 in place of 1).
+FLOOR = 1e-7
 POOLED = 0.3  # weight of the median row's noise in that of each row, in units of its own observations
 START_DENSITY = 0.05  # of links, before anything was learned
 SURE = 0.9  # probability of links whose weights tell those of all

@@ -47,6 +47,9 @@ def common_driver(increments: Increments, count: int = 1) -> Driver | None:
     for _ in range(ALTERNATIONS):
         both = torch.linalg.qr(torch.cat([Z, column.expand(n, -1, -1)], dim=2))
         fitted = torch.linalg.solve_triangular(both[1], both[0].mT @ y, upper=True)
+        fitted = torch.where(
+            fitted.isfinite().all(1, keepdim=True), fitted, 0.0
+        )  # nodes that were never seen have no column
         column = _first_components(y - Z @ fitted[:, :-count], count)
     evidence = null_evidence(_own_grams(increments, column)) - count * price(increments)
     q = torch.linalg.qr(torch.cat([Z, column.expand(n, -1, -1)], dim=2))[0]

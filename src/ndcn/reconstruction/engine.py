@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from ..data import Trajectory
 from ..laws import Term
 from .common import START_DENSITY
 from .driver import Driver, common_driver, price
@@ -17,6 +18,7 @@ from .increments import Grams, Increments
 from .learning import Learned, narrowed, resettled, searched, settled, soft_fit, softened
 from .null import null_evidence
 from .paths import Paths
+from .rivals import contested
 from .screening import SCREENED, first_candidates, screened
 from .slab import Rows
 from .soft import Soft
@@ -27,6 +29,7 @@ RHOS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 START_RHO = 0.1
 COMPONENTS = 3  # principal components that stand for a driver in common, where there is one
 VISIBLE = 0.1  # share of the variance of a row's increments: a link that explains less is weak
+MOST_CONTESTED = 200  # nodes up to which couplings of similar shape are simulated
 STRUCTURED = 2  # rounds of links by degrees and reverse links: the second has degrees and reverses that the first found
 LEAST_EXCESS = 0.05  # of an increment's variance that is taken for what the path misses, where nothing shows
 
@@ -44,6 +47,7 @@ class Found:
         gain: log evidence for links against none, over all rows.
         spectrum: how many directions of a median row's candidates are above its noise, at the weight of links.
         visible: the same at a weight with which a link would explain VISIBLE of the row's increments: can absent links be told from weak ones?
+        sure: how sure simulations are that the family is not one of similar shape: 1 or more to tell; infinite if there was none.
     """
 
     increments: Increments
@@ -54,6 +58,7 @@ class Found:
     gain: float
     spectrum: int
     visible: int
+    sure: float = math.inf
 
     def dense(self, values: torch.Tensor) -> np.ndarray:
         """Values of candidates, (B, m), at their places, (n, n)."""
@@ -70,6 +75,7 @@ def found_links(
     term: Term | None = None,
     told: Callable[[str], None] = lambda _: None,
     thorough: bool = True,
+    runs: Sequence[Trajectory] = (),
 ) -> Found:
     """Find links in the rates of one feature; with a term given, the family is not searched.
 
@@ -82,24 +88,29 @@ def found_links(
         term: the coupling, if it is known; without values those of its parameters are fitted.
         told: is told what is being done.
         thorough: False saves the search from several starts.
+        runs: the observations, for simulations that tell couplings of similar shape apart.
     """
     increments = with_noise(paths, features, output)
     rows = rows_of(paths.nodes, SECOND_ROWS, seed)
     families: list[Scored] = []
+    sure = math.inf
     if term is None or len(term.values) < len(term.formula.parameters):
         states = increments.states.flatten(0, 1).numpy()
         ranges = np.stack([states.min(0), states.max(0)])
         terms = couplings(features, ranges, output) if term is None else starts(term, features, ranges)
         first = quick_look(increments, terms, seed, told)
-        families = closer_look(increments, first, seed)
+        contest = bool(runs) and paths.features == 1 and paths.nodes <= MOST_CONTESTED
+        families = closer_look(increments, first, seed, contest=contest)
         increments = renoised(increments, families[0].term, rows, families[0].soft)
-        families = closer_look(increments, families, seed, AGAIN)
+        families = closer_look(increments, families, seed, AGAIN, contest)
+        if contest:
+            families, sure = contested(increments, families, runs, seed, told)
         term = families[0].term
     one = scored(increments, term, rows, torch.Generator().manual_seed(seed), 20)
     if one is not None:
         increments = likelier(renoised(increments, term, rows, one.soft), term, rows)
     told("links")
-    return _links(increments, term, tuple(families), seed, prior, thorough, told)
+    return replace(_links(increments, term, tuple(families), seed, prior, thorough, told), sure=sure)
 
 
 def _links(

@@ -22,9 +22,13 @@ from .soft import Soft
 # Rows of a glance at all terms, of a quick look at the best, and of a longer one at the best families. Families differ by tens of nats a row.
 GLANCE_ROWS, FIRST_ROWS, SECOND_ROWS = 6, 10, 24
 QUICK = 20  # terms, of some eighty, that get a quick look: of 3 rows, 10 runs and 5 % noise, the true one (SIS, seed 2) was at place 15
-# Share of the variance of g that a simpler coupling may leave open and still be taken for the same: 3 % of its size, or what noise is of the states:
-# large differences of noisy states are partly noise, which makes couplings look as if they saturated (heat, 5 %: sin(x_j - x_i) by 50 nats).
-SAME = 1e-3
+SAME = 1e-3  # share of the variance of g that a simpler coupling may leave open and still be taken for the same: 3 % of its size
+# Nats a row within which couplings are rivals that noise may have put in the wrong order, if simulations do not tell: large differences of noisy states
+# are partly noise, which makes couplings look as if they saturated (heat, 5 %: sin(x_j - x_i) ahead of x_j - x_i by 50 nats of 24 rows). Those that
+# differ by no more than noise are taken for the same within that margin only: exp(-x_j) is not x_j^2/(1 + x_j^2), whose evidence is larger by
+# 3.6 nats a row (gene, 5 %, seed 81).
+NEAR = 2.5
+CLEAN = 1e-3  # noise, as a share of the states' standard deviation, below which evidence is of errors of the path, and margins tell nothing
 FUNCTION = re.compile(r"[a-z]\w*\(")
 SECOND = 5  # families that are looked at longer
 AGAIN = 2  # of them, once the noise that links leave is known
@@ -32,11 +36,12 @@ AGAIN = 2  # of them, once the noise that links leave is known
 
 @dataclass(frozen=True)
 class Scored:
-    """A term and the evidence for it: log marginal likelihood per row, less the price of its parameters."""
+    """A term and the evidence for it: log marginal likelihood of rows, (B,) and their sum less the price of its parameters."""
 
     term: Term
     evidence: float
     soft: Soft
+    by_row: torch.Tensor
 
 
 def couplings(features: Sequence[str], ranges: np.ndarray, output: int) -> list[Term]:
@@ -53,8 +58,8 @@ def starts(term: Term, features: Sequence[str], ranges: np.ndarray) -> list[Term
     return known or [replace(term, values=(value,) * len(term.formula.parameters)) for value in every]
 
 
-def score(grams: Grams, soft: Soft, generator: torch.Generator) -> float:
-    """Log evidence of rows, summed: of the sets of links that are more probable than not, over their share of the posterior.
+def score(grams: Grams, soft: Soft, generator: torch.Generator) -> torch.Tensor:
+    """Log evidence of rows, (B,): of the sets of links that are more probable than not, over their share of the posterior.
 
     Where a row's posterior is spread over many sets, that share is a poor estimate (SIS, 10 runs, 5 % noise, seed 11: a wrong coupling by 418
     nats): the evidence there is that of expectation propagation.
@@ -62,7 +67,7 @@ def score(grams: Grams, soft: Soft, generator: torch.Generator) -> float:
     rows = Rows(grams, soft.shared, soft.probabilities > 0.5, generator)
     p = soft.probabilities.clamp(1e-12, 1 - 1e-12)
     share = torch.where(rows.links, p, 1 - p).log() * rows.possible
-    return float(torch.where(diffuse(soft), soft.log_evidence(), rows.log_posterior - share.sum(1)).sum())
+    return torch.where(diffuse(soft), soft.log_evidence(), rows.log_posterior - share.sum(1))
 
 
 def quick_look(
@@ -92,31 +97,43 @@ def quick_look(
     return list(best.values())
 
 
-def closer_look(increments: Increments, first: Sequence[Scored], seed: int, count: int = SECOND) -> list[Scored]:
-    """The best families on more rows, with refined parameters, and after them the others, whose evidence is of few rows."""
+def closer_look(
+    increments: Increments, first: Sequence[Scored], seed: int, count: int = SECOND, contest: bool = False
+) -> list[Scored]:
+    """The best families on more rows, with refined parameters, and after them the others, whose evidence is of few rows.
+
+    Of couplings that are the same up to noise the simplest stays; all of them with ``contest``, for which simulations decide.
+    """
     more = rows_of(increments.paths.nodes, SECOND_ROWS, seed)
     generator = torch.Generator().manual_seed(seed)
     longer = []
     for one in first[:count]:
-        again = scored(increments, one.term, more, generator, 20)
+        again = fitted(increments, one.term, more, generator)
         if again is None:
             continue
-        refined = _refined(increments, again, more)
-        if refined != again.term:
-            other = scored(increments, refined, more, generator, 20)
-            again = other if other is not None and other.evidence > again.evidence else again
         longer.append(again)
     longer.sort(key=lambda one: -one.evidence)
     if longer:
-        alike = [one for one in first[count:] if _complexity(one)[:2] < _complexity(longer[0])[:2]]
-        alike = [one for one in alike if _same(increments, longer[0].term, one.term)]
+        alike = [one for one in first[count:] if complexity(one)[:2] < complexity(longer[0])[:2]]
+        alike = [one for one in alike if same(increments, longer[0].term, one.term, in_noise=True)]
         simpler = (scored(increments, one.term, more, generator, 20) for one in alike)
         longer += [one for one in simpler if one is not None]
-    longer = _simplest(increments, longer)
+        first = [one for one in first if all(one is not other for other in alike)]
+    longer = _simplest(increments, longer, in_noise=not contest)
     scale = len(more) / len(first[0].soft.grams.rows)
     best = longer[0].evidence if longer else 0.0
     rest = [replace(one, evidence=best + scale * (one.evidence - first[0].evidence)) for one in first[count:]]
     return [*longer, *rest]
+
+
+def fitted(increments: Increments, term: Term, rows: np.ndarray, generator: torch.Generator) -> Scored | None:
+    """A term with the parameters that suit these rows best; None if it cannot be computed."""
+    one = scored(increments, term, rows, generator, 20)
+    if one is None:
+        return None
+    refined = _refined(increments, one, rows)
+    other = None if refined == term else scored(increments, refined, rows, generator, 20)
+    return other if other is not None and other.evidence > one.evidence else one
 
 
 def rows_of(n: int, count: int, seed: int) -> np.ndarray:
@@ -124,24 +141,31 @@ def rows_of(n: int, count: int, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).permutation(n)[:count])
 
 
-def _simplest(increments: Increments, ranked: list[Scored]) -> list[Scored]:
+def _simplest(increments: Increments, ranked: list[Scored], in_noise: bool) -> list[Scored]:
     """The same without couplings that are the best one on the observed states, of which the simplest stays: x_i x_j/(K + x_j) with a large K."""
     if not ranked:
         return ranked
     best = ranked[0]
-    alike = [one for one in ranked if one is best or _same(increments, best.term, one.term)]
-    simplest = min(alike, key=_complexity)
-    return [replace(simplest, evidence=best.evidence), *(one for one in ranked if one not in alike)]
+
+    clean = _noise(increments) < CLEAN
+
+    def alike(one: Scored) -> bool:
+        near = clean or best.evidence - one.evidence < NEAR * len(best.by_row)
+        return one is best or (near and same(increments, best.term, one.term, in_noise))
+
+    one_of = [one for one in ranked if alike(one)]
+    simplest = min(one_of, key=complexity)
+    return [replace(simplest, evidence=best.evidence), *(one for one in ranked if one not in one_of)]
 
 
-def _complexity(one: Scored) -> tuple[int, int, float]:
+def complexity(one: Scored) -> tuple[int, int, float]:
     """Parameters, functions, and how much f differs from node to node: of couplings that differ by a function of x_i, as x_j and x_j - x_i, the
     wrong one leaves degrees to f. In clean data evidence does not tell, for it is of errors of the path."""
     return len(one.term.values), len(FUNCTION.findall(one.term.formula.text)), float(one.soft.shared.variance.sum())
 
 
-def _same(increments: Increments, one: Term, other: Term) -> bool:
-    """Whether two couplings differ, on pairs of states, by no more than a factor and a function of x_i, which f takes up."""
+def same(increments: Increments, one: Term, other: Term, in_noise: bool = False) -> bool:
+    """Whether two couplings differ, on pairs of states, by no more than a factor and a function of x_i, which f takes up; or by no more than noise."""
     generator = torch.Generator().manual_seed(0)
     states = increments.states.flatten(0, 1)
     i, j = torch.randint(len(states), (2, 4000), generator=generator)
@@ -154,8 +178,14 @@ def _same(increments: Increments, one: Term, other: Term) -> bool:
     def rest(columns: torch.Tensor) -> float:
         return float((g - columns @ torch.linalg.lstsq(columns, g.unsqueeze(1)).solution.squeeze(1)).square().mean())
 
-    noise = float(increments.paths.noise[:, increments.output].mean()) / float(states[:, increments.output].std())
-    return rest(both) < max(SAME, noise**2) * rest(both[:, :-1])
+    least = max(SAME, _noise(increments) ** 2) if in_noise else SAME
+    return rest(both) < least * rest(both[:, :-1])
+
+
+def _noise(increments: Increments) -> float:
+    """Of the observations, in units of the standard deviation of the states."""
+    states = increments.states[..., increments.output]
+    return float(increments.paths.noise[:, increments.output].mean()) / (float(states.std()) + 1e-300)
 
 
 def scored(
@@ -172,7 +202,8 @@ def scored(
     except torch.linalg.LinAlgError:  # columns that are the same up to rounding
         return None
     price = 0.5 * len(term.values) * math.log(grams.count * len(rows))
-    return Scored(term, found - price, soft) if math.isfinite(found) else None
+    total = float(found.sum())
+    return Scored(term, total - price, soft, found) if math.isfinite(total) else None
 
 
 def _refined(increments: Increments, one: Scored, rows: np.ndarray) -> Term:

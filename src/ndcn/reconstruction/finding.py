@@ -86,7 +86,7 @@ def reconstruct(
 
         paths = paths_of(runs)
         term = None if formula is None else Term(formula, True, 0, tuple(values))
-        found = _best_feature(paths, names, seed, odds, term, told)
+        found = _best_feature(paths, names, seed, odds, term, told, runs)
         calibration = opinion = None
         driven = bool(found.increments.driven)  # forests know nothing of inputs
         if trees or (trees is None and not driven and noisy_process(found.increments.rho, _noise_share(found, runs))):
@@ -106,19 +106,25 @@ def _noise_share(found: Found, runs: list[Trajectory]) -> float:
     )
 
 
-def _best_feature(paths: Any, names: Sequence[str], seed: int, odds: Any, term: Term | None, told: Any) -> Found:
+def _best_feature(
+    paths: Any, names: Sequence[str], seed: int, odds: Any, term: Term | None, told: Any, runs: Sequence[Trajectory]
+) -> Found:
     """What the feature says whose rates show links most clearly."""
     found = []
     for k in range(len(names)):
         mine = None if term is None else replace(term, output=k)
-        found.append(found_links(paths, names, k, seed, prior=odds, term=mine, told=told))
+        found.append(found_links(paths, names, k, seed, prior=odds, term=mine, told=told, runs=runs))
     return max(found, key=lambda one: one.gain)
 
 
 def _coupling(text: str, names: Sequence[str], values: Sequence[float]) -> Formula:
     """A formula of g that depends on the neighbour's state."""
     formula = Formula(text, names)
-    others = [one for one in formula.parameters if any(one.startswith(f"{name}_") for name in names)]
+    others = [
+        one
+        for one in formula.parameters
+        if one.endswith(("_i", "_j")) or any(one.startswith(f"{name}_") for name in names)
+    ]
     if others:
         own, other = f"{names[0]}_i", f"{names[0]}_j"
         raise ValueError(
@@ -167,6 +173,12 @@ def _prior_odds(prior: Any, run: Trajectory, trust: float) -> np.ndarray:
     return odds
 
 
+def _unseen(runs: list[Trajectory]) -> tuple[str, ...]:
+    """Nodes without any observation."""
+    seen = np.any([run.states.isfinite().any(-1).any(0).numpy() for run in runs], axis=0)
+    return tuple(str(node) for node, known in zip(runs[0].graph.nodes, seen, strict=True) if not known)
+
+
 def _result(
     found: Found,
     runs: list[Trajectory],
@@ -206,6 +218,8 @@ def _result(
         prior=prior is not None,
         driver=found.increments.extra is not None,
         opinion=opinion,
+        sure=found.sure,
+        unseen=_unseen(runs),
     )
     kept = sparse.csr_array(np.where(p >= LEAST_STORED, p, 0.0))
     return Reconstruction(

@@ -155,7 +155,8 @@ def _fitted(cut: Sequence[_Part], clock: float) -> tuple[float, _Grids, np.ndarr
     count = np.maximum(likelihood[..., 1], 1.0)
     floor = 1e-24 * np.maximum(squares.max(0), 1e-300)
     variance = np.maximum(squares, floor) / count
-    score = likelihood[..., 0] + count * np.log(variance)
+    with np.errstate(divide="ignore"):
+        score = likelihood[..., 0] + count * np.log(variance)
     best = score.argmin(0)
     least = score.min(0)  # -inf of nodes that never move
     return float(least[np.isfinite(least)].sum()), grids, best, np.sqrt(np.take_along_axis(variance, best[None], 0)[0])

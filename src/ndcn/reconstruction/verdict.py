@@ -73,6 +73,10 @@ class Facts:
     driver: bool = False  # whether a driver in common to all nodes was found
     prior: bool = False  # whether a network was given
     opinion: Opinion | None = None  # of regression trees, where they were asked
+    unseen: tuple[str, ...] = ()  # nodes that were never observed
+    sure: float = (
+        np.inf
+    )  # that the coupling is not one of similar shape, by simulations: 1 or more to tell; infinite if there was none
 
 
 def noisy_process(rho: float, noise: float) -> bool:
@@ -80,12 +84,15 @@ def noisy_process(rho: float, noise: float) -> bool:
     return rho >= PROCESS_NOISE and noise > CLEAN
 
 
-def verdict(facts: Facts) -> Verdict:
-    """Judge."""
-    p = facts.probabilities
-    n = len(p)
-    reasons, helps = [], []
-    doubtful = facts.margin < LEAST_GAIN
+def _reservations(facts: Facts) -> list[str]:
+    """What has to be said of the data whatever the verdict is."""
+    reasons = []
+    if facts.unseen:
+        who = counted(len(facts.unseen), "node")
+        reasons.append(
+            f"{who} never observed ({', '.join(facts.unseen[:3])}{', ...' if len(facts.unseen) > 3 else ''}): nodes that follow what is not seen may be "
+            "given links from others instead"
+        )
     if facts.driver:
         reasons.append("a driver in common to all nodes explains more than links do; links are what it leaves open")
     if noisy_process(facts.rho, facts.noise):
@@ -93,8 +100,22 @@ def verdict(facts: Facts) -> Verdict:
             f"errors of increments are {facts.rho:g} times what noise of the observations would leave: the process itself is noisy, or the "
             "law is another one; the probabilities say less than they seem to"
         )
+    return reasons
+
+
+def verdict(facts: Facts) -> Verdict:
+    """Judge."""
+    p = facts.probabilities
+    n = len(p)
+    reasons, helps = _reservations(facts), []
+    doubtful = facts.sure < 1 if np.isfinite(facts.sure) else facts.margin < LEAST_GAIN
     if facts.opinion is not None and facts.opinion.best != LAW:
         reasons.insert(0, _by_trees(facts.opinion))
+        return Verdict(NOT_DECIDABLE, tuple(reasons), tuple(_helps(facts)), tuple(range(n)), False)
+    if facts.opinion is not None and not facts.opinion.errors[LAW] < 1:
+        reasons.insert(
+            0, "neither a law of the library nor regression trees explain anything of runs that were held out"
+        )
         return Verdict(NOT_DECIDABLE, tuple(reasons), tuple(_helps(facts)), tuple(range(n)), False)
     if facts.gain < max(LEAST_GAIN, LEAST_GAIN_OF_NODE * n) or p.sum() < FEW_LINKS:
         why = f"each node's own past explains the data (log evidence for links {facts.gain:.0f})"
@@ -117,9 +138,7 @@ def verdict(facts: Facts) -> Verdict:
     off = ((facts.misfit > ODD) | (facts.misfit < 1 / ODD)) & (facts.noise > CLEAN)
     open_rows = np.flatnonzero((sure / (p.sum(1) + 0.5) < LEAST_SURE) | off)
     if doubtful:
-        reasons.append(
-            f"the coupling {facts.rivals[0]} is hardly more likely than {facts.rivals[1]} (by {facts.margin:.1f} nats)"
-        )
+        reasons.append(_rivals(facts))
     if len(open_rows):
         helps += _helps(facts)
     share = len(open_rows) / n
@@ -134,6 +153,13 @@ def verdict(facts: Facts) -> Verdict:
         reasons.insert(0, f"the foretold area under precision over recall is {facts.aupr:.2f}")
     claimed = not doubtful and answer != NOT_DECIDABLE
     return Verdict(answer, tuple(reasons), tuple(helps), tuple(open_rows.tolist()), claimed)
+
+
+def _rivals(facts: Facts) -> str:
+    one, other = facts.rivals
+    if np.isfinite(facts.sure):
+        return f"the couplings {one} and {other} cannot be told apart: with noise as it is, data simulated under either look like these"
+    return f"the coupling {one} is hardly more likely than {other} (by {facts.margin:.1f} nats)"
 
 
 def _not_told(facts: Facts) -> str:

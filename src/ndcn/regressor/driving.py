@@ -82,7 +82,9 @@ def driven_query(fitted: Fitted, query: Query, inputs: Any, calendar: Calendar |
     try:
         taken.check(query.t0, last, calendar, "the times asked for")
     except ValueError as error:
-        raise ValueError(f"{error}. Pass predict(times, inputs=ndcn.Inputs(...)), or predict less far") from None
+        raise ValueError(
+            f"{error}. Pass them, predict(times, inputs=ndcn.Inputs(...)) (--inputs FILE), or predict less far"
+        ) from None
     return replace(query, inputs=taken)
 
 

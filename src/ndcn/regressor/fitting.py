@@ -65,8 +65,8 @@ def fit_kind(data: Data, trajectories: list[Trajectory], settings: Settings) -> 
     if shared and (not kind.can.in_parts or settings["ensemble"] > 1):
         what = f"{kind.subject(settings.model)} as an ensemble" if kind.can.in_parts else kind.subject(settings.model)
         raise ValueError(
-            f"{what} cannot be trained on a network that several processes share: use ndcn, no_encode, no_graph, no_control or a module "
-            "of your own; or fit it in one process on data that were not cut"
+            f"{what} cannot be fitted on a network that several processes share: use ndcn, no_encode, no_graph, no_control, a module of "
+            "your own, or interaction for a law; or fit it in one process on data that were not cut"
         )
     return kind.fit(TrainingData(data, trajectories), settings)
 

@@ -24,6 +24,8 @@ def gathered(initial: InitialCondition) -> InitialCondition | None:
         width = initial.x0.shape[1]
         alone = Graph(sparse.csr_array((1, 1)), nodes=[f"partition {graph.identity}"])
         none = initial.x0.new_zeros(1, width)
-        return replace(initial, graph=alone, x0=none, elsewhere=graph.identity) if graph.world.first else None
+        there = replace(initial, graph=alone, x0=none, observed=None, elsewhere=graph.identity)
+        return there if graph.world.first else None
     whole, x0 = whole_graph(graph), whole_states(initial.x0, graph)
-    return None if whole is None or x0 is None else replace(initial, graph=whole, x0=x0)
+    observed = None if initial.observed is None else whole_states(initial.observed, graph)
+    return None if whole is None or x0 is None else replace(initial, graph=whole, x0=x0, observed=observed)

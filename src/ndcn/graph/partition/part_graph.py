@@ -190,7 +190,7 @@ class PartGraph(Graph):
 
     def highest(self, values: torch.Tensor) -> torch.Tensor:
         """The largest over all processes."""
-        return self.world.gather(values.detach().cpu()).amax(0).to(values.device)
+        return self.world.highest(values.detach().cpu()).to(values.device)
 
     def everywhere(self, flag: bool) -> bool:
         """Whether it holds in all processes."""

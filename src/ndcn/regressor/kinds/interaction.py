@@ -91,6 +91,7 @@ class IdentifiedLaw(Kind):
 
     def __init__(self, name: str, form: str) -> None:
         self.name, self.form = name, form
+        self.can = replace(self.can, in_parts=form != "free")
 
     def accepts(self, model: object) -> bool:
         """Options of the search."""

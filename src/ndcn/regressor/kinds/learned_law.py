@@ -98,7 +98,7 @@ class LearnedLaw:
         """States of posterior samples, without those far out: on small graphs side by side, if none is."""
         side_by_side = None if self.networks is not None else self._side_by_side()
         graphs = [graph] * len(x0) if self.networks is None else self.networks.for_query(graph)
-        small = graph.num_nodes + graph.num_edges < SMALL
+        small = not graph.in_parts and graph.num_nodes + graph.num_edges < SMALL
         if side_by_side is not None and small and solver.method == "dopri5":
             try:
                 return list(LawODE(side_by_side, inputs).by(solver, x0, times, graph, t0).unbind(1))
