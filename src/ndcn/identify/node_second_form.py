@@ -22,7 +22,7 @@ from .trajectory_problem import TrajectoryProblem
 
 FAMILIES_FOLLOWED = 6  # families of couplings that are followed, each with its likeliest terms
 # Of BIC for each observation, by which a family may be behind the likeliest. Of 40 nodes with capacities of their own, 80 snapshots, along a law with
-# x_j - x_i the true coupling was the first, and 22 families lay within 0.09; of those with own rates of gene regulation most lie beyond 1.
+# x_j - x_i the true coupling was the first, and the 22 families lay within 0.09.
 BEHIND = 0.1
 
 
