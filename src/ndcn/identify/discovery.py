@@ -367,8 +367,7 @@ def _from_trajectories(
         _warn_if_poor(best, noisy)
     noise = tuple(best.problems[0].data.measured.share.tolist())
     formula = (None, None) if closed is None else (closed.excess, str(closed.model))
-    splines = None if free is None else free.excess
-    evidence = Evidence(chosen, reason, noise, formula[0], splines, formula[1], explained)
+    evidence = Evidence(chosen, reason, noise, formula[0], None if free is None else free.excess, formula[1], explained)
     found = _of_trajectories(task, data, best, evidence)
     return found if other_form is None else with_form(found, other_form)
 
