@@ -178,3 +178,10 @@ def test_a_season_goes_on_beyond_the_data_and_is_kept_in_files(tmp_path: object)
     assert torch.equal(again.predict(later).states, reg.predict(later).states)
     other = ndcn.networks.grid(9)
     assert reg.predict(later, graph=other, x0=torch.ones(9, 1), t0=4.0).states.shape == (3, 9, 1)
+
+
+def test_a_search_that_overflows_leaves_the_law_of_the_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    assert time_or_not._if_computable(broken) is None

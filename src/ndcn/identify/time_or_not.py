@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 import torch
+from torch.linalg import LinAlgError
 
 from .._support.warn import warn
 from ..data import Trajectory
@@ -23,6 +25,8 @@ from .residual_noise import likely_noise, residuals_are_noise
 from .result import FoundLaw
 from .time_discovery import find_timed
 from .trajectory_fit import TrajectoryFit
+
+logger = logging.getLogger(__name__)
 
 # The largest singular value of residuals over that of pure noise, sqrt(T) + sqrt(n): above it, nodes err alike at the same times. A first trial
 # found 1.4 and less without a driver while the law was still misfitted; residuals of a law that explains the data are nearer to noise.
@@ -62,7 +66,7 @@ def with_time_if_needed(
             return None
         model = None if closed is None else closed.model
         alone = law_of(model, formula_names(first.features)) if isinstance(model, Equation) else None
-        asked.append(find_timed(task.trajectories, task.what, task.seed, alone))
+        asked.append(_if_computable(lambda: find_timed(task.trajectories, task.what, task.seed, alone)))
         return asked[-1]
 
     with warnings.catch_warnings(record=True) as said:
@@ -73,11 +77,12 @@ def with_time_if_needed(
     found: FoundLaw | None = None
     if not time_is_over() and not _nothing_left(alone, task.trajectories):
         if not asked:
-            found = find_timed(task.trajectories, task.what, task.seed, None if alone is None else alone.law)
+            law = None if alone is None else alone.law
+            found = _if_computable(lambda: find_timed(task.trajectories, task.what, task.seed, law))
         if found is not None:
             return found
         if not _hides_drivers(alone, first):
-            found = find_common_driver(task.trajectories, task.what, task.seed)
+            found = _if_computable(lambda: find_common_driver(task.trajectories, task.what, task.seed))
         if found is not None:
             warn(
                 "an unknown driver in common to all nodes is part of the law that was found: its curve was estimated from the same data, and could also "
@@ -91,6 +96,15 @@ def with_time_if_needed(
         return alone
     reason = f"{alone.evidence.reason}; neither a season, a linear trend, a step nor one driver in common explains what is left"
     return replace(alone, evidence=replace(alone.evidence, reason=reason))
+
+
+def _if_computable(search: Callable[[], FoundLaw | None]) -> FoundLaw | None:
+    """What a search beside others finds; None where its numbers overflow, which leaves the law of the states as it is."""
+    try:
+        return search()
+    except (LinAlgError, np.linalg.LinAlgError, ArithmeticError) as error:
+        logger.debug("given up: %s", error)
+        return None
 
 
 def _moves_all_alike(closed: TrajectoryFit) -> bool:
