@@ -101,8 +101,10 @@ def test_no_links_are_not_claimed_where_nothing_explains_held_out_runs() -> None
 
 def test_nodes_never_observed_are_told() -> None:
     p = np.where(np.roll(np.eye(20), 1, 1) > 0, 0.99, 0.0)
-    facts = Facts(p, 0.9, 1e3, 1e2, ("x_j", ""), 0.1, 0.01, 9, 9, 9, np.ones(20), 20, unseen=("Rome",))
-    assert any("1 node never observed (Rome)" in reason for reason in verdict(facts).reasons)
+    given = (p, 0.9, 1e3, 1e2, ("x_j", ""), 0.1, 0.01, 9, 9, 9, np.ones(20), 20)
+    assert any("1 node never observed (Rome)" in reason for reason in verdict(Facts(*given, unseen=("Rome",))).reasons)
+    assert any("not checked by simulations" in reason for reason in verdict(Facts(*given, unchecked=True)).reasons)
+    assert len(verdict(Facts(*given)).reasons) == 1
 
 
 def test_who_explains_much_less_has_no_say() -> None:

@@ -220,6 +220,7 @@ def _result(
         opinion=opinion,
         sure=found.sure,
         unseen=_unseen(runs),
+        unchecked=calibration is None and len(p) > MOST_CALIBRATED,
     )
     kept = sparse.csr_array(np.where(p >= LEAST_STORED, p, 0.0))
     return Reconstruction(

@@ -71,7 +71,10 @@ def contested(
     sure = math.inf
     for rival in rivals:
         told(f"couplings that look alike: {best.term.formula.text} and {rival.term.formula.text}")
-        contest = arena.contest(best.term, rival.term)
+        try:
+            contest = arena.contest(best.term, rival.term)
+        except torch.linalg.LinAlgError:  # simulated states that leave columns the same up to rounding
+            contest = None
         sureness = 0.0 if contest is None else contest.sureness
         told_apart = abs(sureness) >= SURE
         if told_apart or not same(increments, best.term, rival.term, in_noise=True):

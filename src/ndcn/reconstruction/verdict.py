@@ -73,6 +73,7 @@ class Facts:
     driver: bool = False  # whether a driver in common to all nodes was found
     prior: bool = False  # whether a network was given
     opinion: Opinion | None = None  # of regression trees, where they were asked
+    unchecked: bool = False  # whether there are too many nodes to check probabilities by simulation unless asked to
     unseen: tuple[str, ...] = ()  # nodes that were never observed
     sure: float = (
         np.inf
@@ -151,6 +152,10 @@ def verdict(facts: Facts) -> Verdict:
     else:
         answer = DECIDED
         reasons.insert(0, f"the foretold area under precision over recall is {facts.aupr:.2f}")
+    if facts.unchecked:
+        reasons.append(
+            "probabilities were not checked by simulations, which take long for so many nodes; calibrate=True makes them"
+        )
     claimed = not doubtful and answer != NOT_DECIDABLE
     return Verdict(answer, tuple(reasons), tuple(helps), tuple(open_rows.tolist()), claimed)
 
