@@ -18,6 +18,8 @@ DRAWN = (
     1e-3  # of the mean weight of a node's rates, by which its number is drawn to that of all: nodes that rest tell none
 )
 FARTHEST = 3.0  # times: as far from the median a number of a node begins at most
+# Of the largest state: a root beyond it lowers rates by a tenth at most, so that a power says as much, and the states do not tell the root.
+BEYOND = 10.0
 MOST_EVALUATIONS = 30  # of rates, to find the nearest product: a fit follows
 
 
@@ -53,6 +55,17 @@ def factored(fitted: NodeFit) -> Iterator[tuple[NodeEquation, torch.Tensor, np.n
                     u[:, m] = torch.from_numpy(own)
                     spread[m] = max(SPREAD * abs(float(equation.parameters[place])), float(own.std()))
             yield replace(model, equation=equation, varying=varying), u, spread
+
+
+def roots_are_seen(fitted: NodeFit) -> bool:
+    """Whether the states come near K and C of all products."""
+    for term in fitted.model.equation.terms:
+        numbers = dict(zip(term.formula.parameters, term.values, strict=True))
+        if not term.coupling and set(numbers) == {"K", "C"}:
+            seen = max(float(problem.data.level[..., term.output].abs().max()) for problem in fitted.problems)
+            if max(map(abs, numbers.values())) > BEYOND * seen:
+                return False
+    return True
 
 
 def larger_first(model: NodeEquation) -> NodeEquation:

@@ -16,7 +16,7 @@ from .clock import in_time, noted, time_is_over
 from .data_smoothing import Noise
 from .equation_fit import EXPLAINED_ROUNDING
 from .mixed_model import MixedFit
-from .node_factored import factored, larger_first
+from .node_factored import factored, larger_first, roots_are_seen
 from .node_fit import NodeFit, fit_nodes_along, node_problems
 from .node_inner import inner_starts
 from .node_pruning import SCREENING_ITERATIONS, SETTLING_ITERATIONS, plain_in_rounding, plainer, pruned
@@ -174,7 +174,7 @@ def _as_product(fitted: NodeFit) -> NodeFit | None:
         trial = fit_nodes_along(model, u, fitted.problems, spread, iterations=PRODUCT_ITERATIONS)
         if trial is not None:
             logger.debug("nodes differ, as a product: %.1f %.3f %s", trial.score, trial.excess, trial.model.equation)
-        if trial is not None and trial.score < (best or fitted).score:
+        if trial is not None and trial.score < (best or fitted).score and roots_are_seen(trial):
             best = trial
     if best is None or (ordered := larger_first(best.model)) is best.model:
         return best

@@ -17,7 +17,9 @@ SWEEPS = 2  # over the spreads, each given the others
 
 
 def likeliest_spreads(F: np.ndarray, b: np.ndarray, n: int, q: int, start: np.ndarray) -> np.ndarray:
-    """Spreads under which b = F (u, theta) + noise with covariance F is likeliest, theta free."""
+    """Spreads under which b = F (u, theta) + noise with covariance F is likeliest, theta free; ``start`` where F is not finite."""
+    if not (np.isfinite(F).all() and np.isfinite(b).all()):
+        return np.asarray(start, dtype=float)
     nq = n * q
     T, c = F[nq:, nq:], F[:nq, nq:]
     inner = inverse(T)
@@ -68,7 +70,9 @@ def likeliest_spreads(F: np.ndarray, b: np.ndarray, n: int, q: int, start: np.nd
 
 
 def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A^-1 b of a symmetric matrix of any scaling."""
+    """A^-1 b of a symmetric matrix of any scaling; NaN where it is not finite, a step that nobody takes."""
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        return np.full_like(b, np.nan)
     size = np.sqrt(np.maximum(A.diagonal(), 1e-300))
     scaled = A / np.outer(size, size)
     try:
