@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import ndcn
-from ndcn.identify.node_factored import factored
+from ndcn.identify.node_factored import factored, roots_are_seen
 from ndcn.identify.node_fit import fit_nodes_along, node_problems
 from ndcn.identify.observations import largest, observed
 from ndcn.laws import Equation, Formula, NodeEquation, Term
@@ -51,6 +51,16 @@ def test_capacities_of_nodes_are_likelier_than_coefficients_that_vary() -> None:
     assert (term.formula.text, term.formula.parameters) == ("x*(1 - x/K)*(x/C - 1)", ("K", "C"))
     assert best.model.varying == (len(best.model.equation.terms) + 2,)  # K, after the two numbers of the coupling
     assert np.corrcoef(best.values[:, 0], K)[0, 1] > 0.95  # of nodes that stay low the data tell no K
+
+
+@pytest.mark.parametrize(("K", "C", "seen"), [(5.0, 1.0, True), (1e6, 1.0, False), (1e6, -1e6, False)])
+def test_a_product_whose_roots_no_state_comes_near_is_a_power(K: float, C: float, seen: bool) -> None:
+    product = Formula("x*(1 - x/K)*(x/C - 1)")
+    values = tuple({"K": K, "C": C}[name] for name in product.parameters)
+    equation = Equation((Term(product, False, values=values),), torch.ones(1, dtype=torch.float64))
+    problem = SimpleNamespace(data=SimpleNamespace(level=torch.rand(9, 4, 1, dtype=torch.float64) + 2))
+    fitted = SimpleNamespace(model=NodeEquation(equation, ()), problems=[problem])
+    assert roots_are_seen(fitted) == seen
 
 
 def test_products_have_the_values_of_polynomials() -> None:

@@ -7,7 +7,7 @@ import torch
 import ndcn
 from ndcn.identify.node_fit import fit_nodes_along, node_problems
 from ndcn.identify.node_groups import groups_of
-from ndcn.identify.node_spreads import likeliest_spreads
+from ndcn.identify.node_spreads import likeliest_spreads, solved
 from ndcn.identify.observations import largest, observed
 from ndcn.identify.tape import KernelTape, Tape, record
 from ndcn.laws import Equation, Formula, NodeEquation, Term
@@ -24,6 +24,14 @@ def gene(noise: float) -> ndcn.Trajectory:
     data = ndcn.simulate(ndcn.laws.Gene(b=B), GRAPH, ndcn.laws.initial_state(GRAPH, dtype=torch.float64), times)
     factor = 1 + noise * torch.randn(data.states.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     return ndcn.Trajectory(times=times, states=data.states * factor, graph=GRAPH)
+
+
+def test_what_is_not_finite_is_no_step_and_no_spread() -> None:
+    A, b, start = np.eye(3), np.ones(3), np.array([0.3])
+    assert np.allclose(solved(A, b), b)
+    A[0, 0] = np.nan
+    assert np.isnan(solved(A, b)).all()
+    assert likeliest_spreads(A, b, 2, 1, start) == start
 
 
 def test_derivatives_by_numbers_of_nodes_are_those_of_features_that_do_not_change() -> None:
