@@ -21,6 +21,7 @@ from .node_fit import NodeFit, fit_nodes_along, node_problems
 from .node_inner import inner_starts
 from .node_pruning import SCREENING_ITERATIONS, SETTLING_ITERATIONS, plain_in_rounding, plainer, pruned
 from .node_second_form import BEHIND, likely_couplings, second_form
+from .node_signs import with_positive_squares
 from .node_suggestions import as_suggested, suggested
 from .node_weak_form import NodeForm, node_form
 from .observations import Observations, largest
@@ -88,7 +89,7 @@ def differing(
             best = done
         if best.excess < explained:
             break
-    return best
+    return None if best is None else with_positive_squares(best)
 
 
 def with_likely_couplings(
