@@ -354,7 +354,9 @@ def _finished(
     now = np.concatenate([now[:some], model.parameters.numpy(), now[some + P :]])
     F, g = _held(T.T @ linear.F @ T / unit, T.T @ linear.g / unit, model, some, prior, 1.0)
     if some and not fixed_spread:
-        spread = likeliest_spreads(F, F @ now + g, n, len(spread), spread)
+        likeliest = likeliest_spreads(F, F @ now + g, n, len(spread), spread)
+        # not below that of the deviations as they are: one that collapses now would price them as if they were far out
+        spread = np.maximum(likeliest, np.sqrt(np.square(now[:some].reshape(n, -1)).mean(0)))
     precision = np.concatenate([np.tile(1 / spread**2, n), np.zeros(P + m)])
     C = inverse(F + np.diag(precision))
     every = np.vstack([T, np.eye(len(now))[some + P :]])
