@@ -262,6 +262,8 @@ def _than(gain: float, judged: Sequence[_Judged]) -> str:
         "no law without time could be followed" if gain == math.inf else f"BIC is lower by {gain:.0f} than without time"
     )
     others = [f"by {one.bic - judged[0].bic:.0f} than with {ARTICLES[one.kind]}" for one in judged[1:]]
+    lost = [kind for kind in KINDS if kind not in {one.kind for one in judged}]
+    others += [f"and it is better than with {ARTICLES[kind]}, where no law could be followed" for kind in lost]
     said = ", ".join([bare, *others])
     alike = [ARTICLES[one.kind] for one in judged[1:] if one.bic - judged[0].bic < LEAST_GAIN]
     return f"{said}; {' and '.join(alike)} cannot be told apart from it" if alike else said
