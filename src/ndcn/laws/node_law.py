@@ -46,7 +46,7 @@ class NodeLaw(Law):
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of what varies, in order."""
-        raise NotImplementedError
+        raise NotImplementedError  # each law of nodes that differ has its own
 
     def table(self) -> pd.DataFrame:
         """Values by node, one column for each number that varies."""
